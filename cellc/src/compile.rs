@@ -24,7 +24,7 @@ use crate::arch::Calls;
 use crate::check::input_sizes::InputSizes;
 use crate::check::step_facts::StepFacts;
 use crate::check::{
-    self, Checked, Hints, Judgement, Subject, Translated, Trials, Unused, WithStates,
+    self, Checked, Hints, Judgement, OpenSteps, Subject, Translated, Trials, Unused, WithStates,
 };
 pub use crate::compilation::Compilation;
 use crate::core::{CoreModel, streams, sweep};
@@ -42,6 +42,7 @@ use crate::pack::pack;
 use crate::pass;
 use crate::plan::{Plan, Unrolled, fills_no_vector, plan};
 use crate::request::{Options, State, Threads};
+use crate::stream::steps::one_step;
 use crate::summary;
 use crate::translate::{translate, unpack_weights_read_as_data};
 
@@ -106,7 +107,13 @@ fn judge(subject: Subject) -> Checked {
     }
     let many = judgement(subject, Some(check::distinct_steps(subject.model)));
     let one = many.has_open_steps().then(|| judgement(subject, Some(1)));
-    let (mut core, mut diagnostics) = check::step_by_step(given, many, one)?;
+    let outcome = check::open_steps(&given, &many, one).and_then(|open| {
+        // stream
+        let OpenSteps { one, steps, time, diagnostics } = open;
+        let taken = one_step(many.core(), one, steps, &time);
+        check::proven(&many, &time, taken, diagnostics)
+    });
+    let (mut core, mut diagnostics) = check::advised(&given, outcome)?;
     // the streams of one step: the proof that all steps are alike has compared steps of one stream
     if rows(subject, &mut core, &mut diagnostics).is_some() {
         sizes(subject, &core, &mut diagnostics);

@@ -184,6 +184,10 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("__aarch64__", ARCH, "what an architecture is called stands in arch/"),
     ("todo!(", &[], "unfinished"),
     ("unimplemented!(", &[], "unfinished"),
+    ("let own ", NAMES_TO_COME, NAME_OF_A_LOCAL),
+    ("let mut own ", NAMES_TO_COME, NAME_OF_A_LOCAL),
+    ("let of ", NAMES_TO_COME, NAME_OF_A_LOCAL),
+    ("let mut of ", NAMES_TO_COME, NAME_OF_A_LOCAL),
     ("SystemTime", &[], "output is deterministic"),
     // counting is all that the printer does with one
     (
@@ -198,6 +202,29 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         ],
         "output is deterministic",
     ),
+];
+
+/// A local variable has the name of a thing, not of a relation.
+const NAME_OF_A_LOCAL: &str = "a local variable names what it holds";
+
+/// The modules whose local variables are still to be named.
+const NAMES_TO_COME: &[&str] = &[
+    "cellc/src/activation/",
+    "cellc/src/arch/",
+    "cellc/src/bound/",
+    "cellc/src/cli/",
+    "cellc/src/emit/",
+    "cellc/src/encoding/",
+    "cellc/src/evaluate/",
+    "cellc/src/free_run.rs",
+    "cellc/src/header/",
+    "cellc/src/kernel/",
+    "cellc/src/lower/",
+    "cellc/src/pass/",
+    "cellc/src/plan/",
+    "cellc/src/reference/",
+    "cellc/src/report/",
+    "cellc/src/timing",
 ];
 
 /// Where architectures may be named: in their room, and in examples for users.
@@ -542,7 +569,7 @@ fn every_rule_can_fail() {
     );
     assert!(beside_folders(&module("cellc/src/plan/mod.rs")).is_empty());
     for (text, _, _) in FORBIDDEN {
-        assert!(!forbidden(&planted("cellc/src/lower/mod.rs", text)).is_empty(), "{text}");
+        assert!(!forbidden(&planted("cellc/src/core/mod.rs", text)).is_empty(), "{text}");
     }
 }
 

@@ -602,6 +602,18 @@ mod tests {
         }
     }
 
+    /// [`ALL`] names what targets list.
+    #[test]
+    fn all_holds_the_instruction_sets_of_targets() {
+        let listed = |isa: &&Isa| TARGETS.iter().any(|arch| arch.isas.contains(isa));
+        for isa in TARGETS.iter().flat_map(|arch| arch.isas) {
+            assert!(ALL.contains(isa), "{}", isa.name);
+        }
+        let unlisted: Vec<_> =
+            ALL.into_iter().filter(|isa| !listed(isa)).map(|isa| isa.name).collect();
+        assert_eq!(unlisted, [""; 0]);
+    }
+
     /// One name stands for one identity, and identities have the order of names.
     #[test]
     fn identities_have_names_of_their_own() {

@@ -35,7 +35,7 @@ pub(super) fn batch_axes(model: &Model, sequences: &[Option<SequenceAxes>]) -> V
         root[model.nodes[node].outputs[0].0] = Some(index);
     }
     follow(model, root, &mut reads);
-    let of = |(index, reads): (usize, Reads)| {
+    let axes_of = |(index, reads): (usize, Reads)| {
         let is_state = reads.as_state && !reads.otherwise;
         let value = &model.values[model.nodes[model.parameters[index]].outputs[0].0];
         let shape = value.shape.as_deref().unwrap_or_default();
@@ -43,8 +43,9 @@ pub(super) fn batch_axes(model: &Model, sequences: &[Option<SequenceAxes>]) -> V
         let open: Vec<usize> =
             (0..shape.len()).filter(|&axis| matches!(shape[axis], Dim::Dynamic { .. })).collect();
         let is_named = |axis: usize, says: &dyn Fn(&str) -> bool| {
-            let of_axis = |of: &&AxisName| of.axis == axis && names.contains(&of.input);
-            model.axis_names.iter().any(|of| of_axis(&of) && says(&of.name))
+            let of_axis =
+                |axes_of: &&AxisName| axes_of.axis == axis && names.contains(&axes_of.input);
+            model.axis_names.iter().any(|axes_of| of_axis(&axes_of) && says(&axes_of.name))
         };
         let is_batch = |axis: &&usize| is_named(**axis, &|name| names_batch(name, shape, **axis));
         let named: Vec<usize> = open.iter().filter(is_batch).copied().collect();
@@ -68,7 +69,7 @@ pub(super) fn batch_axes(model: &Model, sequences: &[Option<SequenceAxes>]) -> V
             },
         }
     };
-    reads.into_iter().enumerate().map(of).collect()
+    reads.into_iter().enumerate().map(axes_of).collect()
 }
 
 /// The readers of a parameter, behind changes of the shape and arithmetic.
@@ -85,7 +86,7 @@ struct Reads {
 fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> Vec<Option<usize>> {
     for node in &model.nodes {
         let roots: Vec<Option<usize>> = node.inputs.iter().map(|value| root[value.0]).collect();
-        let of = |input: usize| roots.get(input).copied().flatten();
+        let root_of = |input: usize| roots.get(input).copied().flatten();
         let parameters: Vec<usize> = roots.iter().copied().flatten().collect();
         match &node.op {
             Op::Result => {}
@@ -93,7 +94,7 @@ fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> V
                 for branch in [&choice.then, &choice.otherwise] {
                     let mut inner = vec![None; branch.body.values.len()];
                     for (&parameter, &input) in branch.body.parameters.iter().zip(&branch.inputs) {
-                        inner[branch.body.nodes[parameter].outputs[0].0] = of(input);
+                        inner[branch.body.nodes[parameter].outputs[0].0] = root_of(input);
                     }
                     let results = follow(&branch.body, inner, found);
                     for (output, parameter) in node.outputs.iter().zip(results) {
@@ -104,8 +105,8 @@ fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> V
             Op::Loop(body) => {
                 let mut inner = vec![None; body.body.values.len()];
                 for input in &body.inputs {
-                    let whole = of(input.input).filter(|_| input.slice.is_none());
-                    of(input.input)
+                    let whole = root_of(input.input).filter(|_| input.slice.is_none());
+                    root_of(input.input)
                         .filter(|_| input.slice.is_some())
                         .into_iter()
                         .for_each(|p| found[p].otherwise = true);
@@ -128,7 +129,7 @@ fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> V
                 }
                 let roles = roles(op, node.inputs.len()).unwrap_or_default();
                 for port in 0..node.inputs.len() {
-                    let Some(parameter) = of(port) else { continue };
+                    let Some(parameter) = root_of(port) else { continue };
                     match roles.get(port) {
                         Some(CellPort::H | CellPort::C) => found[parameter].as_state = true,
                         _ => found[parameter].otherwise = true,

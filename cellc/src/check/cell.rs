@@ -283,8 +283,8 @@ fn attention_is_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> b
     }
     let wanted = cell.kind.default_activations();
     if cell.activations.len() == wanted.len() && cell.activations != wanted {
-        let found = format!("the {activations} {}", names_of(&cell.activations));
-        refuse(activations, found, names_of(wanted), format!("leave {activations} out"));
+        let found = format!("the {activations} {}", Activation::labels(&cell.activations));
+        refuse(activations, found, Activation::labels(wanted), format!("leave {activations} out"));
     }
     if let Some(bound) = cell.bound() {
         let (found, valid) = (format!("the {clip} {bound}"), format!("no {clip}"));
@@ -394,7 +394,7 @@ fn legal_sizes(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> Option<C
 
 fn refuse_hidden_size(recurrent: &Recurrent, other: usize, diagnostics: &mut Diagnostics) {
     let (node, hidden_size) = (recurrent.node, recurrent.cell.hidden_size);
-    let of = |(role, shape): (CellPort, Option<&Vec<usize>>)| {
+    let stated = |(role, shape): (CellPort, Option<&Vec<usize>>)| {
         shape.map(|shape| {
             let shape = recurrent.as_written(role, shape);
             format!("{} {}", recurrent.port_name(role), shape_text(&shape))
@@ -403,7 +403,7 @@ fn refuse_hidden_size(recurrent: &Recurrent, other: usize, diagnostics: &mut Dia
     let texts: Vec<String> = recurrent
         .shapes()
         .filter(|(role, _)| !matches!(role, CellPort::X | CellPort::Lengths))
-        .filter_map(of)
+        .filter_map(stated)
         .collect();
     let name = node.spelling.hidden_size;
     let found = format!(
@@ -421,11 +421,6 @@ fn refuse_hidden_size(recurrent: &Recurrent, other: usize, diagnostics: &mut Dia
     let valid = format!("{}, or {name} {other}", all.collect::<Vec<_>>().join(", "));
     let help = format!("write {name}={other}, or give tensors of the other size");
     diagnostics.push(refusal(node, node.attribute_origin(name), found, valid, help));
-}
-
-fn names_of(activations: &[Activation]) -> String {
-    let labels: Vec<String> = activations.iter().map(|a| a.label()).collect();
-    labels.join(", ")
 }
 
 /// The required sizes of an input, each with its letter; `None` allows any size. `of_x`: N, T and

@@ -49,7 +49,7 @@ pub(crate) use options::{Unused, numbers, options};
 pub(crate) use precision::precision;
 pub(crate) use size_limits::{interface_size, source_size, total_size};
 pub(crate) use states::states;
-pub(crate) use steps::{distinct_steps, step_by_step};
+pub(crate) use steps::{OpenSteps, advised, distinct_steps, open_steps, proven};
 pub(crate) use streams::streams;
 pub(crate) use structure::structure;
 pub(crate) use subject::{Checked, Judgement, Subject, Translated, Trials, WithStates};

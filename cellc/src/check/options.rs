@@ -4,7 +4,7 @@ use super::common_interface;
 use super::limits::MOST_STREAMS;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
 use crate::request::flag::{self, Flag};
-use crate::request::{Options, Precision, Range, Threads, WeightsAs};
+use crate::request::{Options, Precision, Range, Threads, WeightsAs, is_size};
 
 /// The errors of options that no output can have, whatever the model.
 pub(crate) fn options(options: &Options) -> Diagnostics {
@@ -31,7 +31,8 @@ pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Optio
         ("a number of panel columns", tuning.panel_columns, &flag::TUNE),
         ("a number of rows at once", tuning.rows_at_once, &flag::TUNE),
     ];
-    for (what, _, flag) in sizes.into_iter().filter(|(_, size, _)| *size == Some(0)) {
+    let is_wrong = |size: Option<usize>| size.is_some_and(|size| !is_size(size));
+    for (what, _, flag) in sizes.into_iter().filter(|(_, size, _)| is_wrong(*size)) {
         refuse(format!("{what} of 0"), "1 or more", flag);
     }
     if let Some(streams) = bindings.streams.filter(|n| !(1..=MOST_STREAMS).contains(n)) {
@@ -42,7 +43,7 @@ pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Optio
         let found = format!("a batch of {batch} in each of {streams} independent streams");
         refuse(found, "a batch size, or a number of streams", &flag::BATCH);
     }
-    for (name, _) in bindings.dims.iter().filter(|(_, size)| *size == Some(0)) {
+    for (name, _) in bindings.dims.iter().filter(|(_, size)| is_wrong(*size)) {
         let found = format!("a size of 0 for the dimension {}", quoted(name));
         refuse(found, "1 or more", &flag::DIM);
     }

@@ -40,14 +40,14 @@ fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, out
         for (parameter, text) in weights {
             all[parameter].weight.get_or_insert(text);
         }
-        let of = |value: &ValueId| root[value.0];
+        let root_of = |value: &ValueId| root[value.0];
         match &node.op {
             Op::Convert => {
-                root[node.outputs[0].0] = of(&node.inputs[0]);
+                root[node.outputs[0].0] = root_of(&node.inputs[0]);
                 continue;
             }
             Op::Loop(body) => {
-                read_loop(all, node, body, of);
+                read_loop(all, node, body, root_of);
                 continue;
             }
             op if op.facts().elements == Elements::None => continue,

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Treatment,
-    WeightSource, Work, Zeros, drop_unneeded, product,
+    CoreModel, CoreOp, Facts, FixedProduct, Numbers, Operation, OverTime, Reference, Rows, Source,
+    Treatment, WeightSource, Work, Zeros, drop_unneeded, product,
 };
 use crate::model::{Activation, CellKind, Coupled, ResetGate, WeightLayout, counted};
 
@@ -182,6 +182,10 @@ impl Operation for CoreCell {
 
     fn treatment(&self) -> Treatment {
         Treatment::EveryStep
+    }
+
+    fn product(&self) -> Option<FixedProduct> {
+        Some(FixedProduct { input_size: self.input_size, is_planned: true })
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

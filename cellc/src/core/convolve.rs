@@ -1,8 +1,8 @@
 //! Convolutions.
 
 use super::{
-    ConstantId, CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
-    Work, Zeros,
+    ConstantId, CoreModel, CoreOp, Facts, FixedProduct, Numbers, Operation, OverTime, Reference,
+    Rows, Source, Work, Zeros,
 };
 use crate::model::{Activation, counted};
 
@@ -163,8 +163,8 @@ impl Convolve {
     /// True for a depthwise convolution: separate weights per channel of x and windows of several
     /// elements. Integer arithmetic pays, as each rounded element is multiplied several times.
     pub fn is_depthwise(&self) -> bool {
-        let is_apart = self.inputs == 1 && self.groups > MOST_DENSE_GROUPS;
-        is_apart && self.offsets().len() > 1 && !self.stays_f32
+        let has_own_input = self.inputs == 1 && self.groups > MOST_DENSE_GROUPS;
+        has_own_input && self.offsets().len() > 1 && !self.stays_f32
     }
 
     /// The distance of each tap from the first tap, in order.
@@ -255,6 +255,11 @@ impl Operation for Convolve {
             zeros: Zeros::IfOne,
             numbers: Numbers::Any,
         }
+    }
+
+    fn product(&self) -> Option<FixedProduct> {
+        self.is_depthwise()
+            .then(|| FixedProduct { input_size: self.offsets().len(), is_planned: false })
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

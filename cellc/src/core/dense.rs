@@ -1,8 +1,8 @@
 //! A product with a fixed matrix.
 
 use super::{
-    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, WeightSource,
-    Work, Zeros, product,
+    CoreModel, CoreOp, Facts, FixedProduct, Numbers, Operation, OverTime, Reference, Rows, Source,
+    WeightSource, Work, Zeros, product,
 };
 use crate::model::{Activation, counted};
 
@@ -52,6 +52,10 @@ impl Operation for Dense {
             zeros: Zeros::IfOne,
             numbers: Numbers::Any,
         }
+    }
+
+    fn product(&self) -> Option<FixedProduct> {
+        Some(FixedProduct { input_size: self.inputs, is_planned: true })
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

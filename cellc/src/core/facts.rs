@@ -111,6 +111,15 @@ pub enum Numbers {
     Any,
 }
 
+/// A product with fixed matrices whose precision can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FixedProduct {
+    /// The length of the rows of x; for a depthwise convolution the taps of a window.
+    pub(crate) input_size: usize,
+    /// True if the plan has sizes for the product.
+    pub(crate) is_planned: bool,
+}
+
 /// How an operation treats denormals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {

@@ -30,12 +30,12 @@ impl Geometry {
 
     /// Whether the elements stand one after the other.
     pub(crate) fn is_contiguous(&self) -> bool {
-        let own = signed(strides(&self.shape));
+        let row_major = signed(strides(&self.shape));
         self.strides
             .iter()
-            .zip(own)
+            .zip(row_major)
             .zip(&self.shape)
-            .all(|((&stride, own), &size)| size == 1 || stride == own)
+            .all(|((&stride, row_major), &size)| size == 1 || stride == row_major)
     }
 }
 
@@ -75,10 +75,11 @@ pub(crate) fn without_axes(shape: &[usize], axes: &[usize], keep: bool) -> Vec<u
 
 /// The strides for reading a tensor of `shape` as a tensor of the broadcast shape `to`.
 pub(crate) fn broadcast_strides(shape: &[usize], to: &[usize]) -> Vec<usize> {
-    let own = strides(shape);
+    let row_major = strides(shape);
     let added = to.len() - shape.len();
-    let of = |d: usize| if d < added || shape[d - added] == 1 { 0 } else { own[d - added] };
-    (0..to.len()).map(of).collect()
+    let stride_of =
+        |d: usize| if d < added || shape[d - added] == 1 { 0 } else { row_major[d - added] };
+    (0..to.len()).map(stride_of).collect()
 }
 
 /// The index of an axis; a negative axis counts from the end. `None` if the axis is not below

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::model::{Activation, ElementType};
 
-/// Integers are clamped to -2^22..=2^22 - 1: f32 holds integers of this range, and sums of a few,
-/// exactly.
-pub const LARGEST_INTEGER: i32 = 1 << 22;
+/// Run-time integers are clamped to `-INTEGER_LIMIT..INTEGER_LIMIT`: f32 holds these integers, and
+/// sums of a few, exactly.
+pub const INTEGER_LIMIT: i32 = 1 << 22;
 
 impl Integers {
     /// The range of integers of this type in computations.
@@ -21,8 +21,8 @@ impl Integers {
             ElementType::U8 => [0, u8::MAX.into()],
             ElementType::I16 => [i16::MIN.into(), i16::MAX.into()],
             ElementType::U16 => [0, u16::MAX.into()],
-            ElementType::U32 | ElementType::U64 => [0, LARGEST_INTEGER - 1],
-            _ => [-LARGEST_INTEGER, LARGEST_INTEGER - 1],
+            ElementType::U32 | ElementType::U64 => [0, INTEGER_LIMIT - 1],
+            _ => [-INTEGER_LIMIT, INTEGER_LIMIT - 1],
         }
     }
 }

@@ -51,15 +51,14 @@ pub use convolve::{
 pub use denormals::{Denormals, TensorDenormals};
 pub use dense::Dense;
 pub use equations::general_equations;
-use facts::Treatment;
-use facts::product;
 pub use facts::{Effort, Facts, Numbers, OverTime, Work, Zeros};
+use facts::{FixedProduct, Treatment, product};
 pub(crate) use geometry::{
     Geometry, axis_index, broadcast, broadcast_strides, element_count, signed, strides,
     without_axes,
 };
 pub(crate) use history::{Before, Front, History, Lookback, ShortOf};
-pub use integers::{Integers, LARGEST_INTEGER};
+pub use integers::{INTEGER_LIMIT, Integers};
 pub(crate) use known::Known;
 pub use lookup::Lookup;
 pub use loops::{CoreLoop, LoopCarried, LoopResult, LoopSlice};

@@ -1,8 +1,8 @@
 //! The core operations.
 
 use super::{
-    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, Integers, Lookup, MatMul,
-    Pointwise, Reduce, Reference, Rows, RunningSum, Softmax, Source, TopK, Treatment, View,
+    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, FixedProduct, Integers, Lookup,
+    MatMul, Pointwise, Reduce, Reference, Rows, RunningSum, Softmax, Source, TopK, Treatment, View,
 };
 use crate::model::{Activation, LedgerEntry};
 
@@ -40,6 +40,12 @@ pub(super) trait Operation {
 
     /// Gives every tensor a first axis, with a row for each of [`Rows::count`] streams.
     fn repeat(&mut self, rows: &mut Rows<'_>);
+
+    /// The product of the operation with fixed matrices of any precision. `None` for other
+    /// operations.
+    fn product(&self) -> Option<FixedProduct> {
+        None
+    }
 
     /// How the operation treats denormals.
     fn treatment(&self) -> Treatment {
@@ -177,24 +183,18 @@ impl CoreOp {
 
     /// True if the operation multiplies constant matrices by vectors, with sizes in the plan.
     pub fn is_product(&self) -> bool {
-        matches!(self, Self::Cell(_) | Self::Dense(_))
+        self.operation().product().is_some_and(|product| product.is_planned)
     }
 
     /// True if the operation multiplies fixed matrices whose precision can be chosen: a cell, a
     /// dense layer or a depthwise convolution.
     pub fn has_precision(&self) -> bool {
-        self.is_product() || matches!(self, Self::Convolve(convolve) if convolve.is_depthwise())
+        self.operation().product().is_some()
     }
 
-    /// The length of the rows of x in products with constant matrices; for a depthwise convolution
-    /// the taps of a window.
+    /// [`FixedProduct::input_size`].
     pub fn input_size(&self) -> Option<usize> {
-        match self {
-            Self::Cell(cell) => Some(cell.input_size),
-            Self::Dense(dense) => Some(dense.inputs),
-            Self::Convolve(convolve) if convolve.is_depthwise() => Some(convolve.offsets().len()),
-            _ => None,
-        }
+        self.operation().product().map(|product| product.input_size)
     }
 }
 

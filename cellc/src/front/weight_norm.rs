@@ -36,8 +36,8 @@ pub(super) fn undeclared<'n>(
     mut tensors: impl Iterator<Item = (&'n str, usize)>,
 ) -> Option<(&'n str, &'static str)> {
     let layer = |&(name, axes): &(&'n str, usize)| {
-        let own = name.rsplit('.').next().unwrap_or(name);
-        match own {
+        let last_part = name.rsplit('.').next().unwrap_or(name);
+        match last_part {
             "running_mean" | "running_var" | "gamma" => Some("a normalization"),
             "weight" if axes == 1 => Some("a normalization"),
             _ if axes >= 3 && name.contains("weight") => Some("a convolution"),

@@ -168,6 +168,17 @@ pub enum ActivationError {
 pub const PARAMETERS: [&str; 2] = ["alpha", "beta"];
 
 impl Activation {
+    /// The labels of activations, separated by commas.
+    pub(crate) fn labels(activations: &[Self]) -> String {
+        activations.iter().map(|activation| activation.label()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// ONNX's ThresholdedRelu, which passes elements greater than `alpha`. The activation of cells
+    /// passes `alpha` itself, too.
+    pub(crate) fn relu_above(alpha: f32) -> Self {
+        Self::ThresholdedRelu { alpha: alpha.next_up() }
+    }
+
     /// The activation with a name. Missing parameters take ONNX's defaults. Letter case,
     /// surrounding space and underscores do not matter.
     ///

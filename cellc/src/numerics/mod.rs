@@ -12,7 +12,7 @@ pub(crate) use matrices::matrices;
 pub(crate) use precisions::Vector;
 pub use precisions::{Multiples, Precisions};
 #[cfg(test)]
-pub(crate) use ranges::WholeNumbers;
+pub(crate) use ranges::NumberRanges;
 
 use crate::kernel::FLUSH_BELOW;
 use crate::request::Numerics;

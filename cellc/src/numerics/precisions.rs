@@ -127,14 +127,14 @@ impl Precisions {
 
     /// The precisions that were asked for, without the integers of a quantised model.
     pub(crate) fn asked(model: &CoreModel, asked: &Numerics) -> Self {
-        let own = |node: &CoreNode| ProductPrecision {
+        let default_of = |node: &CoreNode| ProductPrecision {
             asked: asked.precision_in(&node.name),
             quantised: None,
         };
         let nodes = model.all_nodes().into_iter();
         Self {
             of: nodes
-                .flat_map(|node| node.op.outputs().first().map(|first| (*first, own(node))))
+                .flat_map(|node| node.op.outputs().first().map(|first| (*first, default_of(node))))
                 .collect(),
         }
     }

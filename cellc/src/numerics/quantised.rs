@@ -1,7 +1,7 @@
 //! The integers that a quantised model multiplies.
 
 use super::matrices::{Matrix, matrices_of};
-use super::ranges::{SCALES, WholeNumbers};
+use super::ranges::{NumberRanges, SCALES};
 use super::{Multiples, Precisions, Vector};
 use crate::core::{CoreModel, CoreNode, CoreOp, WeightSource};
 use crate::encoding::{Arithmetic, INT8_MOST, Stored, WeightFormat, scale_of_whole_numbers};
@@ -79,20 +79,22 @@ impl Quantised {
         vector: Vector,
         len: usize,
     ) -> Option<Multiples> {
-        let own = match vector {
+        let model_scale = match vector {
             Vector::X => self.x,
             Vector::H => self.h,
         };
-        own.filter(|own| {
+        model_scale.filter(|model_scale| {
             let in_quads = arithmetic.stored(WeightFormat::F32).in_word(len) == 4;
-            let fits = |largest| if in_quads { own.in_bytes() } else { own.magnitude() <= largest };
+            let fits = |largest| {
+                if in_quads { model_scale.in_bytes() } else { model_scale.magnitude() <= largest }
+            };
             self.is_stored() || arithmetic.largest(len).is_some_and(fits)
         })
     }
 }
 
 /// The least number of weights that are stored in 8 bits because they are integers.
-const LEAST_WHOLE: usize = 256;
+const LEAST_INTEGERS: usize = 256;
 
 /// The operations that multiply integers of a quantised model, by their first value.
 ///
@@ -108,12 +110,12 @@ pub(super) fn quantised(
         // packing at run time knows f32 and integers with scales of its own
         return Vec::new();
     }
-    let analysis = Analysis { model, asked, products, numbers: WholeNumbers::new(model) };
+    let analysis = Analysis { model, asked, products, numbers: NumberRanges::new(model) };
     let nodes = model.all_nodes().into_iter().filter(|node| node.op.has_precision());
     let each = |node: &CoreNode| analysis.of(node).map(|of| (node.op.first_value(), of));
     let mut all: Vec<_> = nodes.filter_map(each).collect();
     let count: usize = all.iter().filter(|(_, of)| of.is_stored()).map(|(_, of)| of.count).sum();
-    if count < LEAST_WHOLE {
+    if count < LEAST_INTEGERS {
         all.iter_mut().for_each(|(_, of)| of.weights = Storage::Asked);
     }
     all
@@ -125,7 +127,7 @@ struct Analysis<'a> {
     asked: &'a Numerics,
     /// The precisions that were asked for.
     products: &'a Precisions,
-    numbers: WholeNumbers<'a>,
+    numbers: NumberRanges<'a>,
 }
 
 impl Analysis<'_> {
@@ -137,11 +139,11 @@ impl Analysis<'_> {
         }
         let [x, h] = self.operands(node, &matrices);
         let count = matrices.iter().map(|matrix| matrix.rows * matrix.columns).sum();
-        let own = Quantised { weights: Storage::Asked, x, h, count };
-        let own = Some(own).filter(|own| own.vectors().next().is_some());
+        let quantised = Quantised { weights: Storage::Asked, x, h, count };
+        let quantised = Some(quantised).filter(|quantised| quantised.vectors().next().is_some());
         if matrices.iter().any(Matrix::is_windows) {
             // unless integers are asked for, f32 multiplies them without a loss
-            return own;
+            return quantised;
         }
         let weights = if self.in_f32(node) { self.storage(&matrices) } else { Storage::Asked };
         let in_whole_numbers = x.is_some()
@@ -149,16 +151,18 @@ impl Analysis<'_> {
             && self.may_be_integers(node)
             && matrices.iter().all(rows_are_multiples);
         match (weights, in_whole_numbers) {
-            (Storage::Asked, true) => own.map(|own| Quantised { weights: Storage::Scaled, ..own }),
-            (_, true) => own.map(|own| Quantised { weights, ..own }),
-            (Storage::Asked, false) => own,
+            (Storage::Asked, true) => {
+                quantised.map(|quantised| Quantised { weights: Storage::Scaled, ..quantised })
+            }
+            (_, true) => quantised.map(|quantised| Quantised { weights, ..quantised }),
+            (Storage::Asked, false) => quantised,
             (_, false) => Some(Quantised { weights, x: None, h: None, count }),
         }
     }
 
     /// The storage of matrices that loses nothing.
     fn storage(&self, matrices: &[Matrix<'_>]) -> Storage {
-        if matrices.iter().all(is_whole) {
+        if matrices.iter().all(has_integers) {
             Storage::Integers
         } else if self.model.has_bytes && matrices.iter().all(has_scales) {
             Storage::Scaled
@@ -225,7 +229,7 @@ fn fits(matrix: &Matrix<'_>, operand: Multiples) -> bool {
 }
 
 /// True if all elements are integers of 8 bits.
-fn is_whole(matrix: &Matrix<'_>) -> bool {
+fn has_integers(matrix: &Matrix<'_>) -> bool {
     let in_8_bits = |w: f32| w.fract() == 0.0 && w.abs() <= INT8_MOST;
     matrix.elements().all(|k| in_8_bits(matrix.tensor.get_f32(k)))
 }

@@ -40,11 +40,11 @@ impl NumberFacts {
         }
     }
 
-    fn whole(self) -> Self {
+    fn integral(self) -> Self {
         Self { scale: Some((1.0, 0.0)), ..self }
     }
 
-    fn is_whole(&self) -> bool {
+    fn is_integral(&self) -> bool {
         self.scale == Some((1.0, 0.0))
     }
 
@@ -75,10 +75,11 @@ impl NumberFacts {
 
     /// The common scale of two tensors, and the distance from multiples of each.
     fn shared(&self, other: &Self) -> Option<(f32, [f64; 2])> {
-        let of =
+        let scale_of =
             |known: &Self| known.scale.filter(|_| known.number().is_none()).map(|(scale, _)| scale);
-        let scale =
-            of(self).or(of(other)).or(self.scale.and(other.scale).map(|(scale, _)| scale))?;
+        let scale = scale_of(self)
+            .or(scale_of(other))
+            .or(self.scale.and(other.scale).map(|(scale, _)| scale))?;
         Some((scale, [self.off(scale)?, other.off(scale)?]))
     }
 
@@ -97,12 +98,12 @@ impl NumberFacts {
 }
 
 /// The knowledge about every value of a model.
-pub(crate) struct WholeNumbers<'m> {
+pub(crate) struct NumberRanges<'m> {
     model: &'m CoreModel,
     values: Vec<NumberFacts>,
 }
 
-impl<'m> WholeNumbers<'m> {
+impl<'m> NumberRanges<'m> {
     pub(crate) fn new(model: &'m CoreModel) -> Self {
         let mut all = Self { model, values: vec![NOTHING; model.values.len()] };
         all.read(&model.nodes);
@@ -129,7 +130,7 @@ impl<'m> WholeNumbers<'m> {
                 let all = (0..tensor.len()).map(|i| tensor.get_f64(i));
                 let each = all.map(|v| {
                     let known = NumberFacts::between([v, v]);
-                    if v.fract() == 0.0 { known.whole() } else { known }
+                    if v.fract() == 0.0 { known.integral() } else { known }
                 });
                 each.reduce(NumberFacts::union).unwrap_or(NOTHING)
             }
@@ -150,7 +151,7 @@ impl<'m> WholeNumbers<'m> {
                         // pieces of skipped trips are zeros
                         let known = self.known(result.of);
                         self.values[result.out] = match result.pieces {
-                            Some(_) => known.union(NumberFacts::between([0.0, 0.0]).whole()),
+                            Some(_) => known.union(NumberFacts::between([0.0, 0.0]).integral()),
                             None => known,
                         };
                     }
@@ -166,7 +167,7 @@ impl<'m> WholeNumbers<'m> {
             Numbers::Moved(from) => {
                 from.into_iter().map(|source| self.known(source)).reduce(NumberFacts::union)
             }
-            Numbers::Integers(ends) => Some(NumberFacts::between(ends.map(f64::from)).whole()),
+            Numbers::Integers(ends) => Some(NumberFacts::between(ends.map(f64::from)).integral()),
             Numbers::Any => None,
         };
         for out in facts.outputs {
@@ -213,8 +214,8 @@ impl<'m> WholeNumbers<'m> {
             NumberFacts::between(ends(input(0).ends, input(1).ends))
         };
         let rounded = |round: &dyn Fn(f64) -> f64| match input(0) {
-            known if known.is_whole() => known,
-            known => NumberFacts::between(known.ends.map(round)).whole(),
+            known if known.is_integral() => known,
+            known => NumberFacts::between(known.ends.map(round)).integral(),
         };
         match of.function {
             P::Activation(steps) if graph(steps) == Graph::Stairs => {
@@ -240,7 +241,7 @@ impl<'m> WholeNumbers<'m> {
                 None => NOTHING,
             },
             P::Select => input(1).union(input(2)),
-            P::Less | P::LessEqual | P::Equal => NumberFacts::between([0.0, 1.0]).whole(),
+            P::Less | P::LessEqual | P::Equal => NumberFacts::between([0.0, 1.0]).integral(),
             P::Activation(_) | P::PRelu => NOTHING,
         }
     }

@@ -5,6 +5,11 @@ use crate::model::ModelSize;
 /// Stands before a number of streams.
 pub(super) const STREAMS: &str = "streams:";
 
+/// True for a size that an option may give. Parsers, and the check of options set by methods, ask.
+pub(crate) fn is_size(size: usize) -> bool {
+    size > 0
+}
+
 /// The inputs kept as states by the generated type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -68,7 +73,7 @@ impl Bindings {
         let named = text.rsplit_once('=').and_then(|(name, size)| {
             let size = match size.trim() {
                 "?" => None,
-                digits => Some(digits.parse().ok().filter(|size: &usize| *size > 0)?),
+                digits => Some(digits.parse().ok().filter(|&size| is_size(size))?),
             };
             (!name.is_empty()).then(|| (name.to_owned(), size))
         });

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use super::bindings::{STREAMS, shape_text};
+use super::bindings::{STREAMS, is_size, shape_text};
 use super::{
     Accuracy, Bindings, Fma, Options, Precision, Range, State, TUNING_KEYS, Threads, Unroll,
     WeightsAs, Word, Words, size_text,
@@ -683,8 +683,8 @@ fn pairs<T>(pairs: &[(String, T)], text: impl Fn(&T) -> String) -> Vec<String> {
 /// Reads a number above 0.
 pub(crate) fn positive(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("0 is no size: at least 1 is needed".to_owned()),
-        Ok(n) => Ok(n),
+        Ok(size) if is_size(size) => Ok(size),
+        Ok(size) => Err(format!("{size} is no size: at least 1 is needed")),
         Err(_) => Err("a whole number from 1 is needed".to_owned()),
     }
 }
@@ -733,7 +733,7 @@ mod tests {
             assert_ne!(options, Options::default(), "--{}", flag.name);
             let name = format!("--{}", flag.name);
             let expected = match flag.operand {
-                _ if ["name", "weights-as", "interface"].contains(&flag.name) => Vec::new(),
+                _ if flag.order == CommentOrder::Unstated => Vec::new(),
                 Operand::Switch => vec![name],
                 _ => vec![name, value],
             };

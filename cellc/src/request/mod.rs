@@ -37,8 +37,8 @@ mod output;
 mod precision;
 mod tuning;
 
-pub(crate) use bindings::size_text;
 pub use bindings::{Bindings, NamedSize, State};
+pub(crate) use bindings::{is_size, size_text};
 pub use machine::{Machine, Threads};
 pub use numerics::{Accuracy, Fma, Numerics, Range};
 pub use output::{Language, Output, WeightsAs};

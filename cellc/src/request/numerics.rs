@@ -100,12 +100,12 @@ settings! {
 impl Numerics {
     /// The precision given for a layer, or else for all layers.
     pub(crate) fn given_in(&self, layer: &str) -> Option<Precision> {
-        let own = self
+        let layer_precision = self
             .precision_of
             .iter()
             .find(|(name, _)| name == layer)
             .map(|(_, precision)| *precision);
-        own.or(self.precision)
+        layer_precision.or(self.precision)
     }
 
     /// The precision of a layer: f32 if none is given.

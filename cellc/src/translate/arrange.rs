@@ -11,7 +11,7 @@ use super::scatter::numbers_along;
 use crate::check::limits::MOST_ALONG_AXIS;
 use crate::check::report::UNDEFINED;
 use crate::core::{
-    Before, CoreBuilder, CoreOp, Front, Geometry, Known, LARGEST_INTEGER, RunningSum, Source,
+    Before, CoreBuilder, CoreOp, Front, Geometry, INTEGER_LIMIT, Known, RunningSum, Source,
     broadcast_strides, fold, signed, strides,
 };
 use crate::model::{
@@ -56,9 +56,9 @@ fn shifted(core: &mut CoreBuilder, x: &Known, axis: usize, by: usize, back: bool
     let zeros = filled(core, x, front, 0.0)?;
     let parts = if back { [x.clone(), zeros] } else { [zeros, x.clone()] };
     let padded = put_together(core, &parts, axis)?;
-    let own = strides(&core.shape_of(&padded));
-    let offset = if back { by * own[axis] } else { 0 };
-    Ok(core.view(&padded, Geometry { offset, strides: signed(own), shape })?)
+    let row_major = strides(&core.shape_of(&padded));
+    let offset = if back { by * row_major[axis] } else { 0 };
+    Ok(core.view(&padded, Geometry { offset, strides: signed(row_major), shape })?)
 }
 
 fn running_sum_along(
@@ -127,10 +127,10 @@ pub(super) fn one_hot(
     let shape = core.shape_of(&indices);
     let axis = args.axis(axis, shape.len() + 1)?;
     let Some(depth) =
-        usize::try_from(depth).ok().filter(|depth| (1..=LARGEST_INTEGER as usize).contains(depth))
+        usize::try_from(depth).ok().filter(|depth| (1..=INTEGER_LIMIT as usize).contains(depth))
     else {
         let found = format!("a depth of {depth}");
-        return Err(Refusal::new(found, format!("1 to {LARGEST_INTEGER}"), "correct the depth"));
+        return Err(Refusal::new(found, format!("1 to {INTEGER_LIMIT}"), "correct the depth"));
     };
     if indices.element().is_float() {
         let found = format!("indices of type {}", indices.element().name());
@@ -198,11 +198,11 @@ pub(super) fn eye(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let (rows, columns) = (args.integer(0, "the rows")?, args.integer(1, "the columns")?);
     let diagonal = diagonal(args, 2)?;
     let size = |size: i64| {
-        usize::try_from(size).ok().filter(|size| (1..=LARGEST_INTEGER as usize).contains(size))
+        usize::try_from(size).ok().filter(|size| (1..=INTEGER_LIMIT as usize).contains(size))
     };
     let (Some(rows), Some(columns)) = (size(rows), size(columns)) else {
         let found = format!("{rows} rows and {columns} columns");
-        let valid = format!("1 to {LARGEST_INTEGER} of each");
+        let valid = format!("1 to {INTEGER_LIMIT} of each");
         return Err(Refusal::new(found, valid, "correct the sizes"));
     };
     let element = args.element();
@@ -301,10 +301,10 @@ pub(super) fn blocks(core: &mut CoreBuilder, args: &Operands, of: Blocks) -> Rul
             .collect();
         (shape[..2].iter().copied().chain(inner).collect(), order)
     };
-    let own = strides(&split);
+    let row_major = strides(&split);
     let geometry = Geometry {
         offset: 0,
-        strides: order.iter().map(|&d| own[d] as isize).collect(),
+        strides: order.iter().map(|&d| row_major[d] as isize).collect(),
         shape: order.iter().map(|&d| split[d]).collect(),
     };
     let to: Vec<usize> = match of.to_space {

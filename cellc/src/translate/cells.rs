@@ -19,8 +19,8 @@ impl<'a> Translator<'_, 'a> {
             Some((known, shape))
         });
         let inputs = inputs.collect();
-        let of = (self.model, node, cell);
-        let Some((recurrent, sizes)) = recurrent(of, direction, inputs, self.diagnostics) else {
+        let place = (self.model, node, cell);
+        let Some((recurrent, sizes)) = recurrent(place, direction, inputs, self.diagnostics) else {
             return;
         };
         let Some(weights) = self.build(node, |core| cell_weights(core, &recurrent, sizes)) else {

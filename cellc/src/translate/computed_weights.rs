@@ -269,14 +269,14 @@ fn initial(
     way: Way,
 ) -> Rule<State> {
     let hidden = recurrent.cell.hidden_size;
-    let mut of = |role: CellPort| -> Rule<Known> {
+    let mut matrix_of = |role: CellPort| -> Rule<Known> {
         let strides = vec![(way.sets * hidden) as isize, 1];
         let geometry =
             Geometry { offset: way.set * hidden, strides, shape: vec![sizes.batch, hidden] };
         Ok(core.view(operand(recurrent, role)?, geometry)?)
     };
-    let h = of(CellPort::H)?;
-    let c = if recurrent.cell.kind.has_cell_state() { Some(of(CellPort::C)?) } else { None };
+    let h = matrix_of(CellPort::H)?;
+    let c = if recurrent.cell.kind.has_cell_state() { Some(matrix_of(CellPort::C)?) } else { None };
     Ok(State { h, c })
 }
 

@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::check::Unused;
 use crate::core::{
-    CoreLoop, CoreOp, Divider, DynamicLength, Geometry, Known, LARGEST_INTEGER, LoopCarried,
+    CoreLoop, CoreOp, Divider, DynamicLength, Geometry, INTEGER_LIMIT, Known, LoopCarried,
     LoopResult, LoopSlice, Source,
 };
 use crate::diagnostic::message;
@@ -114,14 +114,14 @@ impl<'a> Translator<'_, 'a> {
                 }
                 // integers exceed the assumed ranges
                 Err(wider) => {
-                    let largest = f64::from(LARGEST_INTEGER);
+                    let largest = f64::from(INTEGER_LIMIT);
                     let any = attempt + 1 == MOST_ATTEMPTS;
                     ranges = if any { vec![[-largest, largest]; ranges.len()] } else { wider };
                 }
             }
         }
         let found = "integers that grow from iteration to iteration";
-        let valid = format!("integers that stay between -{LARGEST_INTEGER} and {LARGEST_INTEGER}");
+        let valid = format!("integers that stay between -{INTEGER_LIMIT} and {INTEGER_LIMIT}");
         self.refuse(
             node,
             Refusal::new(found, valid, "clip them in the body, or carry floating point"),
@@ -373,33 +373,33 @@ impl<'a> Translator<'_, 'a> {
         let CountedLoop { node, body, .. } = *of;
         let mut values = Vec::new();
         for output in &body.outputs {
-            let of = &results[output.result];
+            let last = &results[output.result];
             let edge = carried.iter().find(|carried| {
                 carried.result == Some(output.result) && output.concatenation.is_none()
             });
-            let value = match (edge, running, of) {
+            let value = match (edge, running, last) {
                 (Some(carried), ..) => carried.next.clone(),
-                (None, None, _) => of.clone(),
+                (None, None, _) => last.clone(),
                 (None, Some(running), _) if output.concatenation.is_some() => {
-                    let zero = Known::number_like(of, 0.0);
+                    let zero = Known::number_like(last, 0.0);
                     self.build(node, |core| {
-                        compute(core, Primitive::Select, vec![running.clone(), of.clone(), zero])
+                        compute(core, Primitive::Select, vec![running.clone(), last.clone(), zero])
                     })?
                 }
-                (None, Some(_), Known::Constant(..)) => of.clone(),
+                (None, Some(_), Known::Constant(..)) => last.clone(),
                 // iterations after the last keep the value
                 (None, Some(running), _) => {
-                    let (shape, range) = (self.core.shape_of(of), self.core.facts.range_of(of));
-                    let zero = Known::number_like(of, 0.0);
+                    let (shape, range) = (self.core.shape_of(last), self.core.facts.range_of(last));
+                    let zero = Known::number_like(last, 0.0);
                     let initial =
                         self.build(node, |core| broadcast_to(core, &zero, shape.clone()))?;
                     let range = [range[0].min(0.0), range[1].max(0.0)];
-                    let value = self.carried_value(node, shape, of.element(), range)?;
+                    let value = self.carried_value(node, shape, last.element(), range)?;
                     let next = self.build(node, |core| {
                         compute(
                             core,
                             Primitive::Select,
-                            vec![running.clone(), of.clone(), value.clone()],
+                            vec![running.clone(), last.clone(), value.clone()],
                         )
                     })?;
                     let result = Some(output.result);

@@ -149,8 +149,8 @@ impl<'a> Translator<'_, 'a> {
         for (input, known) in args.node.inputs.iter().zip(&args.known) {
             let known = known.clone()?;
             let shape = self.core.shape_of(&known);
-            let own = (cut.axis + shape.len()).checked_sub(cut.rank);
-            shorter.push(match own {
+            let own_axis = (cut.axis + shape.len()).checked_sub(cut.rank);
+            shorter.push(match own_axis {
                 Some(axis) if shape[axis] != 1 => {
                     let cut = Shortening { axis, rank: shape.len(), ..cut };
                     self.shortened(*input, cut, done)?

@@ -47,11 +47,11 @@ fn labels(term: &str, rest: impl Fn(usize) -> Option<usize>) -> Option<Vec<Label
     if open > 1 || open == 0 && rest > 0 {
         return None;
     }
-    let of = |&c: &char| match c {
+    let labels_of = |&c: &char| match c {
         '\u{2026}' => (0..rest).rev().map(Label::Rest).collect(),
         letter => vec![Label::Letter(letter)],
     };
-    Some(letters.iter().flat_map(of).collect())
+    Some(letters.iter().flat_map(labels_of).collect())
 }
 
 /// Einsum: transposes, products and sums by the letters of the equation.
@@ -92,11 +92,11 @@ pub(super) fn einsum(core: &mut CoreBuilder, args: &Operands, equation: &str) ->
 /// A tensor with each label once: the diagonal of repeated labels.
 fn each_once(core: &mut CoreBuilder, known: &Known, labels: &[Label]) -> Rule<Labelled> {
     let shape = core.shape_of(known);
-    let own = strides(&shape);
+    let row_major = strides(&shape);
     let (mut once, mut sizes, mut steps) = (Vec::new(), Vec::new(), Vec::<usize>::new());
     for (d, &label) in labels.iter().enumerate() {
         match once.iter().position(|&other| other == label) {
-            Some(at) if sizes[at] == shape[d] => steps[at] += own[d],
+            Some(at) if sizes[at] == shape[d] => steps[at] += row_major[d],
             Some(_) => {
                 return Err(shapes_differ(
                     &[shape],
@@ -107,7 +107,7 @@ fn each_once(core: &mut CoreBuilder, known: &Known, labels: &[Label]) -> Rule<La
             None => {
                 once.push(label);
                 sizes.push(shape[d]);
-                steps.push(own[d]);
+                steps.push(row_major[d]);
             }
         }
     }
@@ -150,9 +150,10 @@ fn without(core: &mut CoreBuilder, x: Labelled, kept: impl Fn(Label) -> bool) ->
 /// A tensor with its dimensions in the order of labels; missing dimensions have size 1.
 fn ordered(core: &mut CoreBuilder, x: &Labelled, order: &[Label]) -> Rule<Known> {
     let shape = core.shape_of(&x.known);
-    let own = strides(&shape);
+    let row_major = strides(&shape);
     let at = |label: &Label| x.labels.iter().position(|other| other == label);
-    let steps: Vec<usize> = order.iter().map(|label| at(label).map_or(0, |d| own[d])).collect();
+    let steps: Vec<usize> =
+        order.iter().map(|label| at(label).map_or(0, |d| row_major[d])).collect();
     let sizes: Vec<usize> = order.iter().map(|label| at(label).map_or(1, |d| shape[d])).collect();
     Ok(core.view(&x.known, Geometry { offset: 0, strides: signed(steps), shape: sizes })?)
 }

@@ -184,8 +184,8 @@ pub(super) fn unary(
     inputs: &[Known],
     shape: &[usize],
 ) -> Rule<Known> {
-    let of = IntegerOperands::new(core, inputs)?;
-    let (a, x) = (of.a, of.sources[0]);
+    let operands = IntegerOperands::new(core, inputs)?;
+    let (a, x) = (operands.a, operands.sources[0]);
     let (source, range) = match unary {
         Unary::Negative => {
             let factors = [x, core.scalar(-1.0)];
@@ -193,7 +193,7 @@ pub(super) fn unary(
         }
         Unary::Abs => {
             let least = if a[0] > 0.0 { a[0] } else { (-a[1]).max(0.0) };
-            (absolute(core, x, shape)?, [least, of.most()])
+            (absolute(core, x, shape)?, [least, operands.most()])
         }
         Unary::Ceiling => return Ok(inputs[0].clone()),
         Unary::Sign => (sign(core, x, shape)?, [-1.0, 1.0]),
@@ -214,17 +214,17 @@ pub(super) fn binary(
     shape: &[usize],
 ) -> Rule<Known> {
     let element = inputs[0].element();
-    let of = IntegerOperands::new(core, inputs)?;
-    let (a, b) = (of.a, of.b);
+    let operands = IntegerOperands::new(core, inputs)?;
+    let (a, b) = (operands.a, operands.b);
     let source = match binary {
-        Binary::Divide => whole_quotient(core, &of, Activation::Floor, shape)?,
-        binary => pointwise(core, binary.into(), &of.sources, shape)?,
+        Binary::Divide => whole_quotient(core, &operands, Activation::Floor, shape)?,
+        binary => pointwise(core, binary.into(), &operands.sources, shape)?,
     };
     let range = match binary {
         Binary::Add => ends(a, b, |a, b| a + b),
         Binary::Subtract => ends(a, b, |a, b| a - b),
         Binary::Multiply => ends(a, b, |a, b| a * b),
-        Binary::Divide => [-of.most(), of.most()],
+        Binary::Divide => [-operands.most(), operands.most()],
         Binary::Maximum => [a[0].max(b[0]), a[1].max(b[1])],
         Binary::Minimum => [a[0].min(b[0]), a[1].min(b[1])],
     };
@@ -269,12 +269,12 @@ pub(super) fn remainder(
     shape: &[usize],
 ) -> Rule<Known> {
     use PointwiseFunction as P;
-    let of = IntegerOperands::new(core, inputs)?;
-    let quotient = whole_quotient(core, &of, remainder.rounding(), shape)?;
-    let product = pointwise(core, P::Multiply, &[quotient, of.sources[1]], shape)?;
-    let rest = pointwise(core, P::Subtract, &[of.sources[0], product], shape)?;
-    let divisor = of.b[0].abs().max(of.b[1].abs());
-    let dividend = if of.may_divide_by_zero() { of.most() } else { 0.0 };
+    let operands = IntegerOperands::new(core, inputs)?;
+    let quotient = whole_quotient(core, &operands, remainder.rounding(), shape)?;
+    let product = pointwise(core, P::Multiply, &[quotient, operands.sources[1]], shape)?;
+    let rest = pointwise(core, P::Subtract, &[operands.sources[0], product], shape)?;
+    let divisor = operands.b[0].abs().max(operands.b[1].abs());
+    let dividend = if operands.may_divide_by_zero() { operands.most() } else { 0.0 };
     let most = dividend.max(divisor - 1.0);
     exact_integers(core, rest, inputs[0].element(), [-most, most])
 }
@@ -348,8 +348,8 @@ pub(super) fn selection(core: &mut CoreBuilder, inputs: &[Known], shape: &[usize
             is_not_zero(core, sources[0], &shape)?
         }
     };
-    let of = [condition, sources[1], sources[2]];
-    let chosen = pointwise(core, PointwiseFunction::Select, &of, shape)?;
+    let operands = [condition, sources[1], sources[2]];
+    let chosen = pointwise(core, PointwiseFunction::Select, &operands, shape)?;
     let known = Known::Source(chosen, inputs[1].element());
     core.facts.set_range(&known, core.facts.range_of_all(&inputs[1..]));
     Ok(known)

@@ -3,7 +3,7 @@
 use super::operands::all_exact;
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
-use crate::core::{CoreOp, Geometry, Known, LARGEST_INTEGER, Lookup, Source, strides};
+use crate::core::{CoreOp, Geometry, INTEGER_LIMIT, Known, Lookup, Source, strides};
 
 /// Parts of data along an axis, by computed indices.
 pub(super) fn look_up(
@@ -14,19 +14,19 @@ pub(super) fn look_up(
 ) -> Rule<Known> {
     let (shape, of_indices) = (core.shape_of(data), core.shape_of(indices));
     let size = shape[axis];
-    if size == 0 || size > LARGEST_INTEGER as usize {
+    if size == 0 || size > INTEGER_LIMIT as usize {
         let found = format!("a table of {size} rows");
-        let valid = format!("1 to {LARGEST_INTEGER} rows");
+        let valid = format!("1 to {INTEGER_LIMIT} rows");
         return Err(Refusal::new(found, valid, "split the table"));
     }
     all_exact(&[data.clone(), indices.clone()])?;
-    let own = strides(&shape);
+    let row_major = strides(&shape);
     let others = |of: &[usize]| [&of[..axis], &of[axis + 1..]].concat();
-    let (inner, inner_strides) = (others(&shape), others(&own));
+    let (inner, inner_strides) = (others(&shape), others(&row_major));
     // the axis of the lookup becomes the first axis
     let table = Geometry {
         offset: 0,
-        strides: [&[own[axis]][..], &inner_strides]
+        strides: [&[row_major[axis]][..], &inner_strides]
             .concat()
             .iter()
             .map(|&stride| stride as isize)
@@ -57,8 +57,8 @@ pub(super) fn look_up(
     let found = Known::Source(Source::Value(out), data.element());
     core.facts.set_range(&found, core.facts.range_of(data));
     // the axis returns to its place
-    let own = strides(&found_shape);
-    let (numbers, parts) = own.split_at(of_indices.len());
+    let row_major = strides(&found_shape);
+    let (numbers, parts) = row_major.split_at(of_indices.len());
     let places = [&parts[..axis], numbers, &parts[axis..]].concat();
     Ok(core.view(
         &found,

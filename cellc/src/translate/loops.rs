@@ -409,10 +409,10 @@ impl<'a> Translator<'_, 'a> {
                 let whole = self.build(node, |core| only_pieces(core, known, pieces))?;
                 let mut shape = self.core.shape_of(&whole);
                 shape[pieces.axis] = pieces.part;
-                let of = self.core.source(&whole).ok()?;
+                let sliced = self.core.source(&whole).ok()?;
                 let piece = self.core.value(shape);
                 iteration.slices.push(LoopSlice {
-                    of,
+                    of: sliced,
                     axis: pieces.axis,
                     reverse: pieces.reverse,
                     piece,
@@ -612,12 +612,12 @@ impl<'a> Translator<'_, 'a> {
         results: &mut Vec<LoopResult>,
     ) -> Known {
         let element = if known.element().is_float() { known.element() } else { ElementType::F32 };
-        let of = self
+        let sliced = self
             .core
             .source(known)
             .expect("translate: what is floating point is no number of an iteration");
         let out = self.core.value(shape);
-        results.push(LoopResult { of, pieces, out });
+        results.push(LoopResult { of: sliced, pieces, out });
         Known::Source(Source::Value(out), element)
     }
 }
@@ -626,29 +626,33 @@ impl<'a> Translator<'_, 'a> {
 fn one_piece(core: &mut CoreBuilder, known: &Known, pieces: Pieces, trip: usize) -> Rule<Known> {
     let Pieces { axis, start, trips, part, stride, reverse } = pieces;
     let mut shape = core.shape_of(known);
-    let own = strides(&shape);
+    let row_major = strides(&shape);
     let place = start + stride * if reverse { trips - 1 - trip } else { trip };
     shape[axis] = part;
-    let offset = place * own[axis];
-    Ok(core.view(known, Geometry { offset, strides: signed(own), shape })?)
+    let offset = place * row_major[axis];
+    Ok(core.view(known, Geometry { offset, strides: signed(row_major), shape })?)
 }
 
 /// A tensor without the elements outside of the pieces.
 pub(super) fn only_pieces(core: &mut CoreBuilder, known: &Known, pieces: Pieces) -> Rule<Known> {
     let Pieces { axis, start, trips, part, stride, .. } = pieces;
     let mut shape = core.shape_of(known);
-    let own = signed(strides(&shape));
-    let offset = start * own[axis] as usize;
+    let row_major = signed(strides(&shape));
+    let offset = start * row_major[axis] as usize;
     shape[axis] = trips * part;
     if part == stride || part == 1 {
-        let mut strides = own;
+        let mut strides = row_major;
         strides[axis] *= if part == 1 { stride as isize } else { 1 };
         return Ok(core.view(known, Geometry { offset, strides, shape })?);
     }
     let gapped = Geometry {
         offset,
-        strides: [&own[..axis], &[own[axis] * stride as isize, own[axis]], &own[axis + 1..]]
-            .concat(),
+        strides: [
+            &row_major[..axis],
+            &[row_major[axis] * stride as isize, row_major[axis]],
+            &row_major[axis + 1..],
+        ]
+        .concat(),
         shape: [&shape[..axis], &[trips, part], &shape[axis + 1..]].concat(),
     };
     let gapped = core.view(known, gapped)?;

@@ -48,12 +48,12 @@ impl Factor {
 
     /// Elements between matrices by dimension of a batch, between rows and between columns.
     fn strides(&self, batch: &[usize]) -> Vec<isize> {
-        let own = strides(&self.shape);
+        let row_major = strides(&self.shape);
         let outer = self.shape.len() - 2;
         let matrix = if self.transposed {
-            [own[outer + 1], own[outer]]
+            [row_major[outer + 1], row_major[outer]]
         } else {
-            [own[outer], own[outer + 1]]
+            [row_major[outer], row_major[outer + 1]]
         };
         let size = self.shape[outer] * self.shape[outer + 1];
         let of_batch =
@@ -267,10 +267,10 @@ fn matrix_by_matrix(
     }
     // the columns of all matrices become the columns of one matrix
     let together = put_together(core, &parts, of_rows.len() + 1)?;
-    let own = signed(strides(&[&of_rows[..], &[rows], &of_parts, &[columns]].concat()));
+    let row_major = signed(strides(&[&of_rows[..], &[rows], &of_parts, &[columns]].concat()));
     let order = along.into_iter().chain([batch.len()]).chain(batched).chain([batch.len() + 1]);
-    let mut strides = own.clone();
-    for (d, stride) in order.zip(own) {
+    let mut strides = row_major.clone();
+    for (d, stride) in order.zip(row_major) {
         strides[d] = stride;
     }
     Ok(core.view(

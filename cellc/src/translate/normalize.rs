@@ -105,11 +105,11 @@ fn batch_norm(core: &mut CoreBuilder, inputs: &[Known], eps: f32) -> Rule<Known>
     let shape = core.shape_of(&inputs[0]);
     let channels = shape.get(1).copied();
     for known in &inputs[1..] {
-        let own = core.shape_of(known);
-        if own.len() != 1 || Some(own[0]) != channels {
+        let known_shape = core.shape_of(known);
+        if known_shape.len() != 1 || Some(known_shape[0]) != channels {
             let found = format!(
                 "{} for each place along axis 1 of {}",
-                shape_text(&own),
+                shape_text(&known_shape),
                 shape_text(&shape)
             );
             return Err(Refusal::new(found, "one number for each", "correct the shapes"));
@@ -203,11 +203,14 @@ fn group_norm(core: &mut CoreBuilder, inputs: &[Known], groups: usize, eps: f32)
     }
     let mut numbers = Vec::new();
     for known in &inputs[1..] {
-        let own = core.shape_of(known);
-        let per_group = own == [groups] && groups != channels;
-        if !per_group && own != [channels] {
-            let found =
-                format!("scale or shift of shape {} for {}", shape_text(&own), shape_text(&shape));
+        let known_shape = core.shape_of(known);
+        let per_group = known_shape == [groups] && groups != channels;
+        if !per_group && known_shape != [channels] {
+            let found = format!(
+                "scale or shift of shape {} for {}",
+                shape_text(&known_shape),
+                shape_text(&shape)
+            );
             return Err(Refusal::new(
                 found,
                 format!("[{channels}] or [{groups}]"),

@@ -443,8 +443,9 @@ impl<'a> Translator<'_, 'a> {
         {
             self.check_stated(node, output, &shape);
         }
-        let own = node.outputs.first().map_or(&[][..], |output| &self.model.values[output.0].names);
-        let names = names(&[own, &value.names], &node.name);
+        let output_names =
+            node.outputs.first().map_or(&[][..], |output| &self.model.values[output.0].names);
+        let names = names(&[output_names, &value.names], &node.name);
         Some(ResultValue {
             names,
             shape,

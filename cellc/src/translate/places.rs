@@ -74,8 +74,8 @@ pub(super) fn gather_by_rows(
 /// A tensor with its axes in another order: `from` names the old axis of each.
 fn transposed_by(core: &mut CoreBuilder, known: &Known, from: Vec<usize>) -> Rule<Known> {
     let shape = core.shape_of(known);
-    let own = signed(strides(&shape));
-    let (strides, shape) = from.iter().map(|&axis| (own[axis], shape[axis])).unzip();
+    let row_major = signed(strides(&shape));
+    let (strides, shape) = from.iter().map(|&axis| (row_major[axis], shape[axis])).unzip();
     Ok(core.view(known, Geometry { offset: 0, strides, shape })?)
 }
 
@@ -135,7 +135,7 @@ fn computed_places(
     let indices = converted(core, indices, ElementType::I64)?;
     let of_indices = core.shape_of(&indices);
     let (&depth, outer) = of_indices.split_last().expect("translate: indices have a dimension");
-    let own = strides(sizes);
+    let row_major = strides(sizes);
     let mut all = None;
     for d in 0..depth {
         let geometry = Geometry {
@@ -145,11 +145,11 @@ fn computed_places(
         };
         let index = core.view(&indices, geometry)?;
         let index = counted_places(core, &index, sizes[batch + d])?;
-        all = Some(added(core, all, index, own[batch + d])?);
+        all = Some(added(core, all, index, row_major[batch + d])?);
     }
     for d in (0..batch).filter(|&d| sizes[d] > 1) {
         let numbers = numbers_along(&indices, d, outer.len(), sizes[d], 1);
-        all = Some(added(core, all, numbers, own[d])?);
+        all = Some(added(core, all, numbers, row_major[d])?);
     }
     all.ok_or(Refusal::Reported)
 }

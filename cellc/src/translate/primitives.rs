@@ -84,12 +84,12 @@ fn pointwise_of_lines(
             _ if i == at => flat.push((Source::Value(of), None)),
             Source::Constant(constant) => {
                 let tensor = &core.model.constants[*constant];
-                let own = tensor.shape();
-                let axis = (own.len() + 1).checked_sub(geometry.shape.len());
+                let tensor_shape = tensor.shape();
+                let axis = (tensor_shape.len() + 1).checked_sub(geometry.shape.len());
                 match tensor.len() {
                     1 => flat.push((*input, None)),
                     len if len == channels
-                        && axis.is_some_and(|axis| own.get(axis) == Some(&len)) =>
+                        && axis.is_some_and(|axis| tensor_shape.get(axis) == Some(&len)) =>
                     {
                         flat.push((*input, Some(tensor.clone())));
                     }

@@ -9,7 +9,7 @@ use super::refusal::{Refusal, Rule};
 use crate::check::report::UNDEFINED;
 use crate::core::CoreBuilder;
 use crate::core::limits::MOST_ELEMENTS;
-use crate::core::{Divider, DynamicLength, Geometry, Known, LARGEST_INTEGER, fold};
+use crate::core::{Divider, DynamicLength, Geometry, INTEGER_LIMIT, Known, fold};
 use crate::diagnostic::quoted;
 use crate::model::{Binary, ElementType, Op, Tensor};
 
@@ -92,7 +92,7 @@ fn bounded_range(core: &CoreBuilder, args: &Operands, what: &str) -> Option<Boun
     let last = if step > 0 { largest } else { least };
     // a number without a limit may be the largest integer
     if core.shape_of(stop).iter().any(|&size| size != 1)
-        || last.abs() >= f64::from(LARGEST_INTEGER - 1)
+        || last.abs() >= f64::from(INTEGER_LIMIT - 1)
     {
         return None;
     }

@@ -155,11 +155,11 @@ impl<'v> Views<'v> {
                 let mut stand = of_first.elements().zip(first.elements());
                 let whole = stand.all(|((tensor, at), (other, place))| {
                     let len = self.core.len(tensor);
-                    let own = len / sets;
+                    let set_len = len / sets;
                     tensor == other
                         && len.is_multiple_of(sets * count)
-                        && place == set * own + at
-                        && at < own
+                        && place == set * set_len + at
+                        && at < set_len
                 });
                 let aligned = first.elements().all(|(_, at)| at.is_multiple_of(count));
                 if !whole || !aligned || of_first.1.is_some() != first.1.is_some() {

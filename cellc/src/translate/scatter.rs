@@ -264,19 +264,19 @@ fn scattered_at_run_time(
     // elements that no index reaches keep their values
     let mut reached = shapes[1].clone();
     reached[axis] = size;
-    let own = strides(&shapes[0]);
+    let row_major = strides(&shapes[0]);
     let part = |offset: usize, shape: &[usize]| {
-        let strides = own.iter().map(|&stride| stride as isize).collect();
+        let strides = row_major.iter().map(|&stride| stride as isize).collect();
         Geometry { offset, strides, shape: shape.to_vec() }
     };
     let mut whole = core.view(data, part(0, &reached))?;
     for k in 0..count {
         let [index, update] = [&indices, updates].map(|of| {
-            let own = strides(&shapes[1]);
+            let row_major = strides(&shapes[1]);
             let mut shape = shapes[1].clone();
             shape[axis] = 1;
-            let strides = own.iter().map(|&stride| stride as isize).collect();
-            core.view(of, Geometry { offset: k * own[axis], strides, shape })
+            let strides = row_major.iter().map(|&stride| stride as isize).collect();
+            core.view(of, Geometry { offset: k * row_major[axis], strides, shape })
         });
         let is_meant = compute(core, Comparison::Equal, vec![numbers.clone(), index?])?;
         let new = match combine {
@@ -286,7 +286,7 @@ fn scattered_at_run_time(
         whole = compute(core, Primitive::Select, vec![is_meant, new, whole])?;
     }
     for d in (0..rank).rev().filter(|&d| shapes[1][d] < shapes[0][d] && d != axis) {
-        let offset = reached[d] * own[d];
+        let offset = reached[d] * row_major[d];
         reached[d] = shapes[0][d] - reached[d];
         let rest = core.view(data, part(offset, &reached))?;
         reached[d] = shapes[0][d];
@@ -322,12 +322,12 @@ pub(super) fn reversed_at_run_time(
     let places = compute(core, Primitive::Select, vec![is_inside, backwards, numbers])?;
     let places = compute(core, Binary::Add, vec![places, first])?;
     // the steps of all sequences as rows of one table
-    let own = strides(&shape);
+    let row_major = strides(&shape);
     let rest: Vec<usize> = (0..shape.len()).filter(|&d| d != batch && d != steps).collect();
     let order: Vec<usize> = [batch, steps].into_iter().chain(rest.iter().copied()).collect();
     let geometry = Geometry {
         offset: 0,
-        strides: order.iter().map(|&d| own[d] as isize).collect(),
+        strides: order.iter().map(|&d| row_major[d] as isize).collect(),
         shape: order.iter().map(|&d| shape[d]).collect(),
     };
     let rows = core.view(data, geometry)?;
@@ -335,8 +335,9 @@ pub(super) fn reversed_at_run_time(
     let rows =
         core.view(&rows, Geometry::reshaped([&[sequences * size], &of_rows[..]].concat()))?;
     let found = look_up(core, &rows, &places, 0)?;
-    let own = strides(&core.shape_of(&found));
-    let place = |d: usize| order.iter().position(|&at| at == d).map_or(0, |at| own[at] as isize);
+    let row_major = strides(&core.shape_of(&found));
+    let place =
+        |d: usize| order.iter().position(|&at| at == d).map_or(0, |at| row_major[at] as isize);
     Ok(core.view(
         &found,
         Geometry { offset: 0, strides: (0..shape.len()).map(place).collect(), shape },
@@ -359,12 +360,12 @@ fn gathered_at_run_time(
         let valid = "a shape that is inside, along the other axes";
         return Err(shapes_differ(&[to, shape], valid, "correct the indices"));
     }
-    let own = strides(&shape);
+    let row_major = strides(&shape);
     let mut places = counted_places(core, indices, shape[axis])?;
-    let stride = Known::number_like(indices, own[axis] as f32);
+    let stride = Known::number_like(indices, row_major[axis] as f32);
     places = compute(core, Binary::Multiply, vec![places, stride])?;
     for d in (0..shape.len()).filter(|&d| d != axis && shape[d] > 1) {
-        let numbers = numbers_along(indices, d, shape.len(), to[d], own[d]);
+        let numbers = numbers_along(indices, d, shape.len(), to[d], row_major[d]);
         places = compute(core, Binary::Add, vec![places, numbers])?;
     }
     let all = Geometry::reshaped(vec![shape.iter().product()]);

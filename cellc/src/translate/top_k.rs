@@ -84,13 +84,13 @@ fn best(
         ));
     }
     let shape = core.shape_of(input);
-    let own = strides(&shape);
+    let row_major = strides(&shape);
     let with =
-        |others: &[usize], own: usize| [&others[..axis], &others[axis + 1..], &[own]].concat();
+        |others: &[usize], last: usize| [&others[..axis], &others[axis + 1..], &[last]].concat();
     // the axis last
     let turned = Geometry {
         offset: 0,
-        strides: with(&own, own[axis]).iter().map(|&stride| stride as isize).collect(),
+        strides: with(&row_major, row_major[axis]).iter().map(|&stride| stride as isize).collect(),
         shape: with(&shape, top.size),
     };
     let turned = core.view(input, turned)?;
@@ -115,8 +115,8 @@ fn best(
     let indices = Known::Source(Source::Value(indices), element);
     core.facts.set_range(&indices, [0.0, (size - 1) as f64]);
     // and back to its place
-    let own = strides(&best);
-    let (last, others) = own.split_last().expect("translate: an axis");
+    let row_major = strides(&best);
+    let (last, others) = row_major.split_last().expect("translate: an axis");
     let (count, sizes) = best.split_last().expect("translate: an axis");
     let back = |of: &[usize], one: usize| [&of[..axis], &[one], &of[axis..]].concat();
     let geometry = || Geometry {

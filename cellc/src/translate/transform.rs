@@ -117,12 +117,12 @@ fn transformed(
     };
     let entries = transform_matrix(core, matrix, |_| 1.0)?;
     // the axis and the parts last
-    let own = signed(strides(&shape));
+    let row_major = signed(strides(&shape));
     let others: Vec<usize> = (0..outer.len()).filter(|&d| d != axis).collect();
     let sizes: Vec<usize> = others.iter().map(|&d| shape[d]).collect();
     let last = Geometry {
         offset: 0,
-        strides: others.iter().chain([&axis, &outer.len()]).map(|&d| own[d]).collect(),
+        strides: others.iter().chain([&axis, &outer.len()]).map(|&d| row_major[d]).collect(),
         shape: [&sizes[..], &[matrix.taken, parts]].concat(),
     };
     let rows = core.view(x, last)?;
@@ -131,11 +131,14 @@ fn transformed(
     let y = product(core, &[rows, entries], false, false)?;
     // and back to their places
     let [count, parts] = matrix.result();
-    let own = signed(strides(&[&sizes[..], &[count, parts]].concat()));
+    let row_major = signed(strides(&[&sizes[..], &[count, parts]].concat()));
     let place = |d: usize| others.iter().position(|&other| other == d).unwrap_or(others.len());
     let mut to: Vec<usize> = outer.to_vec();
     to[axis] = count;
-    let strides = (0..outer.len()).map(|d| own[place(d)]).chain([own[others.len() + 1]]).collect();
+    let strides = (0..outer.len())
+        .map(|d| row_major[place(d)])
+        .chain([row_major[others.len() + 1]])
+        .collect();
     Ok(core.view(&y, Geometry { offset: 0, strides, shape: [&to[..], &[parts]].concat() })?)
 }
 
@@ -212,12 +215,12 @@ fn dft_lengths(
     };
     let shape = core.shape_of(x);
     let to_signal = of.half && of.inverse;
-    let own = |at: usize| match to_signal && at + 1 == axes.len() {
+    let default_len = |at: usize| match to_signal && at + 1 == axes.len() {
         true => 2 * (shape[axes[at]] - 1),
         false => shape[axes[at]],
     };
     let length = |(at, &given): (usize, &i64)| match given {
-        -1 => Some(own(at)),
+        -1 => Some(default_len(at)),
         given => usize::try_from(given).ok(),
     };
     let lengths: Option<Vec<usize>> = given.iter().enumerate().map(length).collect();

@@ -177,8 +177,8 @@ impl Hints<'_, '_> {
     /// The first of the numbers of steps with which the model is right, and the shapes. `time`: by
     /// input, the axis of the steps.
     pub(crate) fn whole_shapes(&self, time: &[Option<usize>], steps: &[usize]) -> Option<Shapes> {
-        let of = |steps: usize| self.shapes_of_steps(time, &|_| steps);
-        steps.iter().map(|&steps| of(steps)).find(|shapes| self.is_right_with(shapes))
+        let with_steps = |steps: usize| self.shapes_of_steps(time, &|_| steps);
+        steps.iter().map(|&steps| with_steps(steps)).find(|shapes| self.is_right_with(shapes))
     }
 
     /// Shapes of inputs for numbers of steps. `time`: by input, the axis of the steps. `steps`: by
@@ -527,10 +527,10 @@ impl Hints<'_, '_> {
 fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for input in inputs {
-        let own = if input.has_other_axes() { sizes.len() } else { 1 };
+        let size_count = if input.has_other_axes() { sizes.len() } else { 1 };
         all = all
             .iter()
-            .flat_map(|before| (0..own).map(|at| [&before[..], &[at]].concat()))
+            .flat_map(|before| (0..size_count).map(|at| [&before[..], &[at]].concat()))
             .collect();
         all.sort_by_key(|places| places.iter().max().copied());
         all.truncate(MOST_TRIALS);

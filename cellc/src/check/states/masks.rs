@@ -14,14 +14,14 @@ struct Readers<'m> {
 
 impl<'m> Readers<'m> {
     fn new(model: &'m CoreModel) -> Self {
-        let mut of: HashMap<Source, Vec<&CoreOp>> = HashMap::new();
+        let mut readers: HashMap<Source, Vec<&CoreOp>> = HashMap::new();
         for node in &model.nodes {
             node.op
                 .reads()
                 .into_iter()
-                .for_each(|source| of.entry(source).or_default().push(&node.op));
+                .for_each(|source| readers.entry(source).or_default().push(&node.op));
         }
-        Self { of }
+        Self { of: readers }
     }
 
     /// The tensors with elements of a tensor, moved but not changed; `sums`: true if numbers may be

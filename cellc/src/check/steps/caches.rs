@@ -79,14 +79,14 @@ fn growing(model: &Model) -> Vec<GrowingCache> {
     let producers = Producers::new(model);
     let ranks = model.parameters.iter().filter_map(|&node| stated(model, node)).map(<[Dim]>::len);
     let rank = ranks.max().unwrap_or(0);
-    let of = |(output, &node): (usize, &usize)| {
+    let growing = |(output, &node): (usize, &usize)| {
         let value = model.nodes[node].inputs[0];
         (0..rank).find_map(|axis| {
             let (input, axis) = producers.grown_from(value, axis)?;
             Some(GrowingCache { input, output, axis })
         })
     };
-    model.results.iter().enumerate().filter_map(of).collect()
+    model.results.iter().enumerate().filter_map(growing).collect()
 }
 
 /// The shape of an input in the model.
@@ -174,8 +174,9 @@ impl GrowingCache {
         let model = long.subject.model;
         let input = long.subject.names_of_input(self.input);
         let result = &model.nodes[model.results[self.output]];
-        let own = result.outputs.first().map_or(&[][..], |output| &model.values[output.0].names);
-        let output = names(&[own, &model.values[result.inputs[0].0].names], &result.name);
+        let output_names =
+            result.outputs.first().map_or(&[][..], |output| &model.values[output.0].names);
+        let output = names(&[output_names, &model.values[result.inputs[0].0].names], &result.name);
         (name(&input, Side::Input, self.input), name(&output, Side::Output, self.output))
     }
 }

@@ -1,4 +1,5 @@
-//! Models with an open number of steps: one step is compiled, and calls repeat the step.
+//! Models with an open number of steps: one step is compiled, and calls repeat the step. The
+//! pipeline calls `stream::steps` for the proof; this module words its refusals.
 
 mod caches;
 mod hints;
@@ -6,22 +7,67 @@ mod words;
 
 use crate::check::options::Unused;
 use crate::check::subject::{Checked, Judgement};
+use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, message};
 use crate::model::{Dim, Model, Op};
 use crate::request::State;
-use crate::stream::steps::{NotStepwise, one_step, why_not_stepwise};
+use crate::stream::steps::{NotStepwise, why_not_stepwise};
 use words::in_words;
 
-/// The outcome for a model with an error under the sizes that are given: perhaps nothing but the
-/// number of steps is open. `many`: the judgement for [`distinct_steps`]. `one`: the judgement for
-/// one step, if the model has open steps.
-pub(crate) fn step_by_step(given: Judgement, many: Judgement, one: Option<Judgement>) -> Checked {
+/// The model of one step of a model that has no problem but an open number of steps. The pipeline
+/// proves with the model of many steps that all steps are alike.
+pub(crate) struct OpenSteps {
+    /// The model compiled for one step.
+    pub(crate) one: CoreModel,
+    /// The number of steps of the model of many steps.
+    pub(crate) steps: usize,
+    /// By input, the axis of the steps.
+    pub(crate) time: Vec<Option<usize>>,
+    /// The warnings about one step.
+    pub(crate) diagnostics: Diagnostics,
+}
+
+/// The model of one step, for a model with an error under the sizes that are given: perhaps nothing
+/// but the number of steps is open. `many`: the judgement for [`distinct_steps`]. `one`: the
+/// judgement for one step, if the model has open steps.
+///
+/// # Errors
+/// Other problems of the model.
+pub(crate) fn open_steps(
+    given: &Judgement,
+    many: &Judgement,
+    one: Option<Judgement>,
+) -> Result<OpenSteps, Diagnostics> {
     let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
     let errors = given.diagnostics.0.iter().filter(is_error).count();
     let only_sizes = errors == given.inputs.unknown_sizes;
+    model_of_one_step(many, one, only_sizes).unwrap_or_else(|| Err(given.diagnostics.clone()))
+}
+
+/// The outcome of the proof that the steps of a model can be taken one by one.
+pub(crate) fn proven(
+    long: &Judgement,
+    time: &[Option<usize>],
+    taken: Result<CoreModel, NotStepwise>,
+    mut diagnostics: Diagnostics,
+) -> Checked {
+    match taken {
+        Ok(one) => {
+            if matches!(long.subject.options.bindings.state, State::None) {
+                diagnostics.push(Unused::NoState.warning());
+            }
+            Ok((one, diagnostics))
+        }
+        Err(refused) => {
+            diagnostics.push(not_stepwise(long, time, &refused));
+            Err(diagnostics)
+        }
+    }
+}
+
+/// The outcome with advice on the sizes that are given.
+pub(crate) fn advised(given: &Judgement, outcome: Checked) -> Checked {
     let warnings = given.hints().single_steps();
-    let outcome = one_step_of(&many, one, only_sizes);
-    let outcome = outcome.unwrap_or_else(|| Err(given.diagnostics.clone()));
     match outcome {
         Ok((core, mut diagnostics)) => {
             diagnostics.0.extend(warnings);
@@ -35,9 +81,13 @@ pub(crate) fn step_by_step(given: Judgement, many: Judgement, one: Option<Judgem
     }
 }
 
-/// The model of one step, for a model with an open number of steps. `None` if the model has other
-/// problems. `only_sizes`: true if every error is an open size.
-fn one_step_of(long: &Judgement, one: Option<Judgement>, only_sizes: bool) -> Option<Checked> {
+/// [`open_steps`]; `None` if the model has other problems. `only_sizes`: true if every error is an
+/// open size.
+fn model_of_one_step(
+    long: &Judgement,
+    one: Option<Judgement>,
+    only_sizes: bool,
+) -> Option<Result<OpenSteps, Diagnostics>> {
     if only_sizes && let Some(refused) = caches::refused(long) {
         return Some(Err(Diagnostics(vec![refused])));
     }
@@ -62,20 +112,8 @@ fn one_step_of(long: &Judgement, one: Option<Judgement>, only_sizes: bool) -> Op
         return (only_sizes && (asked || recurrent))
             .then(|| Err(only_some(long, &one, &time, steps)));
     }
-    let mut diagnostics = one.diagnostics;
-    let one = one.with_states?.core;
-    Some(match one_step(long.core(), one, steps, &time) {
-        Ok(one) => {
-            if matches!(long.subject.options.bindings.state, State::None) {
-                diagnostics.push(Unused::NoState.warning());
-            }
-            Ok((one, diagnostics))
-        }
-        Err(refused) => {
-            diagnostics.push(not_stepwise(long, &time, &refused));
-            Err(diagnostics)
-        }
-    })
+    let (one, diagnostics) = (one.with_states?.core, one.diagnostics);
+    Some(Ok(OpenSteps { one, steps, time, diagnostics }))
 }
 
 /// A model whose steps cannot be taken one by one; `time`: by input, the axis of the steps.

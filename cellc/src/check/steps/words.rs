@@ -1,6 +1,7 @@
 //! Reasons against single steps in words.
 
 use crate::diagnostic::quoted;
+use crate::model::counted;
 use crate::stream::steps::{InFront, NotStepwise, Place, Why};
 
 /// Operations that may read elements in front of the first step.
@@ -102,8 +103,4 @@ fn why_in_words(why: &Why) -> String {
 
 fn ahead(steps: usize) -> String {
     format!("looks {} ahead", counted(steps, "step"))
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::{Loop, LoopInput, LoopOutput, Slicing};
-use crate::numerics::WholeNumbers;
+use crate::numerics::NumberRanges;
 
 fn forward(axis: i64) -> Slicing {
     Slicing { axis, start: 0, end: -1, stride: 1, part_size: 1 }
@@ -157,7 +157,7 @@ fn what_trips_hand_on_may_be_multiples() {
             panic!("{valid}")
         };
         let [carried] = &body.carried[..] else { panic!("{valid}") };
-        let numbers = WholeNumbers::new(&valid);
+        let numbers = NumberRanges::new(&valid);
         numbers.multiples(Source::Value(carried.value)).map(|(scale, ends, _)| (scale, ends))
     };
     assert_eq!(multiples(Some(0.0), true), Some((0.25, [-3, 3])));

@@ -429,21 +429,24 @@ fn add_batch_norm(
     for Named { name, tensor, .. } in tensors {
         expect(tensor, &[units], tensor.shape() == [units], name, place)?;
     }
-    let of = |name: &str, at: usize, default: f64| {
+    let element_or = |name: &str, at: usize, default: f64| {
         let found = tensors.iter().find(|tensor| tensor.name == name);
         found.map_or(default, |found| found.tensor.get_f64(at))
     };
     let (mut factors, mut addends) = (Vec::new(), Vec::new());
     for unit in 0..units {
-        let squared = of("variance", unit, 0.0) + f64::from(epsilon);
+        let squared = element_or("variance", unit, 0.0) + f64::from(epsilon);
         if squared <= 0.0 {
-            let found =
-                format!("a variance of {} and an epsilon of {epsilon}", of("variance", unit, 0.0));
+            let found = format!(
+                "a variance of {} and an epsilon of {epsilon}",
+                element_or("variance", unit, 0.0)
+            );
             return Err(refusal(place, found).valid("a sum above 0"));
         }
-        let factor = of("gamma", unit, 1.0) / squared.sqrt();
+        let factor = element_or("gamma", unit, 1.0) / squared.sqrt();
         factors.push(factor as f32);
-        addends.push((of("beta", unit, 0.0) - factor * of("mean", unit, 0.0)) as f32);
+        addends
+            .push((element_or("beta", unit, 0.0) - factor * element_or("mean", unit, 0.0)) as f32);
     }
     let by_unit = |values: &[f32]| Tensor::from_f32(vec![units], values).expect("as many values");
     stack.push_scale(by_unit(&factors), by_unit(&addends));

@@ -135,13 +135,13 @@ fn find(
     let reason = FLAGS.iter().find(|flag| flag.key_name() == text).and_then(|f| f.why_no_key());
     let mut diagnostic = match Key::of_macros().find(|key| key.name() == text) {
         Some(key) => {
-            let of = Diagnostic::error(
+            let unknown_key = Diagnostic::error(
                 tokens.add(name),
                 format!("`{text}` is not a key of {}", called.name()),
             );
             match key.elsewhere() {
-                Some(help) => of.help(help),
-                None => of,
+                Some(help) => unknown_key.help(help),
+                None => unknown_key,
             }
         }
         None => Diagnostic::error(tokens.add(name), format!("unknown key `{text}`")),

@@ -12,6 +12,7 @@ use crate::front::keys::{CLIP, Key, Macro, Takes, Value, in_macros};
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Direction, underflows};
 use crate::request::flag::{Flag, Operand};
+use crate::request::is_size;
 
 /// Reads the value of one key.
 pub(super) struct Reader<'a> {
@@ -74,7 +75,8 @@ impl Reader<'_> {
     fn size(&mut self, value: &ValueTokens) -> Option<usize> {
         if let Some(Lit::Int(int)) = value.literal()
             && matches!(int.suffix(), "" | "usize")
-            && let Ok(size @ 1..) = int.base10_parse::<usize>()
+            && let Ok(size) = int.base10_parse()
+            && is_size(size)
         {
             return Some(size);
         }

@@ -138,12 +138,12 @@ const STATE_DICT: Format = Format {
 
 /// True if a key is a name of PyTorch's for weights of a recurrent layer.
 fn is_state_dict(keys: &[String]) -> bool {
-    let own = |key: &String| {
-        key.rsplit('.')
-            .next()
-            .is_some_and(|own| own.starts_with("weight_ih") || own.starts_with("weight_hh"))
+    let last_part = |key: &String| {
+        key.rsplit('.').next().is_some_and(|last_part| {
+            last_part.starts_with("weight_ih") || last_part.starts_with("weight_hh")
+        })
     };
-    keys.iter().any(own)
+    keys.iter().any(last_part)
 }
 
 /// True if an object with these keys may be a model of an amplifier.

@@ -9,6 +9,7 @@ use crate::front::apple::AppleResetGate;
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Direction, Family, LstmGateOrder, overflows, underflows};
 use crate::request::flag::Flag;
+use crate::request::is_size;
 
 /// The kind of a key's value.
 pub(crate) enum Takes {
@@ -92,7 +93,7 @@ impl KeyValue {
     pub fn parse(key: Key, text: &str) -> Result<Self, String> {
         let text = text.trim();
         let value = match key.takes() {
-            Takes::Size => text.parse().ok().filter(|&size: &usize| size > 0).map(Value::Size),
+            Takes::Size => text.parse().ok().filter(|&size| is_size(size)).map(Value::Size),
             Takes::Switch => text.parse().ok().map(Value::Switch),
             Takes::Bound => {
                 let is_in_range = |n: &f32| !overflows(text, *n) && !underflows(text, *n);

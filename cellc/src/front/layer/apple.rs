@@ -57,10 +57,13 @@ pub(in crate::front) fn output_sequence(keys: &Keys) -> bool {
 pub(super) fn activations(keys: &Keys) -> Option<Spanned<Vec<Activation>>> {
     let [gates, candidate] = [Key::RecurrentActivation, Key::Activation].map(|key| keys.get(key));
     let said = candidate.as_ref().or(gates.as_ref())?;
-    let of = |said: &Option<Spanned<Activation>>, default| {
+    let activation_or = |said: &Option<Spanned<Activation>>, default| {
         said.as_ref().map_or(default, |said| said.value)
     };
-    Some(said.with(vec![of(&gates, Activation::Sigmoid), of(&candidate, Activation::Tanh)]))
+    Some(said.with(vec![
+        activation_or(&gates, Activation::Sigmoid),
+        activation_or(&candidate, Activation::Tanh),
+    ]))
 }
 
 /// The input `initial_hidden_states [N, H]`, reshaped to the sequence's `[N, 1, H]`.

@@ -375,16 +375,13 @@ impl Declared {
     }
 
     fn ledger(&self, cell: &Cell) -> Vec<LedgerEntry> {
-        let list = |activations: &[Activation]| {
-            activations.iter().map(|a| a.label()).collect::<Vec<_>>().join(", ")
-        };
         let entry = |key: Key, taken: String| entry(&self.keys, key, taken);
         let clip = self.keys.get::<f32>(Key::Clip).map(|said| said.with(said.value.to_string()));
-        let activations = self.activations().map(|said| said.with(list(&said.value)));
+        let activations = self.activations().map(|said| said.with(Activation::labels(&said.value)));
         let hidden_size = self.hidden_size.with(self.hidden_size.value.to_string());
         let mut ledger = vec![
             given("hidden_size", Some(hidden_size), cell.hidden_size.to_string()),
-            given("activations", activations, list(&cell.activations)),
+            given("activations", activations, Activation::labels(&cell.activations)),
             given(
                 "clip",
                 clip,

@@ -10,8 +10,8 @@ use crate::model::{
 
 pub(super) fn gather_nd(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let batch_dims = call.attributes.int("batch_dims").unwrap_or(0);
-    let of = GatherNd { batch_dims, flattens_batch: false };
-    Some(vec![reader.op(Op::GatherNd(of), vec![call.x(), call.input(1)?])])
+    let gather = GatherNd { batch_dims, flattens_batch: false };
+    Some(vec![reader.op(Op::GatherNd(gather), vec![call.x(), call.input(1)?])])
 }
 
 pub(super) fn running_sum(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {

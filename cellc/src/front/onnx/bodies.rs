@@ -26,12 +26,12 @@ fn branch(
         reader.error(format!("no {name}"), "a graph for either case", "export the model again");
         return None;
     };
-    let own = reader.named();
+    let outer_names = reader.named();
     reader.enter();
     let (before, said, outputs) = (reader.errors(), reader.diagnostics.0.len(), graph.output.len());
     (reader.read_body)(reader, graph, Some(&[]));
     let level = reader.leave();
-    reader.rename(own);
+    reader.rename(outer_names);
     // an error of the file as a whole has no layer
     let new = &reader.diagnostics.0[said..];
     let is_of_layer =
@@ -52,7 +52,7 @@ fn unread(
     problems: Vec<Diagnostic>,
     elements: &[ElementType],
 ) -> Option<Level> {
-    let own = reader.named();
+    let outer_names = reader.named();
     reader.enter();
     for (at, problem) in problems.into_iter().enumerate() {
         let label = problem.layer.unwrap_or_default();
@@ -61,13 +61,13 @@ fn unread(
         let (valid, help) = (problem.valid.unwrap_or_default(), problem.help.unwrap_or_default());
         let op = Op::Unread(Box::new(Unread { found: problem.found, valid, help }));
         // the first operation has all outputs
-        let of = if at == 0 { elements.to_vec() } else { Vec::new() };
-        for value in reader.ops_of(op, Vec::new(), of, Vec::new()) {
+        let types = if at == 0 { elements.to_vec() } else { Vec::new() };
+        for value in reader.ops_of(op, Vec::new(), types, Vec::new()) {
             reader.result("", value);
         }
     }
     let level = reader.leave();
-    reader.rename(own);
+    reader.rename(outer_names);
     Some(level)
 }
 
@@ -114,12 +114,12 @@ pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     }
     let mut inputs = vec![call.x()];
     let mut made = |level: Level| {
-        let mut of = vec![0; level.graph.model.parameters.len()];
+        let mut input_of = vec![0; level.graph.model.parameters.len()];
         for (outer, parameter) in level.captured {
-            of[parameter] = inputs.len();
+            input_of[parameter] = inputs.len();
             inputs.push(outer);
         }
-        Branch { body: level.graph.model, inputs: of }
+        Branch { body: level.graph.model, inputs: input_of }
     };
     let op = Op::If(Box::new(If { then: made(then), otherwise: made(otherwise) }));
     Some(reader.ops_of(op, inputs, elements, Vec::new()))
@@ -262,7 +262,7 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
         .map(|value| reader.element(value))
         .collect();
     let scans = graph.output.len() - count - 1;
-    let own = reader.named();
+    let outer_names = reader.named();
     reader.enter();
     let depth = reader.levels.len();
     reader.level().sequence_outputs = Some(Vec::new());
@@ -274,7 +274,7 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     with_dimension(reader, tensors.len() + 1, &[]);
     let lasts = if appended.is_some() { reader.last_results(&carried) } else { None };
     let level = reader.leave();
-    reader.rename(own);
+    reader.rename(outer_names);
     let (appended, lasts) = (appended?, lasts?);
     let stacks: usize = appended.iter().map(|of| of.front.len() + of.back.len()).sum();
     let level = whole(reader, level, before, outputs + stacks + lasts.len())?;
@@ -287,16 +287,16 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     given.extend(lasts.iter().map(|last| (last.initial, last.parameter, Some(last.result))));
     given.extend(level.captured.iter().map(|&(value, parameter)| (value, parameter, None)));
     let mut inputs = vec![trips, condition];
-    let mut of = Vec::new();
+    let mut loop_inputs = Vec::new();
     for (value, parameter, back_edge) in given {
-        of.push(LoopInput { parameter, input: inputs.len(), slice: None, back_edge });
+        loop_inputs.push(LoopInput { parameter, input: inputs.len(), slice: None, back_edge });
         inputs.push(value);
     }
     let outputs = outputs_of_loop(tensors.len(), scans, &appended);
     let op = Op::Loop(Box::new(Loop {
         body: level.graph.model,
         counted: true,
-        inputs: of,
+        inputs: loop_inputs,
         outputs,
         current_iteration: Some(0),
         condition: Some(0),
@@ -318,14 +318,14 @@ fn in_order(
         (made[..made.len() - stacks].iter(), &made[made.len() - stacks..]);
     let mut all = Vec::new();
     for (at, (value, sequence)) in carried.iter().enumerate() {
-        let of = appended.iter().find(|of| of.at == at);
-        let (Some(initial), Some(of)) = (sequence, of) else {
+        let appending = appended.iter().find(|appending| appending.at == at);
+        let (Some(initial), Some(appending)) = (sequence, appending) else {
             all.extend(tensors.next());
             continue;
         };
-        let (own, rest) = stacks.split_at(of.front.len() + of.back.len());
+        let (own, rest) = stacks.split_at(appending.front.len() + appending.back.len());
         stacks = rest;
-        let sequence = reader.appended(initial, of, own);
+        let sequence = reader.appended(initial, appending, own);
         let element = reader.element(own.first().copied().unwrap_or(*value));
         all.push(reader.sequence_value(sequence, element));
     }
@@ -417,7 +417,7 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     }
     let ScanBody { graph, all, count, read, written } = body_of_scan(reader, call)?;
     let outer: Vec<ElementType> = all.iter().map(|&value| reader.element(value)).collect();
-    let own = reader.named();
+    let outer_names = reader.named();
     reader.enter();
     let mut parameters = Vec::new();
     for (at, input) in graph.input.iter().enumerate() {
@@ -434,7 +434,7 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     let out_axes: Vec<i64> = written.iter().map(|(axis, _)| *axis).collect();
     with_dimension(reader, count, &out_axes);
     let level = reader.leave();
-    reader.rename(own);
+    reader.rename(outer_names);
     let level = whole(reader, level, before, outputs)?;
     let elements = results(&level);
     let slicing = |of: &[(i64, bool)], at: usize| {
@@ -453,7 +453,7 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
         slice: None,
         back_edge: None,
     });
-    let of = of_given.chain(of_captured).collect();
+    let branch_inputs = of_given.chain(of_captured).collect();
     let inputs =
         all.iter().copied().chain(level.captured.iter().map(|(value, _)| *value)).collect();
     let outputs = (0..elements.len())
@@ -461,7 +461,7 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     let op = Op::Loop(Box::new(Loop {
         body: level.graph.model,
         counted: false,
-        inputs: of,
+        inputs: branch_inputs,
         outputs: outputs.collect(),
         current_iteration: None,
         condition: None,

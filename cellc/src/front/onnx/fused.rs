@@ -30,11 +30,7 @@ impl Named {
             }
             ("Celu", &[alpha]) => Composed::Celu { alpha }.into(),
             ("HardSwish", &[]) => Composed::HardSwish.into(),
-            // the operator passes elements greater than alpha; the activation of cells passes alpha
-            // itself, too
-            ("ThresholdedRelu", &[alpha]) => {
-                Activation::ThresholdedRelu { alpha: alpha.next_up() }.into()
-            }
+            ("ThresholdedRelu", &[alpha]) => Activation::relu_above(alpha).into(),
             (name, parameters) => match self.activation(name, parameters) {
                 Ok(activation) => activation.into(),
                 Err(why) => {

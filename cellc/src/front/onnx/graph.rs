@@ -161,7 +161,7 @@ impl<'f> GraphReader<'f> {
     pub(super) fn result(&mut self, name: &str, value: ValueId) {
         let level = self.level();
         let element = level.graph.model.values[value.0].element;
-        let own = level.graph.add(Value {
+        let added = level.graph.add(Value {
             names: vec![name.to_owned()],
             shape: None,
             element,
@@ -172,7 +172,7 @@ impl<'f> GraphReader<'f> {
             name,
             Op::Result,
             vec![value],
-            vec![own],
+            vec![added],
             Vec::new(),
             &Origin::Unknown,
         );
@@ -194,9 +194,9 @@ impl<'f> GraphReader<'f> {
         if at + 1 < self.levels.len()
             && let Some(tensor) = self.known_at(at, value).filter(Tensor::is_empty)
         {
-            let own = self.constant_named(name, &tensor);
-            self.level().names.insert(name.to_owned(), own);
-            return Some(own);
+            let constant = self.constant_named(name, &tensor);
+            self.level().names.insert(name.to_owned(), constant);
+            return Some(constant);
         }
         // every level in between gets a Parameter of its own
         for inner in at + 1..self.levels.len() {
@@ -214,7 +214,7 @@ impl<'f> GraphReader<'f> {
         let Value { element, shape, .. } =
             self.levels[inner - 1].graph.model.values[value.0].clone();
         let level = &mut self.levels[inner];
-        let own = level.graph.add(Value {
+        let added = level.graph.add(Value {
             names: vec![name.to_owned()],
             shape,
             element,
@@ -224,13 +224,13 @@ impl<'f> GraphReader<'f> {
             name,
             Op::Parameter,
             Vec::new(),
-            vec![own],
+            vec![added],
             Vec::new(),
             &Origin::Unknown,
         );
         level.graph.model.parameters.push(node);
         level.captured.push((value, level.graph.model.parameters.len() - 1));
-        own
+        added
     }
 
     /// The element type of a value.
@@ -289,10 +289,10 @@ impl<'f> GraphReader<'f> {
             match &nodes[made].op {
                 Op::Constant(tensor) => return Some(tensor.clone()),
                 Op::Parameter => {
-                    let of = |(_, parameter): &&(ValueId, usize)| {
+                    let is_made = |(_, parameter): &&(ValueId, usize)| {
                         graph.model.parameters[*parameter] == made
                     };
-                    (at, value) = (at.checked_sub(1)?, captured.iter().find(of)?.0);
+                    (at, value) = (at.checked_sub(1)?, captured.iter().find(is_made)?.0);
                 }
                 _ => return None,
             }

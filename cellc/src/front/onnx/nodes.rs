@@ -87,14 +87,14 @@ pub(super) fn expanded(
     count: &mut usize,
 ) -> Result<Vec<OnnxNode>, TooMany> {
     let mut done = Vec::new();
-    let of = |proto: &NodeProto, versions: &Versions| {
+    let version_in = |proto: &NodeProto, versions: &Versions| {
         versions.get(domain(proto.domain.as_deref())).copied().unwrap_or(0)
     };
     let mut waiting: Vec<(OnnxNode, usize)> = nodes
         .into_iter()
         .enumerate()
         .map(|(index, proto)| {
-            (OnnxNode { version: of(&proto, versions), proto, index, function: None }, 0)
+            (OnnxNode { version: version_in(&proto, versions), proto, index, function: None }, 0)
         })
         .collect();
     waiting.reverse();
@@ -148,7 +148,7 @@ pub(super) fn expanded(
         calls += 1;
         let body = body.into_iter().enumerate().map(|(index, proto)| {
             let version = own.get(domain(proto.domain.as_deref())).copied();
-            let version = version.unwrap_or_else(|| of(&proto, versions));
+            let version = version.unwrap_or_else(|| version_in(&proto, versions));
             (OnnxNode { version, proto, index, function: Some(key.1.clone()) }, depth + 1)
         });
         let body: Vec<_> = body.collect();

@@ -31,9 +31,8 @@ pub(super) fn with_parameters(
         _ => None,
     };
     match Activation::new(name, alpha, beta) {
-        // the operator passes elements greater than alpha, the cell's activation also alpha itself
         Ok(Activation::ThresholdedRelu { alpha }) => {
-            elementwise(reader, call, Activation::ThresholdedRelu { alpha: alpha.next_up() })
+            elementwise(reader, call, Activation::relu_above(alpha))
         }
         Ok(activation) => elementwise(reader, call, activation),
         Err(error) => {

@@ -539,7 +539,7 @@ fn steps(
     p: Option<ValueId>,
     reverse: bool,
 ) -> Option<[ValueId; 3]> {
-    let own = reader.named();
+    let outer_names = reader.named();
     reader.enter();
     let before = reader.errors();
     let [sums, h, c, r, r_scale] =
@@ -593,7 +593,7 @@ fn steps(
         reader.result("", value);
     }
     let level = reader.leave();
-    reader.rename(own);
+    reader.rename(outer_names);
     let level = whole(reader, level, before, 3)?;
     let invariant =
         |at: usize| LoopInput { parameter: at, input: at, slice: None, back_edge: None };

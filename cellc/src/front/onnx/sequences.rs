@@ -264,9 +264,9 @@ impl GraphReader<'_> {
             let pieces = given
                 .and_then(|(_, value)| self.sequence(*value))
                 .map(|sequence| sequence.pieces.clone());
-            let own = Piece::Carried(Carried { level, at });
+            let carried = Piece::Carried(Carried { level, at });
             let pieces = pieces.unwrap_or_default();
-            let Some(place) = pieces.iter().position(|&piece| piece == own) else {
+            let Some(place) = pieces.iter().position(|&piece| piece == carried) else {
                 let found = "a loop that replaces a sequence";
                 let help = "append to the sequence, or hand on tensors";
                 self.error(found, "sequences that a loop only appends to", help);
@@ -383,9 +383,9 @@ impl GraphReader<'_> {
         }
         let level: &mut Level = &mut self.levels[inner];
         let origin = crate::diagnostic::Origin::Unknown;
-        let own = level.graph.add(Value { names: Vec::new(), shape: None, element, origin });
-        level.sequences.insert(own, sequence);
-        own
+        let added = level.graph.add(Value { names: Vec::new(), shape: None, element, origin });
+        level.sequences.insert(added, sequence);
+        added
     }
 }
 

@@ -264,11 +264,12 @@ impl<'f> GraphReader<'f> {
         let Some(tensor) = info.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()) else {
             return;
         };
-        let own = self.element(value);
+        let known_element = self.element(value);
         if let Some(element) = tensor.elem_type.and_then(|number| element_type(number).ok())
-            && element != own
+            && element != known_element
         {
-            let found = format!("declared as {}, and computed as {}", element.name(), own.name());
+            let found =
+                format!("declared as {}, and computed as {}", element.name(), known_element.name());
             self.error(found, "one type", "correct the declaration, or convert the value by Cast");
         }
         let Some(given) = &tensor.shape else { return };
@@ -377,11 +378,11 @@ impl<'f> GraphReader<'f> {
     /// Reads one node. `read`: names with a reader in the graph.
     fn node(&mut self, node: &OnnxNode, read: &HashSet<&str>) {
         let op_type = node.proto.op_type.clone().unwrap_or_default();
-        let of = domain(node.proto.domain.as_deref());
+        let domain_name = domain(node.proto.domain.as_deref());
         let shown = quoted(&op_type);
         let mut shown = shown[1..shown.len() - 1].to_owned();
-        if !of.is_empty() {
-            let domain = quoted(of);
+        if !domain_name.is_empty() {
+            let domain = quoted(domain_name);
             shown = format!("{}.{shown}", &domain[1..domain.len() - 1]);
         }
         let function = match &node.function {
@@ -399,12 +400,12 @@ impl<'f> GraphReader<'f> {
             node.version
         );
         self.name = name;
-        let Some(row) = supported::find(of, &op_type) else {
+        let Some(row) = supported::find(domain_name, &op_type) else {
             let valid = "the operators that docs/reference/operations.md lists";
-            self.error("this operator is not read", valid, remedies::advice(of, &op_type));
+            self.error("this operator is not read", valid, remedies::advice(domain_name, &op_type));
             return;
         };
-        if of.is_empty() && node.version < OLDEST && node.version != 0 {
+        if domain_name.is_empty() && node.version < OLDEST && node.version != 0 {
             let found = format!("operator set {}", node.version);
             self.error(
                 found,
@@ -418,7 +419,7 @@ impl<'f> GraphReader<'f> {
             self.error(found, format!("{} or later", row.versions[0]), "export the model again");
             return;
         };
-        if of.is_empty() && !dated::check(self, &node.proto, &op_type, node.version) {
+        if domain_name.is_empty() && !dated::check(self, &node.proto, &op_type, node.version) {
             return;
         }
         self.lower(node, row, version, read);

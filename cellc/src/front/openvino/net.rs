@@ -348,10 +348,10 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             })]);
         }
         let valid = match operation.ports {
-            Ports::Some if ports.is_empty() => "one output port or more".to_owned(),
+            Ports::OneOrMore if ports.is_empty() => "one output port or more".to_owned(),
             Ports::Exactly(1) if ports.len() != 1 => "one output port".to_owned(),
             Ports::Exactly(count) if ports.len() != count => format!("{count} output ports"),
-            Ports::Some | Ports::Exactly(_) => String::new(),
+            Ports::OneOrMore | Ports::Exactly(_) => String::new(),
         };
         if !valid.is_empty() {
             let plural = if ports.len() == 1 { "" } else { "s" };

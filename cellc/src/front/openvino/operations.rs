@@ -24,8 +24,7 @@ pub(super) enum OutputTypes {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ports {
     Exactly(usize),
-    /// One or more.
-    Some,
+    OneOrMore,
 }
 
 /// The operation of a layer's type and attributes.

@@ -535,7 +535,7 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "VariadicSplit",
             ONE,
-            K::By(|_, _| Some(ReadOperation::new(Op::VariadicSplit).ports(Ports::Some))),
+            K::By(|_, _| Some(ReadOperation::new(Op::VariadicSplit).ports(Ports::OneOrMore))),
             "constant axis and lengths",
         ),
         row("Reshape", ONE, K::By(readers::reshape), "constant shape; special_zero"),

@@ -150,11 +150,11 @@ impl TensorFile {
     /// LSTM with projections, or a layer other than recurrent and dense ones.
     pub(super) fn obstacle(&self, prefix: Option<&str>) -> Option<Diagnostic> {
         let prefix = with_dot(prefix);
-        let own = || self.tensors.keys().filter(|name| name.starts_with(&prefix));
+        let members = || self.tensors.keys().filter(|name| name.starts_with(&prefix));
         let count =
-            |tensor: &str| own().filter(|name| name.rsplit('.').next() == Some(tensor)).count();
+            |tensor: &str| members().filter(|name| name.rsplit('.').next() == Some(tensor)).count();
         if count("weight_hr_l0") == count("weight_hh_l0")
-            && let Some(name) = projection(own().map(|name| &name[..]))
+            && let Some(name) = projection(members().map(|name| &name[..]))
         {
             return Some(self.with_projection(name));
         }
@@ -241,9 +241,10 @@ impl TensorFile {
     /// bidirectional layers.
     fn head_inputs(&self) -> BTreeSet<usize> {
         let units = |name: &String| {
-            let own = name.rsplit('.').next().filter(|own| own.starts_with("weight_hh"))?;
+            let last_part =
+                name.rsplit('.').next().filter(|last_part| last_part.starts_with("weight_hh"))?;
             let columns = *self.get(name)?.shape().get(1)?;
-            Some(if own.ends_with("_reverse") { columns.saturating_mul(2) } else { columns })
+            Some(if last_part.ends_with("_reverse") { columns.saturating_mul(2) } else { columns })
         };
         self.tensors.keys().filter_map(units).collect()
     }
@@ -300,8 +301,9 @@ impl TensorFile {
             .take(MOST_LISTED)
             .map(|(own, shape)| format!("{} {shape}", quoted(own)))
             .collect();
-        let of = if module.is_empty() { String::new() } else { format!(" in {}", quoted(module)) };
-        format!("{}{of}", listed.join(", ")).into()
+        let place =
+            if module.is_empty() { String::new() } else { format!(" in {}", quoted(module)) };
+        format!("{}{place}", listed.join(", ")).into()
     }
 }
 
@@ -375,7 +377,7 @@ impl<'a> Reading<'a> {
 
     /// Help with the names of other modules that contain such a tensor. `None` if no module does.
     fn elsewhere(&self, name: &str, key: Key) -> Option<Message> {
-        let own = name.rsplit('.').next()?;
+        let last_part = name.rsplit('.').next()?;
         let inputs = self.file.head_inputs();
         let fits = |module: &&str| {
             key != Key::Head
@@ -383,7 +385,7 @@ impl<'a> Reading<'a> {
         };
         let names = self.file.tensors.keys();
         let modules: Vec<&str> = names
-            .filter_map(|other| other.strip_suffix(own)?.strip_suffix('.'))
+            .filter_map(|other| other.strip_suffix(last_part)?.strip_suffix('.'))
             .filter(fits)
             .take(3)
             .collect();
@@ -631,8 +633,8 @@ impl<'s> Module<'s> {
             "the weights in {} are those of {of}: {rows} rows of {hidden_size}",
             file.shown
         );
-        let own = gates.saturating_mul(hidden_size);
-        let valid = format!("those of {}: {own} rows of {hidden_size}", self.kind.op_name());
+        let gate_rows = gates.saturating_mul(hidden_size);
+        let valid = format!("those of {}: {gate_rows} rows of {hidden_size}", self.kind.op_name());
         let help = message!("declare what the file holds: {} {}", Key::Cell.setting(), word);
         Err(Diagnostics(vec![error(found).valid(valid).help(help)]))
     }
@@ -665,9 +667,9 @@ impl<'s> Module<'s> {
 
     /// The advice for a tensor of the module that no layer takes.
     fn help_for_surplus(&self, name: &str, numbered: usize) -> Message {
-        let own = &name[self.prefix.len()..];
+        let suffix = &name[self.prefix.len()..];
         let starts = ["weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"];
-        let is_of_layer = starts.iter().any(|start| own.starts_with(start));
+        let is_of_layer = starts.iter().any(|start| suffix.starts_with(start));
         if is_of_layer && self.meant.layers.is_some_and(|layers| layers < numbered) {
             let layers = Key::Layers.setting();
             message!("the file has {} layers: leave out {}, and all are taken", numbered, layers)
@@ -724,13 +726,13 @@ impl Reading<'_> {
 
     /// The text `done` with the element types of tensors other than f32.
     fn with_types(&self, done: &str) -> String {
-        let of = |name: &String| match self.file.tensors.get(name) {
+        let other_element = |name: &String| match self.file.tensors.get(name) {
             Some(Ok(tensor)) if tensor.element() != ElementType::F32 => {
                 Some(tensor.element().name())
             }
             _ => None,
         };
-        let types: BTreeSet<&str> = self.taken.iter().filter_map(of).collect();
+        let types: BTreeSet<&str> = self.taken.iter().filter_map(other_element).collect();
         if types.is_empty() {
             return done.to_owned();
         }

@@ -175,15 +175,15 @@ impl<'m> Recurrences<'m> {
 
     /// The place of an LSTM whose initial h and initial c contain the same element of a tensor.
     pub(crate) fn of_h_and_c(&self, source: Source) -> Option<usize> {
-        let of = |letter: char| {
+        let states_of = |letter: char| {
             let all = self.all.iter().filter(move |r| r.cell.is_some_and(|(_, own)| own == letter));
             all.flat_map(move |r| {
                 let initial = r.initial.iter().flatten().filter(move |(from, _)| *from == source);
                 initial.map(move |element| (r.place, *element))
             })
         };
-        let c: Vec<_> = of('c').collect();
-        of('h').find(|start| c.contains(start)).map(|(place, _)| place)
+        let c: Vec<_> = states_of('c').collect();
+        states_of('h').find(|start| c.contains(start)).map(|(place, _)| place)
     }
 
     /// Marks the tensors read by Results, variables and operations. Operations that move elements
@@ -274,9 +274,9 @@ impl<'m> Recurrences<'m> {
     /// The first of some recurrences that runs in reverse, else the first with sequence lengths.
     /// `None` if all run forward through every step.
     pub(crate) fn not_forward(&self, through: &BTreeSet<usize>) -> Option<&Recurrence<'m>> {
-        let of =
+        let with_order =
             |order: Order| through.iter().map(|&index| &self.all[index]).find(|r| r.order == order);
-        of(Order::Reverse).or_else(|| of(Order::Lengths))
+        with_order(Order::Reverse).or_else(|| with_order(Order::Lengths))
     }
 
     /// A recurrence from a parameter to a tensor that does not run forward through every step.
@@ -300,11 +300,11 @@ impl<'m> Recurrences<'m> {
             self.all[*index].initial.iter().flatten().any(|(source, _)| near.contains(source))
         };
         let ends_near = |index: &usize| {
-            let of = &self.all[*index];
+            let recurrence = &self.all[*index];
             let reaches = |&last: &usize| {
                 through::reached(model, &[Source::Value(last)], Reach::Near).contains(&source)
             };
-            of.order != Order::Forward && of.last.iter().any(reaches)
+            recurrence.order != Order::Forward && recurrence.last.iter().any(reaches)
         };
         let started: Vec<usize> = (0..self.all.len()).filter(starts).collect();
         self.not_forward(

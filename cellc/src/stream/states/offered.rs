@@ -80,10 +80,10 @@ impl Search<'_> {
     fn collect(&mut self, passages: &Passages, known: &[StatePair]) {
         let model = self.model;
         let is_free = |&parameter: &usize| {
-            let of = &model.parameters[parameter];
-            let fits = model.results.iter().any(|result| result.shape == of.shape);
-            fits && !of.weight
-                && of.element.is_float()
+            let input = &model.parameters[parameter];
+            let fits = model.results.iter().any(|result| result.shape == input.shape);
+            fits && !input.weight
+                && input.element.is_float()
                 && known.iter().all(|pair| pair.parameter != parameter)
         };
         let inputs: Vec<usize> =
@@ -192,22 +192,23 @@ impl Search<'_> {
     /// Offers inputs that are surely states, each with several possible outputs, if no two of the
     /// inputs share a possible output.
     fn of_several(&mut self) {
-        let mut of: Vec<SeveralOutputs> = Vec::new();
+        let mut several: Vec<SeveralOutputs> = Vec::new();
         for candidate in self.candidates.iter().filter(|candidate| self.is_sure(candidate)) {
             let StatePair { parameter, result } = candidate.pair;
-            match of.iter_mut().find(|(pair, ..)| pair.parameter == parameter) {
+            match several.iter_mut().find(|(pair, ..)| pair.parameter == parameter) {
                 Some((_, others, _)) => others.push(result),
-                None => of.push((candidate.pair, Vec::new(), candidate.way)),
+                None => several.push((candidate.pair, Vec::new(), candidate.way)),
             }
         }
         let results = |(pair, others, _): &SeveralOutputs| [&[pair.result], &others[..]].concat();
-        let all: Vec<usize> = of.iter().flat_map(results).collect();
-        let alone = |of: &SeveralOutputs| {
-            results(of)
+        let all: Vec<usize> = several.iter().flat_map(results).collect();
+        let alone = |several: &SeveralOutputs| {
+            results(several)
                 .iter()
                 .all(|result| all.iter().filter(|other| *other == result).count() == 1)
         };
-        let found: Vec<SeveralOutputs> = of.iter().filter(|of| alone(of)).cloned().collect();
+        let found: Vec<SeveralOutputs> =
+            several.iter().filter(|several| alone(several)).cloned().collect();
         found.into_iter().for_each(|(pair, others, way)| self.offer(pair, way, others));
     }
 }

@@ -197,9 +197,9 @@ fn is_chain(model: &CoreModel, products: &[(usize, Source)]) -> bool {
             .copied()
             .unwrap_or(0);
         for out in node.op.outputs() {
-            let own = read + usize::from(outputs.contains(&out));
-            if own > 0 {
-                depth.insert(Source::Value(out), own);
+            let uses = read + usize::from(outputs.contains(&out));
+            if uses > 0 {
+                depth.insert(Source::Value(out), uses);
             }
         }
     }

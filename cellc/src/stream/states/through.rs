@@ -202,8 +202,9 @@ impl<'a, 'm> Passages<'a, 'm> {
 
     /// The tensors computed from an input.
     pub(super) fn start(&self, parameter: usize) -> Start {
-        let of = |reach| reached(self.model, &[Source::Parameter(parameter)], reach);
-        let (near, far, any) = (of(Reach::Near), of(Reach::Far), of(Reach::Any));
+        let reached_by = |reach| reached(self.model, &[Source::Parameter(parameter)], reach);
+        let (near, far, any) =
+            (reached_by(Reach::Near), reached_by(Reach::Far), reached_by(Reach::Any));
         let multiplied = self.multiplied(parameter, &near);
         Start { parameter, near, far, any, multiplied }
     }

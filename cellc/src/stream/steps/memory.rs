@@ -50,8 +50,8 @@ impl StepAnalysis<'_> {
             let before = self.model.constants[*constant].shape()[concat.axis];
             self.padded.memories.push(Memory { node: at, axis: concat.axis, before });
             return Ok(match time {
-                Time::Behind(axis, more) => Time::Behind(*axis, before + more),
-                _ => Time::Behind(concat.axis, before),
+                Time::WithFront(axis, more) => Time::WithFront(*axis, before + more),
+                _ => Time::WithFront(concat.axis, before),
             });
         }
         if let Some(ahead) = self.ahead(concat, &all) {
@@ -60,7 +60,7 @@ impl StepAnalysis<'_> {
         let time = self.joined(&concat.inputs)?;
         // along another axis: only inputs of equal time, or constants next to a padded tensor
         let is_pad =
-            |input: &Source| matches!((time, input), (Time::Behind(..), Source::Constant(_)));
+            |input: &Source| matches!((time, input), (Time::WithFront(..), Source::Constant(_)));
         let mut inputs = concat.inputs.iter().zip(&all);
         match time.axis() {
             Some(axis) if axis == concat.axis => Err(Why::Across),
@@ -77,7 +77,7 @@ impl StepAnalysis<'_> {
                 self.padded.sums.push(at);
                 Ok(time)
             }
-            Time::Behind(axis, _) if axis == sum.axis => Err(Why::AddsFront),
+            Time::WithFront(axis, _) if axis == sum.axis => Err(Why::AddsFront),
             _ => Ok(time),
         }
     }
@@ -97,7 +97,7 @@ impl StepAnalysis<'_> {
     /// if no tensor has elements in front.
     pub(super) fn in_front(&self, sources: &[Source]) -> Option<InFront> {
         let value = sources.iter().find_map(|source| match source {
-            Source::Value(value) if matches!(self.values.get(value), Some(Time::Behind(..))) => {
+            Source::Value(value) if matches!(self.values.get(value), Some(Time::WithFront(..))) => {
                 Some(*value)
             }
             _ => None,
@@ -107,7 +107,7 @@ impl StepAnalysis<'_> {
         if let Some(before) = self.in_front(&node.op.reads()) {
             return Some(before);
         }
-        let Time::Behind(_, before) = self.values[&value] else { return None };
+        let Time::WithFront(_, before) = self.values[&value] else { return None };
         Some(InFront { name: node.name.clone(), kind: node.kind.clone(), before })
     }
 }
@@ -169,7 +169,7 @@ pub(super) fn remember(
             _ => return Err(Place::Layer(name).refused(Why::Otherwise)),
         };
         *front = Source::Variable(model.variables.len());
-        let own = strides(&model.values[out].shape);
+        let row_major = strides(&model.values[out].shape);
         let mut shape = model.values[out].shape.clone();
         shape[axis] = before;
         let next = model.values.len();
@@ -183,8 +183,12 @@ pub(super) fn remember(
             next: Some(Source::Value(next)),
             history: Some(axis),
         });
-        let view =
-            View { input: Source::Value(out), offset: own[axis] as usize, strides: own, out: next };
+        let view = View {
+            input: Source::Value(out),
+            offset: row_major[axis] as usize,
+            strides: row_major,
+            out: next,
+        };
         let kept = CoreNode {
             name,
             kind: "View".to_owned(),
@@ -213,10 +217,11 @@ pub(super) fn same_windows(
             let CoreOp::View(view) = &model.nodes[at].op else { return None };
             let stride: usize = model.shape(view.input)[axis + 1..].iter().product();
             let period = stride * (steps + before);
-            let of = |offset: usize| [offset / period, offset % period / stride, offset % stride];
-            let mut places = vec![of(view.offset)];
+            let place_of =
+                |offset: usize| [offset / period, offset % period / stride, offset % stride];
+            let mut places = vec![place_of(view.offset)];
             for (&size, &step) in many.iter().zip(&view.strides) {
-                places.push(if size > 1 { of(usize::try_from(step).ok()?) } else { [0; 3] });
+                places.push(if size > 1 { place_of(usize::try_from(step).ok()?) } else { [0; 3] });
             }
             Some(places)
         };

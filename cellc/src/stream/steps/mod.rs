@@ -63,9 +63,9 @@ enum Time {
     Fixed,
     /// One element for each step, along this axis.
     Along(usize),
-    /// `Behind(axis, count)`: along `axis`, `count` elements before the first step, then one
+    /// `WithFront(axis, count)`: along `axis`, `count` elements before the first step, then one
     /// element for each step. A step computes its own element and the `count` elements before it.
-    Behind(usize, usize),
+    WithFront(usize, usize),
     /// A result of the last step.
     Last,
     /// A state, before the first step.
@@ -76,7 +76,7 @@ impl Time {
     /// The axis with one element for each step. `None` if the tensor has no such axis.
     fn axis(self) -> Option<usize> {
         match self {
-            Self::Along(axis) | Self::Behind(axis, _) => Some(axis),
+            Self::Along(axis) | Self::WithFront(axis, _) => Some(axis),
             _ => None,
         }
     }
@@ -85,7 +85,7 @@ impl Time {
     fn moved_to(self, axis: usize) -> Self {
         match self {
             Self::Along(_) => Self::Along(axis),
-            Self::Behind(_, before) => Self::Behind(axis, before),
+            Self::WithFront(_, before) => Self::WithFront(axis, before),
             other => other,
         }
     }
@@ -137,7 +137,7 @@ impl<'a> StepAnalysis<'a> {
                 Ok(time) => time,
                 Err(why) => return Err(place.refused(why)),
             };
-            if let Time::Behind(_, before) = time {
+            if let Time::WithFront(_, before) = time {
                 let in_front = self.in_front(&[result.source]);
                 return Err(NotStepwise { in_front, place, why: Why::HasFront(before) });
             }
@@ -200,10 +200,10 @@ impl<'a> StepAnalysis<'a> {
                 (Time::Last, Time::Last) => Time::Last,
                 (Time::Along(a), Time::Along(_)) => Time::Along(a),
                 (Time::Before, Time::Before) => Time::Before,
-                (Time::Behind(a, more), Time::Behind(_, others)) if more == others => {
-                    Time::Behind(a, more)
+                (Time::WithFront(a, more), Time::WithFront(_, others)) if more == others => {
+                    Time::WithFront(a, more)
                 }
-                (Time::Behind(..), _) | (_, Time::Behind(..)) => return Err(Why::Across),
+                (Time::WithFront(..), _) | (_, Time::WithFront(..)) => return Err(Why::Across),
                 (Time::Before, _) | (_, Time::Before) => return Err(Why::Changed),
                 _ => {
                     return Err(Why::LastWithEvery);
@@ -224,7 +224,7 @@ impl<'a> StepAnalysis<'a> {
             CoreOp::Cell(cell) => return self.cell(cell, &node.name),
             CoreOp::Loop(_) => return Err(of_loop(&node.kind)),
             CoreOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
-                (time @ (Time::Along(axis) | Time::Behind(axis, _)), Time::Fixed) => {
+                (time @ (Time::Along(axis) | Time::WithFront(axis, _)), Time::Fixed) => {
                     if !self.is_inside(matmul.a, axis, matmul.inner) {
                         return Err(Why::Across);
                     }
@@ -241,13 +241,13 @@ impl<'a> StepAnalysis<'a> {
                     None if self.takes_last(view, axis) => Time::Last,
                     None => return Err(self.looks(node, view, axis, 0)),
                 },
-                Time::Behind(axis, before) => {
+                Time::WithFront(axis, before) => {
                     let along = self.viewed(view, axis, before);
                     let along = along.ok_or_else(|| self.looks(node, view, axis, before))?;
                     self.padded.windows.push(Windows { node: at, axis, before });
                     match along {
                         (axis, 0) => Time::Along(axis),
-                        (axis, before) => Time::Behind(axis, before),
+                        (axis, before) => Time::WithFront(axis, before),
                     }
                 }
                 time => time,
@@ -313,7 +313,7 @@ impl<'a> StepAnalysis<'a> {
     }
 
     fn cell(&mut self, cell: &CoreCell, name: &str) -> Stepwise<()> {
-        if let Time::Behind(..) = self.time(cell.x)? {
+        if let Time::WithFront(..) = self.time(cell.x)? {
             return Err(Why::TakesFrontAsSteps);
         }
         let sequence = cell.sequence.as_ref().filter(|s| s.steps == self.steps);

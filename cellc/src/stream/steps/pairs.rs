@@ -139,7 +139,7 @@ impl Pairing<'_> {
     fn is_shaped(&self, value: usize, of_one: &[usize]) -> bool {
         let shape = &self.long.values[value].shape;
         let elsewhere = |axis: &usize| match self.times.get(&value) {
-            Some(Time::Along(time) | Time::Behind(time, _)) => axis != time,
+            Some(Time::Along(time) | Time::WithFront(time, _)) => axis != time,
             _ => false,
         };
         alike(shape, of_one, self.steps)

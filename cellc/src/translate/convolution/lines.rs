@@ -197,12 +197,12 @@ pub(super) fn along_lines(
         out,
     }));
     let y = with_bias(core, bias, Known::Source(Source::Value(out), element), 1)?;
-    let own = [channels * lines.positions, lines.positions]
+    let line_strides = [channels * lines.positions, lines.positions]
         .into_iter()
         .chain(lines.strides.iter().copied());
     let geometry = Geometry {
         offset: 0,
-        strides: own.map(|stride| stride as isize).collect(),
+        strides: line_strides.map(|stride| stride as isize).collect(),
         shape: [&[batch, channels], counts].concat(),
     };
     Ok(of_lines(core, &y, geometry)?)

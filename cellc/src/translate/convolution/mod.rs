@@ -208,11 +208,11 @@ fn sums(
     let y = with_bias(core, bias, y, last)?;
     // channels move back in front of the positions
     let shape = core.shape_of(&y);
-    let own = signed(strides(&shape));
+    let row_major = signed(strides(&shape));
     let order: Vec<usize> = [0, last].into_iter().chain(1..last).collect();
     let geometry = Geometry {
         offset: 0,
-        strides: order.iter().map(|&d| own[d]).collect(),
+        strides: order.iter().map(|&d| row_major[d]).collect(),
         shape: order.iter().map(|&d| shape[d]).collect(),
     };
     Ok(core.view(&y, geometry)?)
@@ -288,24 +288,24 @@ fn channel_by_channel(
     let dims = [&[patches.batch, patches.channels], &patches.positions[..], &patches.taps].concat();
     let rows_of_taps = core.view(&patches.x, Patches::view(0, dims))?;
     // [groups, taps, outputs of a group], for every row of x
-    let of = |k: usize| {
+    let weight_at = |k: usize| {
         weights.get_f32((k / (taps * each) % groups * each + k % each) * taps + k / each % taps)
     };
     let shape = vec![batch * groups, taps, each];
     core.foldable(&shape, ElementType::F32)?;
-    let matrix: Vec<f32> = (0..batch * groups * taps * each).map(of).collect();
+    let matrix: Vec<f32> = (0..batch * groups * taps * each).map(weight_at).collect();
     let b = core.source(&Known::floats(shape, &matrix, element))?;
     let a = core.source(&rows_of_taps)?;
     let out = core.value([&[batch, groups], counts, &[each]].concat());
     core.note_layer_value(out);
-    let of = MatMul { batch: batch * groups, rows, inner: taps, columns: each, a, b, out };
-    core.emit(CoreOp::MatMul(of));
+    let matmul = MatMul { batch: batch * groups, rows, inner: taps, columns: each, a, b, out };
+    core.emit(CoreOp::MatMul(matmul));
     // the outputs of a group move in front of the positions
-    let own = signed(strides(&[&[batch, groups], counts, &[each]].concat()));
+    let row_major = signed(strides(&[&[batch, groups], counts, &[each]].concat()));
     let last = counts.len() + 2;
     let order: Vec<usize> = [0, 1, last].into_iter().chain(2..last).collect();
     let shape = [&[batch, groups, each], counts].concat();
-    let strides = order.iter().map(|&d| own[d]).collect();
+    let strides = order.iter().map(|&d| row_major[d]).collect();
     let y = Known::Source(Source::Value(out), element);
     let y = core.view(&y, Geometry { offset: 0, strides, shape })?;
     Ok(core.view(&y, Geometry::reshaped([&[batch, groups * each], counts].concat()))?)

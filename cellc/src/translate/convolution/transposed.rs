@@ -131,8 +131,8 @@ fn phases(
         Some(axes) => {
             let w = weights(core, factors, along, &axes)?;
             let kernel = axes.iter().map(|axis| axis.kernel).collect();
-            let own = Factors { x: factors.x.clone(), w, groups: factors.groups, kernel };
-            sums(core, args, (&own, bias.as_ref()), &axes)?
+            let phase = Factors { x: factors.x.clone(), w, groups: factors.groups, kernel };
+            sums(core, args, (&phase, bias.as_ref()), &axes)?
         }
         None => {
             let flat = [&[shape[0], channels * all], &positions[..]].concat();
@@ -165,11 +165,11 @@ fn weights(
     let Factors { w, groups, .. } = factors;
     let shape = core.shape_of(w);
     let (inner, outer) = (shape[0] / groups, shape[1]);
-    let own = signed(strides(&shape));
+    let row_major = signed(strides(&shape));
     let taps: Vec<usize> = axes.iter().map(|axis| axis.kernel).collect();
     // by phase: the offset of the last tap of all axes
     let mut last = vec![0];
-    for ((of, taps), stride) in along.iter().zip(&taps).zip(&own[2..]) {
+    for ((of, taps), stride) in along.iter().zip(&taps).zip(&row_major[2..]) {
         let tap = |first: &usize| (first + (taps - 1) * of.taps_apart) * *stride as usize;
         let along = |at: usize| of.first_taps.iter().map(move |first| at + tap(first));
         last = last.into_iter().flat_map(along).collect();
@@ -178,10 +178,10 @@ fn weights(
     for offset in last {
         let mut geometry = Geometry {
             offset,
-            strides: vec![own[0] * inner as isize, own[1], 0, own[0]],
+            strides: vec![row_major[0] * inner as isize, row_major[1], 0, row_major[0]],
             shape: [&[*groups, outer, 1, inner], &taps[..]].concat(),
         };
-        let apart = along.iter().zip(&own[2..]);
+        let apart = along.iter().zip(&row_major[2..]);
         geometry.strides.extend(apart.map(|(of, stride)| -stride * of.taps_apart as isize));
         parts.push(core.view(w, geometry)?);
     }
@@ -194,13 +194,13 @@ fn weights(
 /// The output `[N, M, out..]` of `[N, M, phases.., positions..]`.
 fn in_order(core: &mut CoreBuilder, all: &Known, extents: &[Extent]) -> Rule<Known> {
     let shape = core.shape_of(all);
-    let own = signed(strides(&shape));
+    let row_major = signed(strides(&shape));
     let rank = extents.len();
     let mut geometry =
-        Geometry { offset: 0, strides: own[..2].to_vec(), shape: shape[..2].to_vec() };
+        Geometry { offset: 0, strides: row_major[..2].to_vec(), shape: shape[..2].to_vec() };
     for at in 0..rank {
         geometry.shape.extend([shape[2 + rank + at], shape[2 + at]]);
-        geometry.strides.extend([own[2 + rank + at], own[2 + at]]);
+        geometry.strides.extend([row_major[2 + rank + at], row_major[2 + at]]);
     }
     let y = core.view(all, geometry)?;
     let whole: Vec<usize> = (0..rank).map(|at| shape[2 + at] * shape[2 + rank + at]).collect();

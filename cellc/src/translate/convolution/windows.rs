@@ -91,17 +91,17 @@ impl Patches {
     /// The windows of a tensor `[N, C, ..]`.
     pub(super) fn new(core: &CoreBuilder, x: Known, axes: &[Axis], counts: &[usize]) -> Self {
         let shape = core.shape_of(&x);
-        let own = signed(strides(&shape));
-        let along = axes.iter().zip(counts).zip(&own[2..]);
+        let row_major = signed(strides(&shape));
+        let along = axes.iter().zip(counts).zip(&row_major[2..]);
         let positions =
             along.map(|((axis, &count), &stride)| (count, stride * axis.stride as isize)).collect();
         let taps = axes
             .iter()
-            .zip(&own[2..])
+            .zip(&row_major[2..])
             .map(|(axis, &stride)| (axis.kernel, stride * axis.dilation as isize));
         Self {
-            batch: (shape[0], own[0]),
-            channels: (shape[1], own[1]),
+            batch: (shape[0], row_major[0]),
+            channels: (shape[1], row_major[1]),
             positions,
             taps: taps.collect(),
             x,

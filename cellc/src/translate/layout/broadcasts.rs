@@ -32,15 +32,15 @@ pub(in crate::translate) fn broadcast_input(
 ) -> Rule<Known> {
     let input = args.get(0)?;
     let wanted = args.integers(1, "the shape")?;
-    let own = core.shape_of(&input);
+    let input_shape = core.shape_of(&input);
     let target: Option<Vec<usize>> =
         wanted.iter().map(|&size| usize::try_from(size).ok()).collect();
     let to = match (mode, target) {
         (BroadcastMode::Numpy, Some(to)) => Some(to)
-            .filter(|to| broadcast([&own[..], to]).as_ref() == Some(to))
-            .map(|to| (own.clone(), to)),
+            .filter(|to| broadcast([&input_shape[..], to]).as_ref() == Some(to))
+            .map(|to| (input_shape.clone(), to)),
         (BroadcastMode::Bidirectional, Some(to)) => {
-            broadcast([&own[..], &to]).map(|to| (own.clone(), to))
+            broadcast([&input_shape[..], &to]).map(|to| (input_shape.clone(), to))
         }
         (BroadcastMode::Explicit, Some(to)) => {
             if args.len() < 3 {
@@ -52,17 +52,20 @@ pub(in crate::translate) fn broadcast_input(
                 ));
             }
             let axes = args.integers(2, "the axes")?;
-            spread(&own, &axes, &to).map(|spread| (spread, to))
+            spread(&input_shape, &axes, &to).map(|spread| (spread, to))
         }
         (_, None) => None,
     };
-    let Some((own, to)) = to else {
-        let found =
-            format!("a tensor of shape {} broadcast to {}", shape_text(&own), shape_text(&wanted));
+    let Some((input_shape, to)) = to else {
+        let found = format!(
+            "a tensor of shape {} broadcast to {}",
+            shape_text(&input_shape),
+            shape_text(&wanted)
+        );
         let valid = "sizes that are equal or 1, compared from the last one to the first";
         return Err(Refusal::new(found, valid, "correct the shape"));
     };
-    let strides = signed(broadcast_strides(&own, &to));
+    let strides = signed(broadcast_strides(&input_shape, &to));
     Ok(core.view(&input, Geometry { offset: 0, strides, shape: to })?)
 }
 
@@ -81,10 +84,11 @@ pub(in crate::translate) fn broadcast_to(
 pub(in crate::translate) fn tile(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let input = args.get(0)?;
     let repeats = args.integers(1, "the repeats")?;
-    let mut own = core.shape_of(&input);
-    own.splice(0..0, std::iter::repeat_n(1, repeats.len().saturating_sub(own.len())));
-    let mut times = vec![1; own.len()];
-    let skipped = own.len() - repeats.len();
+    let mut input_shape = core.shape_of(&input);
+    input_shape
+        .splice(0..0, std::iter::repeat_n(1, repeats.len().saturating_sub(input_shape.len())));
+    let mut times = vec![1; input_shape.len()];
+    let skipped = input_shape.len() - repeats.len();
     for (times, &n) in times[skipped..].iter_mut().zip(&repeats) {
         let Some(n) = usize::try_from(n).ok().filter(|&n| n > 0) else {
             let found = format!("repeated {} times", shape_text(&repeats));
@@ -94,7 +98,9 @@ pub(in crate::translate) fn tile(core: &mut CoreBuilder, args: &Operands) -> Rul
     }
     // each axis [size] is read as [times, size], with a stride of 0 along the times
     let (mut shape, mut steps) = (Vec::new(), Vec::new());
-    for ((&times, &size), stride) in times.iter().zip(&own).zip(signed(strides(&own))) {
+    for ((&times, &size), stride) in
+        times.iter().zip(&input_shape).zip(signed(strides(&input_shape)))
+    {
         if times > 1 {
             shape.push(times);
             steps.push(0);
@@ -103,6 +109,6 @@ pub(in crate::translate) fn tile(core: &mut CoreBuilder, args: &Operands) -> Rul
         steps.push(stride);
     }
     let spread = core.view(&input, Geometry { offset: 0, strides: steps, shape })?;
-    let whole = times.iter().zip(&own).map(|(times, size)| times * size).collect();
+    let whole = times.iter().zip(&input_shape).map(|(times, size)| times * size).collect();
     Ok(core.view(&spread, Geometry::reshaped(whole))?)
 }

@@ -18,17 +18,18 @@ pub(in crate::translate) fn gathered(
 ) -> Rule<Known> {
     let shape = core.shape_of(data);
     let to: Vec<usize> = [&shape[..axis], dimensions, &shape[axis + 1..]].concat();
-    let own = strides(&shape);
+    let row_major = strides(&shape);
     let step = match places[..] {
         [] | [_] => 0,
         [first, second, ..] => second as isize - first as isize,
     };
     if places.windows(2).all(|w| w[1] as isize - w[0] as isize == step) {
-        let along = signed(strides(dimensions)).into_iter().map(|s| s * step * own[axis] as isize);
-        let before = own[..axis].iter().map(|&s| s as isize);
-        let after = own[axis + 1..].iter().map(|&s| s as isize);
+        let along =
+            signed(strides(dimensions)).into_iter().map(|s| s * step * row_major[axis] as isize);
+        let before = row_major[..axis].iter().map(|&s| s as isize);
+        let after = row_major[axis + 1..].iter().map(|&s| s as isize);
         let geometry = Geometry {
-            offset: places.first().map_or(0, |&first| first * own[axis]),
+            offset: places.first().map_or(0, |&first| first * row_major[axis]),
             strides: before.chain(along).chain(after).collect(),
             shape: to,
         };

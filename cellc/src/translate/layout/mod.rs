@@ -109,10 +109,10 @@ pub(in crate::translate) fn transpose(core: &mut CoreBuilder, args: &Operands) -
     let Some(order) = permutation else {
         return Err(no_permutation(args.node, &order, &shape));
     };
-    let own = strides(&shape);
+    let row_major = strides(&shape);
     let geometry = Geometry {
         offset: 0,
-        strides: order.iter().map(|&axis| own[axis] as isize).collect(),
+        strides: order.iter().map(|&axis| row_major[axis] as isize).collect(),
         shape: order.iter().map(|&axis| shape[axis]).collect(),
     };
     Ok(core.view(&input, geometry)?)
@@ -123,13 +123,16 @@ pub(in crate::translate) fn transpose(core: &mut CoreBuilder, args: &Operands) -
 fn no_permutation(node: &Node, order: &[i64], shape: &[usize]) -> Refusal {
     let operator = node.operator();
     if operator == "Transpose" {
-        let of = format!("{} dimensions, {}", shape.len(), shape_text(shape));
+        let tensor_text = format!("{} dimensions, {}", shape.len(), shape_text(shape));
         if order.len() == shape.len() {
-            let found = format!("the order {order:?} of {of}");
+            let found = format!("the order {order:?} of {tensor_text}");
             let valid = "an order that names each dimension once";
             return Refusal::new(found, valid, "correct the order");
         }
-        let found = format!("an order of {} numbers, {order:?}, for a tensor of {of}", order.len());
+        let found = format!(
+            "an order of {} numbers, {order:?}, for a tensor of {tensor_text}",
+            order.len()
+        );
         let valid = "an order of as many numbers as there are dimensions";
         let help = "correct the sizes of the inputs of the model, from which the tensor has its \
             dimensions, or the order";

@@ -121,15 +121,15 @@ impl Slices {
 
 /// The slices along all axes.
 pub(in crate::translate) fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
-    let own = strides(shape);
+    let row_major = strides(shape);
     Geometry {
         // an empty slice reads no element, so the offset may be 0
         offset: if along.iter().any(|a| a.count == 0) {
             0
         } else {
-            along.iter().zip(&own).map(|(a, s)| a.start * s).sum()
+            along.iter().zip(&row_major).map(|(a, s)| a.start * s).sum()
         },
-        strides: along.iter().zip(&own).map(|(a, &s)| a.step * s as isize).collect(),
+        strides: along.iter().zip(&row_major).map(|(a, &s)| a.step * s as isize).collect(),
         shape: along.iter().map(|a| a.count).collect(),
     }
 }
@@ -247,12 +247,12 @@ pub(in crate::translate) fn masked_slices(
     let shape = core.shape_of(&input);
     let entries: Vec<SliceEntry> = (0..begin.len()).map(|i| SliceEntry::new(masks, i)).collect();
     let ellipses = entries.iter().filter(|entry| **entry == SliceEntry::Ellipsis).count();
-    let own = entries.iter().filter(|entry| entry.has_an_axis()).count();
+    let axis_count = entries.iter().filter(|entry| entry.has_an_axis()).count();
     if begin.len() != end.len()
         || begin.len() != steps.len()
         || steps.contains(&0)
         || ellipses > 1
-        || own > shape.len()
+        || axis_count > shape.len()
     {
         let found = format!(
             "begin, end and strides of {}, {} and {} numbers for {} dimensions",
@@ -269,7 +269,7 @@ pub(in crate::translate) fn masked_slices(
     for (i, entry) in entries.iter().enumerate() {
         let axis = slices.along.len();
         match *entry {
-            SliceEntry::Ellipsis => slices.extend_by(&shape[axis..][..shape.len() - own]),
+            SliceEntry::Ellipsis => slices.extend_by(&shape[axis..][..shape.len() - axis_count]),
             SliceEntry::NewAxis => slices.axes.push(None),
             SliceEntry::Index { has_begin } => {
                 slices.along.push(one_element(begin[i], has_begin, axis, shape[axis])?);

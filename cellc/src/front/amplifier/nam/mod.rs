@@ -195,10 +195,10 @@ fn container(
         }
         problems
     })?;
-    let of = counted(count, "submodel");
+    let submodels = counted(count, "submodel");
     let meaning = match at + 1 == count {
-        true => format!("the last of {of}, which is the largest, is compiled"),
-        false => format!("number {at} of {of}, from 0, is compiled"),
+        true => format!("the last of {submodels}, which is the largest, is compiled"),
+        false => format!("number {at} of {submodels}, from 0, is compiled"),
     };
     let entry = LedgerEntry { meaning, ..about("submodels", &Json::Number(count as f64)) };
     found.ledger.insert(0, entry);

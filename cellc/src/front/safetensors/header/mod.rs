@@ -155,19 +155,21 @@ fn tensor(json: &mut JsonReader<'_>, name: String) -> Result<TensorInfo, String>
     let &[start, end] = &offsets[..] else {
         return Err(format!("{shown} has {} data_offsets in place of 2", offsets.len()));
     };
-    let of = format!("{dtype} of shape {}", shape_text(&shape));
+    let stated = format!("{dtype} of shape {}", shape_text(&shape));
     let bits = shape
         .iter()
         .try_fold(1, |count: usize, size| count.checked_mul(*size))
         .and_then(|n| n.checked_mul(bits));
     match (bits, end.checked_sub(start)) {
-        (None, _) => Err(format!("{shown} is {of}: more bytes than can be counted")),
+        (None, _) => Err(format!("{shown} is {stated}: more bytes than can be counted")),
         (_, None) => Err(format!(
             "{shown} ends at byte {end} of the data, before it starts, at byte {start}"
         )),
-        (Some(bits), _) if bits % 8 != 0 => Err(format!("{shown} is {of}: it ends within a byte")),
+        (Some(bits), _) if bits % 8 != 0 => {
+            Err(format!("{shown} is {stated}: it ends within a byte"))
+        }
         (Some(bits), Some(bytes)) if bits / 8 != bytes => {
-            Err(format!("{shown} has {bytes} bytes of data, and {of} has {}", bits / 8))
+            Err(format!("{shown} has {bytes} bytes of data, and {stated} has {}", bits / 8))
         }
         _ => Ok(TensorInfo { name, element: (dtype, element), shape, bytes: start..end }),
     }

@@ -241,15 +241,15 @@ fn gates(config: &mut Config, layers: usize) -> Result<Vec<Gate>, Diagnostic> {
 fn layer1x1(config: &mut Config, inputs: usize, outputs: usize) -> Result<ConvSizes, Diagnostic> {
     let mut sizes = ConvSizes { bias: true, ..ConvSizes::one(inputs, outputs) };
     let Some(value) = config.take("layer1x1") else { return Ok(sizes) };
-    let mut own = Config::of(value, &config.place_of("layer1x1"))?;
-    if !own.flag("active")? {
-        return Err(own
+    let mut nested = Config::of(value, &config.place_of("layer1x1"))?;
+    if !nested.flag("active")? {
+        return Err(nested
             .refused("\"active\" is false")
             .valid("true")
             .help("without it, NAM's trainer and its player compute different things"));
     }
-    sizes.groups = own.size_or("groups", 1)?;
-    own.finish("active and groups")?;
+    sizes.groups = nested.size_or("groups", 1)?;
+    nested.finish("active and groups")?;
     config.check(sizes, "layer1x1")?;
     Ok(sizes)
 }
@@ -258,11 +258,11 @@ fn layer1x1(config: &mut Config, inputs: usize, outputs: usize) -> Result<ConvSi
 fn head1x1(config: &mut Config, inputs: usize) -> Result<Option<ConvSizes>, Diagnostic> {
     let key = if config.has("head_1x1") { "head_1x1" } else { "head1x1" };
     let Some(value) = config.take(key) else { return Ok(None) };
-    let mut own = Config::of(value, &config.place_of(key))?;
-    let active = own.flag("active")?;
-    let outputs = own.size_or("out_channels", 1)?;
-    let groups = own.size_or("groups", 1)?;
-    own.finish("active, out_channels and groups")?;
+    let mut nested = Config::of(value, &config.place_of(key))?;
+    let active = nested.flag("active")?;
+    let outputs = nested.size_or("out_channels", 1)?;
+    let groups = nested.size_or("groups", 1)?;
+    nested.finish("active, out_channels and groups")?;
     let sizes = ConvSizes { bias: true, groups, ..ConvSizes::one(inputs, outputs) };
     if active {
         config.check(sizes, key)?;
@@ -283,13 +283,13 @@ fn head(config: &mut Config, inputs: usize) -> Result<ConvSizes, Diagnostic> {
     if let Some(key) = ["head_size", "head_bias"].into_iter().find(|key| config.has(key)) {
         return Err(config.refused(format!("\"head\" and \"{key}\"")).valid("one of the two"));
     }
-    let mut own = Config::of(value, &config.place_of("head"))?;
+    let mut nested = Config::of(value, &config.place_of("head"))?;
     let sizes = ConvSizes {
-        kernel: own.size("kernel_size")?,
-        bias: own.flag("bias")?,
-        ..ConvSizes::one(inputs, own.size("out_channels")?)
+        kernel: nested.size("kernel_size")?,
+        bias: nested.flag("bias")?,
+        ..ConvSizes::one(inputs, nested.size("out_channels")?)
     };
-    own.finish("out_channels, kernel_size and bias")?;
+    nested.finish("out_channels, kernel_size and bias")?;
     Ok(sizes)
 }
 
@@ -297,16 +297,16 @@ fn head(config: &mut Config, inputs: usize) -> Result<ConvSizes, Diagnostic> {
 fn slimmable(config: &mut Config, channels: usize) -> Result<Vec<usize>, Diagnostic> {
     const METHOD: &str = "slice_channels_uniform";
     let Some(value) = config.take("slimmable") else { return Ok(Vec::new()) };
-    let mut own = Config::of(value, &config.place_of("slimmable"))?;
-    match own.need("method")? {
+    let mut nested = Config::of(value, &config.place_of("slimmable"))?;
+    match nested.need("method")? {
         Json::Text(method) if method == METHOD => {}
         other => {
-            return Err(own.refused(format!("the method is {other}")).valid(METHOD));
+            return Err(nested.refused(format!("the method is {other}")).valid(METHOD));
         }
     }
     let mut allowed: Vec<usize> = (1..=channels).collect();
-    if let Some(kwargs) = own.take("kwargs") {
-        let mut kwargs = Config::of(kwargs, &own.place_of("kwargs"))?;
+    if let Some(kwargs) = nested.take("kwargs") {
+        let mut kwargs = Config::of(kwargs, &nested.place_of("kwargs"))?;
         if kwargs.has("allowed_channels") {
             allowed = kwargs.sizes("allowed_channels")?;
             if !allowed.is_sorted_by(|a, b| a < b) || allowed.last() != Some(&channels) {
@@ -321,7 +321,7 @@ fn slimmable(config: &mut Config, channels: usize) -> Result<Vec<usize>, Diagnos
         kwargs.take("init_strategy");
         kwargs.finish("allowed_channels, boosting and init_strategy")?;
     }
-    own.finish("method and kwargs")?;
+    nested.finish("method and kwargs")?;
     Ok(allowed)
 }
 
@@ -339,11 +339,13 @@ fn films(config: &mut Config) -> Result<[Option<FilmKeys>; FILMS.len()], Diagnos
             None | Some(Json::Bool(false)) => continue,
             Some(value) => value,
         };
-        let mut own = Config::of(value, &config.place_of(key))?;
-        let active = own.flag_or("active", true)?;
-        let keys =
-            FilmKeys { shift: own.flag_or("shift", true)?, groups: own.size_or("groups", 1)? };
-        own.finish("active, shift and groups")?;
+        let mut nested = Config::of(value, &config.place_of(key))?;
+        let active = nested.flag_or("active", true)?;
+        let keys = FilmKeys {
+            shift: nested.flag_or("shift", true)?,
+            groups: nested.size_or("groups", 1)?,
+        };
+        nested.finish("active, shift and groups")?;
         *film = active.then_some(keys);
     }
     Ok(films)
