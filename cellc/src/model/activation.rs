@@ -173,12 +173,6 @@ impl Activation {
         activations.iter().map(|activation| activation.label()).collect::<Vec<_>>().join(", ")
     }
 
-    /// ONNX's ThresholdedRelu, which passes elements greater than `alpha`. The activation of cells
-    /// passes `alpha` itself, too.
-    pub(crate) fn relu_above(alpha: f32) -> Self {
-        Self::ThresholdedRelu { alpha: alpha.next_up() }
-    }
-
     /// The activation with a name. Missing parameters take ONNX's defaults. Letter case,
     /// surrounding space and underscores do not matter.
     ///

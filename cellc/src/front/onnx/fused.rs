@@ -2,7 +2,7 @@
 //! `com.microsoft`.
 
 use super::graph::{Call, GraphReader, Outputs};
-use super::operators as o;
+use super::operators;
 use super::remedies::BEFORE_OPTIMISATION;
 use super::windows;
 use crate::diagnostic::quoted;
@@ -30,7 +30,7 @@ impl Named {
             }
             ("Celu", &[alpha]) => Composed::Celu { alpha }.into(),
             ("HardSwish", &[]) => Composed::HardSwish.into(),
-            ("ThresholdedRelu", &[alpha]) => Activation::relu_above(alpha).into(),
+            ("ThresholdedRelu", &[alpha]) => operators::relu_above(alpha).into(),
             (name, parameters) => match self.activation(name, parameters) {
                 Ok(activation) => activation.into(),
                 Err(why) => {
@@ -95,7 +95,7 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     let name = call.attributes.text("activation");
     let names = ["activation_alpha", "activation_beta", "activation_gamma"];
     let [alpha, beta, gamma] = names.map(|name| call.attributes.float(name));
-    let y = o::gemm(reader, call)?[0];
+    let y = operators::gemm(reader, call)?[0];
     let Some(name) = name else {
         let help = BEFORE_OPTIMISATION;
         reader.error("no activation", "the attribute activation", help);
@@ -166,7 +166,7 @@ pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     let (a, transpose_a) = operand(reader, call.x(), of_a, batch_a)?;
     let (b, transpose_b) = operand(reader, call.input(1)?, of_b, batch_b)?;
     let y = reader.op(Op::MatMul { transpose_a, transpose_b }, vec![a, b]);
-    Some(vec![o::scaled(reader, y, alpha)])
+    Some(vec![operators::scaled(reader, y, alpha)])
 }
 
 /// Gelu of `x + bias`.
