@@ -1,12 +1,12 @@
 //! The pipeline, on one screen. [`read`] and [`compile`] take these steps:
 //!
 //! 1. read: `front` reads a file, a macro or Builder calls into a [`Model`].
-//! 2. check: `check` judges the options, the structure and the inputs.
+//! 2. check: `check` checks the options, the structure and the inputs.
 //! 3. core: `translate` translates the model to core operations, [`Translated`].
 //! 4. stream: `stream` finds the states, [`WithStates`]; `sweep` leaves a [`CoreModel`].
-//! 5. streams: `check` judges independent streams, `streams` gives every tensor their rows.
+//! 5. streams: `check` checks independent streams, `streams` gives every tensor their rows.
 //! 6. numerics: the layers that stay in f32.
-//! 7. check: `check` judges limits, precisions and threads.
+//! 7. check: `check` checks limits, precisions and threads.
 //! 8. numerics: the precision of each product, [`Precisions`].
 //! 9. plan: sizes and layouts, and a target without vectors if the model fills none.
 //! 10. lower: `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
@@ -15,16 +15,17 @@
 //! [`core_model`] takes steps 2 to 7, [`compile_core`] steps 8 to 10. Macros call the two one after
 //! the other, and put the diagnostics of the first at the tokens of the declaration.
 //!
-//! [`judge`] takes steps 2 to 7 up to three times: for the sizes that are given and, if nothing but
-//! the number of steps is open, for many steps and for one step, with step 5 last. Hints judge
-//! changes of the model and of the options. `check` does not import the pipeline, so [`Trials`]
-//! hand [`judge`] and [`judgement`] to the hints.
+//! [`check_model`] takes steps 2 to 7 up to three times: for the sizes that are given and, if
+//! nothing but the number of steps is open, for many steps and for one step, with step 5 last.
+//! Hints run the same steps on changed models and options. `check` does not import this module, so
+//! [`Pipeline`] hands [`check_model`] and [`check_at_size`] to the hints.
 
 use crate::arch::Calls;
 use crate::check::input_sizes::InputSizes;
 use crate::check::step_facts::StepFacts;
 use crate::check::{
-    self, Checked, Hints, Judgement, OpenSteps, Subject, Translated, Trials, Unused, WithStates,
+    self, CheckContext, CheckResult, CheckedModel, Hints, OpenSteps, Pipeline, Translated, Unused,
+    WithStates,
 };
 pub use crate::compilation::Compilation;
 use crate::core::{CoreModel, streams, sweep};
@@ -77,8 +78,8 @@ pub fn core_model(
     model: &Model,
     options: &Options,
 ) -> Result<(CoreModel, Diagnostics), Diagnostics> {
-    let trials = Some(Trials { judge, judgement });
-    judge(Subject { model, options, is_partial: false, trials })
+    let pipeline = Some(Pipeline { check_model, check_at_size });
+    check_model(CheckContext { model, options, is_partial: false, pipeline })
 }
 
 /// The result of a reader.
@@ -93,20 +94,21 @@ pub fn complete(
     }
     // sizes may be open, values may have no producer
     let options = &Options::default().with_state(State::None);
-    let subject = Subject { model: &model, options, is_partial: true, trials: None };
-    let found = judgement(subject, None).diagnostics.0.into_iter();
+    let context = CheckContext { model: &model, options, is_partial: true, pipeline: None };
+    let found = check_at_size(context, None).diagnostics.0.into_iter();
     problems.extend(Diagnostics(found.filter(|d| d.severity == Severity::Error).collect()));
     Err(problems)
 }
 
-/// The three judgements of a model: for the sizes that are given, for many steps, for one step.
-fn judge(subject: Subject) -> Checked {
-    let given = judgement(subject, None);
+/// Checks and translates a model up to three times: for the sizes that are given, for many steps,
+/// for one step.
+fn check_model(context: CheckContext) -> CheckResult {
+    let given = check_at_size(context, None);
     if !given.diagnostics.has_errors() {
         return given.accepted();
     }
-    let many = judgement(subject, Some(check::distinct_steps(subject.model)));
-    let one = many.has_open_steps().then(|| judgement(subject, Some(1)));
+    let many = check_at_size(context, Some(check::distinct_steps(context.model)));
+    let one = many.has_open_steps().then(|| check_at_size(context, Some(1)));
     let outcome = check::open_steps(&given, &many, one).and_then(|open| {
         // stream
         let OpenSteps { one, steps, time, diagnostics } = open;
@@ -115,40 +117,40 @@ fn judge(subject: Subject) -> Checked {
     });
     let (mut core, mut diagnostics) = check::advised(&given, outcome)?;
     // the streams of one step: the proof that all steps are alike has compared steps of one stream
-    if rows(subject, &mut core, &mut diagnostics).is_some() {
-        sizes(subject, &core, &mut diagnostics);
+    if rows(context, &mut core, &mut diagnostics).is_some() {
+        sizes(context, &core, &mut diagnostics);
     }
     if diagnostics.has_errors() { Err(diagnostics) } else { Ok((core, diagnostics)) }
 }
 
-/// The judgement of a model for a size of the axes left open. `None`: open axes are errors.
-fn judgement(subject: Subject<'_>, open: Option<usize>) -> Judgement<'_> {
-    let mut inputs = InputSizes::new(subject.model.parameters.len(), open);
-    let mut diagnostics = check::options(subject.options);
+/// Checks and translates a model for one size of the axes left open. `None`: open axes are errors.
+fn check_at_size(context: CheckContext<'_>, open: Option<usize>) -> CheckedModel<'_> {
+    let mut inputs = InputSizes::new(context.model.parameters.len(), open);
+    let mut diagnostics = check::options(context.options);
     let (mut steps, mut of_model) = (StepFacts::default(), Diagnostics::default());
-    let with_states = passes(subject, &mut inputs, &mut steps, &mut of_model);
+    let with_states = passes(context, &mut inputs, &mut steps, &mut of_model);
     diagnostics.extend(of_model);
-    Judgement { subject, inputs, steps, with_states, diagnostics }
+    CheckedModel { context, inputs, steps, with_states, diagnostics }
 }
 
 /// The checks and passes of a model, in order. `None`: a pass has reported why the next ones have
 /// nothing to work on.
 fn passes<'a>(
-    subject: Subject<'a>,
+    context: CheckContext<'a>,
     inputs: &mut InputSizes,
     steps: &mut StepFacts<'a>,
     diagnostics: &mut Diagnostics,
 ) -> Option<WithStates> {
-    let Subject { model, options, .. } = subject;
+    let CheckContext { model, options, .. } = context;
     // check
-    check::structure(subject, diagnostics)?;
+    check::structure(context, diagnostics)?;
     check::numbers(options, diagnostics)?;
-    *inputs = check::inputs(subject, inputs.open, diagnostics);
+    *inputs = check::inputs(context, inputs.open, diagnostics);
     // core
-    let mut translated: Translated = translate(subject, inputs, steps, diagnostics)?;
-    let hints = Hints { subject, inputs, steps };
+    let mut translated: Translated = translate(context, inputs, steps, diagnostics)?;
+    let hints = Hints { context, inputs, steps };
     check::notice_batch_named_steps(hints, diagnostics);
-    // the translation has judged the inputs
+    // the translation has checked each input
     check::interface_size(model, &translated.0, diagnostics)?;
     unpack_weights_read_as_data(model, &mut translated, diagnostics);
     // stream
@@ -157,37 +159,37 @@ fn passes<'a>(
     sweep(core);
     // streams: without errors, as steps left open are one
     if inputs.open.is_none() && !diagnostics.has_errors() {
-        rows(subject, core, diagnostics);
+        rows(context, core, diagnostics);
     }
     // numerics
     numerics::keep_convolutions_in_f32(core);
     numerics::layers_in_f32(core);
     // check
     check::limits_of_integers(model, core, diagnostics);
-    sizes(subject, core, diagnostics);
-    check::precision(subject, core, diagnostics);
-    check::threads(subject, core, diagnostics);
+    sizes(context, core, diagnostics);
+    check::precision(context, core, diagnostics);
+    check::threads(context, core, diagnostics);
     check::common_interface(options, core, diagnostics);
     Some(with_states)
 }
 
 /// Gives the model a row for each independent stream of the options. `None` without streams, or
 /// after an error.
-fn rows(subject: Subject, core: &mut CoreModel, diagnostics: &mut Diagnostics) -> Option<()> {
-    let count = subject.options.bindings.streams?;
-    check::streams(subject, core, count, diagnostics)?;
+fn rows(context: CheckContext, core: &mut CoreModel, diagnostics: &mut Diagnostics) -> Option<()> {
+    let count = context.options.bindings.streams?;
+    check::streams(context, core, count, diagnostics)?;
     streams::repeat(core, count);
-    check::interface_size(subject.model, core, diagnostics)
+    check::interface_size(context.model, core, diagnostics)
 }
 
 /// Refuses models that are too large.
-fn sizes(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnostics) {
-    check::total_size(subject.model, core, diagnostics);
-    check::source_size(subject, core, diagnostics);
+fn sizes(context: CheckContext, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    check::total_size(context.model, core, diagnostics);
+    check::source_size(context, core, diagnostics);
 }
 
-/// Compiles a judged model under the options of the judgement. The caller reports the warnings of
-/// the judgement.
+/// Compiles a model from [`core_model`] under the options of that call. The caller reports the
+/// warnings of [`core_model`].
 pub fn compile_core(model: CoreModel, options: &Options) -> Compilation {
     // numerics
     let precisions = Precisions::new(&model, &options.numerics);

@@ -861,7 +861,7 @@ fn converted(
         let tensor = Tensor::from_f32(vec![values.len()], values)?;
         Some(Named { name: name.to_owned(), tensor, flat: true })
     };
-    let peepholes = cell.keys.on(Key::Peepholes).is_some();
+    let peepholes = cell.keys.origin_if_true(Key::Peepholes).is_some();
     let mut named = Vec::new();
     for set in sets {
         let (set, last) = match set.split_last() {

@@ -290,10 +290,10 @@ fn attention_is_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> b
         let (found, valid) = (format!("the {clip} {bound}"), format!("no {clip}"));
         refuse(clip, found, valid, format!("leave {clip} out"));
     }
-    if let Some(way) = recurrent.direction.filter(|way| *way != Direction::Forward) {
+    if let Some(given) = recurrent.direction.filter(|given| *given != Direction::Forward) {
         let help = "only a forward sequence is specified".to_owned();
         let forward = Direction::Forward.name().to_owned();
-        refuse(direction, format!("the {direction} {}", way.name()), forward, help);
+        refuse(direction, format!("the {direction} {}", given.name()), forward, help);
     }
     before == diagnostics.0.len()
 }

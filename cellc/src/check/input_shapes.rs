@@ -7,7 +7,7 @@ use crate::check::options::Unused;
 use crate::check::report::{floats, refusal};
 use crate::check::shape::admits;
 use crate::check::size_limits::too_large;
-use crate::check::subject::Subject;
+use crate::check::subject::CheckContext;
 use crate::core::element_count;
 use crate::core::limits::MOST_ELEMENTS;
 use crate::diagnostic::{
@@ -21,16 +21,16 @@ const ANY: Dim = Dim::Dynamic { min: 0, max: None };
 /// Determines the shape of every input from the model and the options; their uses and their axes
 /// are known.
 pub(super) fn input_shapes(
-    subject: Subject,
+    context: CheckContext,
     inputs: &mut InputSizes,
     diagnostics: &mut Diagnostics,
 ) {
-    let shapes = InputShapes { subject, inputs, diagnostics }.shapes();
+    let shapes = InputShapes { context, inputs, diagnostics }.shapes();
     inputs.shapes = shapes;
 }
 
 struct InputShapes<'c, 'a> {
-    subject: Subject<'a>,
+    context: CheckContext<'a>,
     inputs: &'c mut InputSizes,
     diagnostics: &'c mut Diagnostics,
 }
@@ -49,9 +49,9 @@ impl InputShapes<'_, '_> {
 
     /// By input; `None` after an error.
     fn shapes(&mut self) -> Vec<Option<Vec<usize>>> {
-        let all_names = self.subject.names_of_inputs();
+        let all_names = self.context.names_of_inputs();
         let mut given: Vec<Option<&[Option<usize>]>> = vec![None; all_names.len()];
-        for (name, shape) in &self.subject.options.bindings.shapes {
+        for (name, shape) in &self.context.options.bindings.shapes {
             match find_name(&all_names, name, Side::Input) {
                 Ok(index) if given[index].is_some() => {
                     let found = format!("two shapes are given for the input {}", quoted(name));
@@ -75,15 +75,15 @@ impl InputShapes<'_, '_> {
             }
         }
         // the batch size may also complete the shape of a variable
-        let mut batch_used = self.subject.model.nodes.iter().any(|node| {
-            let shape = || self.subject.model.values[node.outputs[0].0].shape.as_ref()?.first();
+        let mut batch_used = self.context.model.nodes.iter().any(|node| {
+            let shape = || self.context.model.values[node.outputs[0].0].shape.as_ref()?.first();
             matches!(node.op, Op::ReadValue { .. }) && matches!(shape(), Some(Dim::Dynamic { .. }))
         });
         let shapes = (0..given.len())
             .map(|index| self.parameter_shape(index, given[index], &mut batch_used))
             .collect();
         // no warning for a batch of 1, which most models with a fixed batch have
-        let asked = self.subject.options.bindings.batch_size().is_some_and(|batch| batch > 1);
+        let asked = self.context.options.bindings.batch_size().is_some_and(|batch| batch > 1);
         if asked && !batch_used && !self.diagnostics.has_errors() {
             self.diagnostics.push(Unused::Batch.warning());
         }
@@ -154,8 +154,8 @@ impl InputShapes<'_, '_> {
 
     /// Refuses an input with an open size.
     fn unknown_sizes(&mut self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) {
-        let node = &self.subject.model.nodes[self.subject.model.parameters[index]];
-        let value = &self.subject.model.values[node.outputs[0].0];
+        let node = &self.context.model.nodes[self.context.model.parameters[index]];
+        let value = &self.context.model.values[node.outputs[0].0];
         if let (Some(given), Some(features)) = (given, self.other_features(index, given)) {
             let found = format!(
                 "the shape {} is given for the input, but the weights take {features} \
@@ -179,8 +179,8 @@ impl InputShapes<'_, '_> {
 
     /// Refuses an input whose shape in the model contradicts a size: 0, or the batch size.
     fn wrong_size(&mut self, index: usize, stated: &[Dim], size: usize) {
-        let node = &self.subject.model.nodes[self.subject.model.parameters[index]];
-        let value = &self.subject.model.values[node.outputs[0].0];
+        let node = &self.context.model.nodes[self.context.model.parameters[index]];
+        let value = &self.context.model.values[node.outputs[0].0];
         let shape = shape_text(stated);
         let (found, help) = match size {
             0 => (
@@ -222,7 +222,7 @@ impl InputShapes<'_, '_> {
             }
             (Some(shape), None) => Some(shape.clone()),
             (None, Some(given)) => Some(vec![ANY; given.len()]),
-            (None, None) if self.subject.is_partial => None,
+            (None, None) if self.context.is_partial => None,
             (None, None) => {
                 // `advise_sizes` replaces the help by a shape that works
                 let help = message!("give its shape, by {}", flag::SHAPE.setting());
@@ -237,15 +237,15 @@ impl InputShapes<'_, '_> {
     /// True if the batch size of the options completes or confirms the shape of an input.
     /// `open_batch`: true if the model leaves an axis of the batch open. `None` after an error.
     fn fits_batch(&mut self, index: usize, shape: &[usize], open_batch: bool) -> Option<bool> {
-        let Some(batch) = self.subject.options.bindings.batch_size() else { return Some(false) };
+        let Some(batch) = self.context.options.bindings.batch_size() else { return Some(false) };
         let Some(&size) = shape.first().filter(|_| self.inputs.uses[index].batch) else {
             return Some(open_batch);
         };
         if size == batch {
             return Some(true);
         }
-        let node = &self.subject.model.nodes[self.subject.model.parameters[index]];
-        let origin = &self.subject.model.values[node.outputs[0].0].origin;
+        let node = &self.context.model.nodes[self.context.model.parameters[index]];
+        let origin = &self.context.model.values[node.outputs[0].0].origin;
         let found =
             format!("the batch size {batch} is given, but the input has the shape {shape:?}");
         let batch = flag::BATCH.setting();
@@ -261,15 +261,15 @@ impl InputShapes<'_, '_> {
         given: Option<&[Option<usize>]>,
         batch_used: &mut bool,
     ) -> Option<Vec<usize>> {
-        let node = &self.subject.model.nodes[self.subject.model.parameters[index]];
-        let value = &self.subject.model.values[node.outputs[0].0];
+        let node = &self.context.model.nodes[self.context.model.parameters[index]];
+        let value = &self.context.model.values[node.outputs[0].0];
         let is_weight = self.inputs.uses[index].weight.is_some();
         self.parameter_type(index, node, value)?;
         let stated = self.stated_shape(node, value, given)?;
         if let Some(given) = given {
             self.fits_stated(node, value, &stated, given)?;
         }
-        let by_name = |axis: usize| self.subject.model.open_axes.contains(&(node.outputs[0], axis));
+        let by_name = |axis: usize| self.context.model.open_axes.contains(&(node.outputs[0], axis));
         let asked_for =
             |axis: usize| by_name(axis) || given.is_some_and(|given| given[axis].is_none());
         if let Some((axis, size)) = stated.iter().enumerate().find_map(|(axis, dim)| match dim {
@@ -287,7 +287,7 @@ impl InputShapes<'_, '_> {
         let mut shape = Vec::new();
         for (axis, &dim) in stated.iter().enumerate() {
             let said = given.and_then(|given| given[axis]);
-            let size = match (said, dim, self.subject.options.bindings.batch_size()) {
+            let size = match (said, dim, self.context.options.bindings.batch_size()) {
                 (Some(size), _, _) => size,
                 (None, Dim::Fixed(size), _) => size,
                 (None, Dim::Dynamic { .. }, Some(batch)) if is_batch(axis) && !asked_for(axis) => {
@@ -299,7 +299,7 @@ impl InputShapes<'_, '_> {
                     self.inputs.open?
                 }
                 // later options may fix the size
-                (None, Dim::Dynamic { .. }, _) if self.subject.is_partial => return None,
+                (None, Dim::Dynamic { .. }, _) if self.context.is_partial => return None,
                 (None, Dim::Dynamic { .. }, _) => {
                     self.unknown_sizes(index, &stated, given);
                     return None;
@@ -330,8 +330,8 @@ impl InputShapes<'_, '_> {
         stated: &[Dim],
         given: Option<&[Option<usize>]>,
     ) {
-        let node = &self.subject.model.nodes[self.subject.model.parameters[index]];
-        let origin = &self.subject.model.values[node.outputs[0].0].origin;
+        let node = &self.context.model.nodes[self.context.model.parameters[index]];
+        let origin = &self.context.model.values[node.outputs[0].0].origin;
         let found = message!(
             "{} leaves axis {} of the input open, but the model says {}",
             shape_option(given),
@@ -356,7 +356,7 @@ impl InputShapes<'_, '_> {
                 let is_steps = axes.is_some() || axis > 0;
                 (
                     export_again(
-                        self.subject.model,
+                        self.context.model,
                         &[(index, axis)],
                         if is_steps { "steps" } else { "rows" },
                     ),
@@ -364,7 +364,7 @@ impl InputShapes<'_, '_> {
                 )
             }
             (Some(_), _, Some(steps)) => {
-                (export_again(self.subject.model, &[(index, steps)], "steps"), Some(steps))
+                (export_again(self.context.model, &[(index, steps)], "steps"), Some(steps))
             }
             (Some(_), ..) => (Vec::new(), None),
         };

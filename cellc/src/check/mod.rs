@@ -2,13 +2,13 @@
 //! limits. [`crate::compile`] lists the passes in order.
 //!
 //! * Before the translation: `options` alone, then `structure` and `inputs`.
-//! * Called by [`crate::translate`]: `cell` judges all attributes and inputs of recurrent nodes.
+//! * Called by [`crate::translate`]: `cell` checks all attributes and inputs of recurrent nodes.
 //!   Rules for one other operation stand beside its translation.
 //! * After the translation: `states`, then `streams` before the model gets a row for each stream.
 //! * With all rows: `integers`, `size_limits`, `precision`, `threads`, `common_interface`. After
 //!   these checks, nothing can fail.
-//! * `steps` words the judgements of a model of open steps. `hints` tries the shapes and options
-//!   that a message proposes.
+//! * `steps` words the errors of a model with an open number of steps. `hints` runs the pipeline
+//!   with the shapes and options that a message proposes.
 
 mod batch_axes;
 pub(crate) mod cell;
@@ -52,5 +52,7 @@ pub(crate) use states::states;
 pub(crate) use steps::{OpenSteps, advised, distinct_steps, open_steps, proven};
 pub(crate) use streams::streams;
 pub(crate) use structure::structure;
-pub(crate) use subject::{Checked, Judgement, Subject, Translated, Trials, WithStates};
+pub(crate) use subject::{
+    CheckContext, CheckResult, CheckedModel, Pipeline, Translated, WithStates,
+};
 pub(crate) use threads::threads;

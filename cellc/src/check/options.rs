@@ -1,4 +1,4 @@
-//! Rules on the options alone, judged before the model; and options without effect on the model.
+//! Rules on the options alone, checked before the model; and options without effect on the model.
 
 use super::common_interface;
 use super::limits::MOST_STREAMS;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::check::options::Unused;
 use crate::check::report::{at_layer, layer_named, whole_model};
-use crate::check::subject::Subject;
+use crate::check::subject::CheckContext;
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
 use crate::encoding::{Arithmetic, WeightFormat};
@@ -13,8 +13,8 @@ use crate::request::flag;
 use crate::request::{Options, Precision};
 
 /// Refuses halves in a model with run-time weights, and weights outside the range of a format.
-pub(crate) fn precision(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnostics) {
-    let Subject { model, options, .. } = subject;
+pub(crate) fn precision(context: CheckContext, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    let CheckContext { model, options, .. } = context;
     named_layers(options, core, diagnostics);
     let mut problems = Vec::new();
     if let Some(parameter) = core.parameters.iter().find(|parameter| parameter.weight) {
@@ -67,12 +67,12 @@ pub(crate) fn precision(subject: Subject, core: &CoreModel, diagnostics: &mut Di
         }
     }
     problems.into_iter().for_each(|problem| diagnostics.push(problem));
-    exact_in_8_bits(subject, core, diagnostics);
+    exact_in_8_bits(context, core, diagnostics);
 }
 
 /// Reports weights of a quantised model stored in 8 bits.
-fn exact_in_8_bits(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnostics) {
-    let Subject { model, options, .. } = subject;
+fn exact_in_8_bits(context: CheckContext, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    let CheckContext { model, options, .. } = context;
     let products = Precisions::new(core, &options.numerics);
     let [count, scaled] = products.quantised_weights();
     let option = flag::PRECISION.setting();

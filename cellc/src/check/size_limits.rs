@@ -2,7 +2,7 @@
 
 use crate::check::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_NODES, MOST_UNROLLED};
 use crate::check::report::{refusal, whole_model};
-use crate::check::subject::Subject;
+use crate::check::subject::CheckContext;
 use crate::core::{CoreModel, CoreNode, CoreOp, Work, element_count};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
 use crate::model::{ElementType, MOST_CELLS, Model, Node, shape_text};
@@ -50,8 +50,8 @@ pub(crate) fn total_size(model: &Model, core: &CoreModel, diagnostics: &mut Diag
 }
 
 /// Refuses models with more source than compilers take.
-pub(crate) fn source_size(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnostics) {
-    let Subject { model, options, .. } = subject;
+pub(crate) fn source_size(context: CheckContext, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    let CheckContext { model, options, .. } = context;
     let origin = whole_model(model);
     let counts = [
         ("cells", core.cells().len(), MOST_CELLS),

@@ -2,7 +2,7 @@
 
 use super::report::{at_layer, layer_named, whole_model};
 use super::size_limits::too_large_text;
-use super::subject::Subject;
+use super::subject::CheckContext;
 use crate::core::streams::repeated_shapes;
 use crate::core::{CoreModel, CoreOp, Source, element_count};
 use crate::diagnostic::{Diagnostic, Diagnostics, message, quoted};
@@ -13,15 +13,15 @@ use crate::request::flag;
 /// tables, outputs of a run-time length. Refuses models without a state.
 /// Refuses sizes beyond the limits in `rows` streams. `None` after an error.
 pub(crate) fn streams(
-    subject: Subject,
+    context: CheckContext,
     core: &CoreModel,
     rows: usize,
     diagnostics: &mut Diagnostics,
 ) -> Option<()> {
     let before = diagnostics.0.len();
-    let model = subject.model;
+    let model = context.model;
     differences(model, core, diagnostics);
-    let most = subject.options.machine.target.memory.most_elements;
+    let most = context.options.machine.target.memory.most_elements;
     let shapes = repeated_shapes(core);
     let sizes = shapes.iter().map(|shape| element_count(shape)?.checked_mul(rows));
     let largest = shapes.iter().zip(sizes).max_by_key(|(_, size)| size.unwrap_or(usize::MAX));

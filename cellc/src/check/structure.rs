@@ -5,18 +5,18 @@ use std::collections::HashSet;
 
 use crate::check::cell::{CellPort, roles};
 use crate::check::report::{MALFORMED, refusal};
-use crate::check::subject::Subject;
+use crate::check::subject::CheckContext;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
 use crate::model::{Branch, If, Loop, MOST_NESTED, Model, Node, Op, OpFacts, ValueId};
 
 /// Refuses a graph with a wrong structure, bodies of loops and branches included. `None` after an
 /// error.
-pub(crate) fn structure(subject: Subject, diagnostics: &mut Diagnostics) -> Option<()> {
-    Structure { subject, diagnostics }.structure(subject.model, 0).then_some(())
+pub(crate) fn structure(context: CheckContext, diagnostics: &mut Diagnostics) -> Option<()> {
+    Structure { context, diagnostics }.structure(context.model, 0).then_some(())
 }
 
 struct Structure<'c, 'a> {
-    subject: Subject<'a>,
+    context: CheckContext<'a>,
     diagnostics: &'c mut Diagnostics,
 }
 
@@ -37,7 +37,7 @@ impl Structure<'_, '_> {
         for node in &model.nodes {
             self.arity(node);
             let exists = |input: &ValueId| {
-                produced.get(input.0).is_some_and(|&p| p || self.subject.is_partial)
+                produced.get(input.0).is_some_and(|&p| p || self.context.is_partial)
             };
             if !node.inputs.iter().all(exists) {
                 let found = "no earlier operation produces this input";
@@ -77,7 +77,7 @@ impl Structure<'_, '_> {
                     .push(Diagnostic::error(Origin::Unknown, found).valid(valid).help(MALFORMED));
             }
         }
-        if model.results.is_empty() && depth == 0 && !self.subject.is_partial {
+        if model.results.is_empty() && depth == 0 && !self.context.is_partial {
             let diagnostic = Diagnostic::error(Origin::Unknown, "the model has no Result");
             self.diagnostics
                 .push(diagnostic.valid("at least one Result").help("give the model an output"));
@@ -177,7 +177,7 @@ impl Structure<'_, '_> {
         if given.iter().any(|&n| n > 1) {
             let found = "a Parameter of the body is given more than once";
             self.error(node, found, "each of them once", "correct the port map");
-        } else if given.contains(&0) && !self.subject.is_partial {
+        } else if given.contains(&0) && !self.context.is_partial {
             let found = "a Parameter of the body that the port map does not name";
             self.error(node, found, "each of them once", "connect it");
         }

@@ -1,4 +1,4 @@
-//! The subject of a judgement, its trials, and the results of the passes.
+//! The input of the checks, and the results of the passes.
 
 use super::names::{self, Side, parameter_names};
 use crate::check::input_sizes::InputSizes;
@@ -8,41 +8,41 @@ use crate::diagnostic::Diagnostics;
 use crate::model::Model;
 use crate::request::Options;
 
-/// The outcome for a model and its options: the core model and the warnings, or everything that is
-/// wrong, warnings included.
-pub(crate) type Checked = Result<(CoreModel, Diagnostics), Diagnostics>;
+/// The result for a model and its options: the core model and the warnings, or all errors and
+/// warnings.
+pub(crate) type CheckResult = Result<(CoreModel, Diagnostics), Diagnostics>;
 
 /// The pipeline as hints call it, for another model or other options.
 #[derive(Clone, Copy)]
-pub(crate) struct Trials {
-    /// The outcome of a changed model. The subject has no trials.
-    pub(crate) judge: fn(Subject) -> Checked,
-    /// The judgement of a changed model for a size of the axes left open.
-    pub(crate) judgement: for<'a> fn(Subject<'a>, Option<usize>) -> Judgement<'a>,
+pub(crate) struct Pipeline {
+    /// Checks and translates a model. The context must have no pipeline: hints do not nest.
+    pub(crate) check_model: fn(CheckContext) -> CheckResult,
+    /// Checks and translates a model for one size of the axes left open. `None`: no size.
+    pub(crate) check_at_size: for<'a> fn(CheckContext<'a>, Option<usize>) -> CheckedModel<'a>,
 }
 
-/// A model and the options for it.
+/// The model under check and the options for it.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct CheckContext<'a> {
     pub(crate) model: &'a Model,
     pub(crate) options: &'a Options,
     /// True if only a part of the model was read. The reader has reported the rest.
     pub(crate) is_partial: bool,
-    /// The trials of hints. `None`: no hints, as the subject is a trial or a part.
-    pub(crate) trials: Option<Trials>,
+    /// The pipeline for hints. `None`: no hints, as this context belongs to a hint, or the model is
+    /// partial.
+    pub(crate) pipeline: Option<Pipeline>,
 }
 
-impl<'a> Subject<'a> {
-    /// The outcome of this model or a change of it, under other options. `None` if the subject has
-    /// no trials.
-    pub(crate) fn tried(self, model: &Model, options: &Options) -> Option<Checked> {
-        let Trials { judge, .. } = self.trials?;
-        Some(judge(Subject { model, options, trials: None, ..self }))
+impl<'a> CheckContext<'a> {
+    /// The result for a changed model or other options. `None` if the context has no pipeline.
+    pub(crate) fn recheck(self, model: &Model, options: &Options) -> Option<CheckResult> {
+        let Pipeline { check_model, .. } = self.pipeline?;
+        Some(check_model(CheckContext { model, options, pipeline: None, ..self }))
     }
 
-    /// True if a model is right under the options of a hint.
+    /// True if a model has no errors under the options of a hint.
     pub(crate) fn is_right(self, model: &Model, options: &Options) -> bool {
-        self.tried(model, options).is_some_and(|outcome| outcome.is_ok())
+        self.recheck(model, options).is_some_and(|outcome| outcome.is_ok())
     }
 
     /// The names of an input, by its place among the inputs.
@@ -71,19 +71,22 @@ pub(crate) struct WithStates {
     pub(crate) restart_warnings: Diagnostics,
 }
 
-/// The judgement of a model for some sizes of its inputs.
-pub(crate) struct Judgement<'a> {
-    pub(crate) subject: Subject<'a>,
+/// A model after the checks and passes, for one size of the axes left open.
+pub(crate) struct CheckedModel<'a> {
+    pub(crate) context: CheckContext<'a>,
     pub(crate) inputs: InputSizes,
     pub(crate) steps: StepFacts<'a>,
-    /// The model after the last pass. `None` if a pass has stopped the judgement, which happens
-    /// only with errors among the diagnostics or for a partial subject.
+    /// The model after the last pass. `None` if a pass has stopped the pipeline: the diagnostics
+    /// have errors, or the model is partial.
     pub(crate) with_states: Option<WithStates>,
     pub(crate) diagnostics: Diagnostics,
 }
 
-impl Judgement<'_> {
-    /// The core model of a judgement without errors.
+impl CheckedModel<'_> {
+    /// The core model.
+    ///
+    /// # Panics
+    /// If the diagnostics have errors.
     pub(crate) fn core(&self) -> &CoreModel {
         &self.with_states.as_ref().expect("check: a model without errors is translated").core
     }
@@ -94,8 +97,11 @@ impl Judgement<'_> {
         open.iter().all(|axes| axes.len() <= 1) && open.iter().any(|axes| !axes.is_empty())
     }
 
-    /// The outcome of a judgement without errors.
-    pub(crate) fn accepted(self) -> Checked {
+    /// The core model and the warnings.
+    ///
+    /// # Panics
+    /// If the diagnostics have errors.
+    pub(crate) fn accepted(self) -> CheckResult {
         let hints = self.hints().single_steps();
         let mut diagnostics = self.diagnostics;
         let WithStates { core, restart_warnings } =

@@ -1,7 +1,7 @@
 //! The cells that two threads can share.
 
 use crate::check::report::at_layer;
-use crate::check::subject::Subject;
+use crate::check::subject::CheckContext;
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostics, quoted};
 use crate::model::ResetGate;
@@ -9,8 +9,8 @@ use crate::request::Threads;
 
 /// Refuses two threads for models without a cell, and for loops, sequences and cells that would
 /// synchronise within a step.
-pub(crate) fn threads(subject: Subject, core: &CoreModel, diagnostics: &mut Diagnostics) {
-    let Subject { model, options, .. } = subject;
+pub(crate) fn threads(context: CheckContext, core: &CoreModel, diagnostics: &mut Diagnostics) {
+    let CheckContext { model, options, .. } = context;
     if options.machine.threads == Threads::One {
         return;
     }

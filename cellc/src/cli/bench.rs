@@ -177,7 +177,7 @@ fn compiled(compilation: &compile::Compilation, isa: &str) -> bool {
 
 fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> Row {
     let mut agreement = Agreement::default();
-    // any distance is printed: `cellc check` judges errors
+    // any distance is printed: `cellc check` compares errors with limits
     agreement.see(got, expected, f64::INFINITY);
     Row { name: name.to_owned(), isa: None, version, other_function: None, trade: None, agreement }
 }

@@ -333,10 +333,12 @@ impl CoreBuilder {
                 let view = Known::Source(Source::Value(out), *element);
                 self.facts.set_range(&view, self.facts.range_of(input));
                 if let Source::Value(value) = source
-                    && let Some(&(parameter, is_whole)) = self.facts.parameter_of.get(value)
+                    && let Some(&(parameter, has_all_elements)) = self.facts.parameter_of.get(value)
                 {
                     let all = self.model.len(*source) == self.model.len(Source::Value(out));
-                    self.facts.parameter_of.insert(out, (parameter, is_whole && in_order && all));
+                    self.facts
+                        .parameter_of
+                        .insert(out, (parameter, has_all_elements && in_order && all));
                 }
                 Ok(view)
             }

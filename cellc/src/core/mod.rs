@@ -1,7 +1,7 @@
 //! The core: a small set of operations with known sizes. Every model is translated into core
 //! operations.
 //!
-//! [`crate::check`] judges a [`CoreModel`] with its states and its rows of independent streams.
+//! [`crate::check`] checks a [`CoreModel`] with its states and its rows of independent streams.
 //! Later stages refuse nothing: they translate operations to kernels, evaluate operations or bound
 //! their errors.
 

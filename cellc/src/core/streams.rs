@@ -6,7 +6,7 @@ use crate::model::Tensor;
 /// Gives every input, state, value and output a first axis of `count` independent streams. Weights
 /// and constants are shared. Each stream computes what the model computed, in the same order.
 ///
-/// `check` has judged the shapes with `count` rows, and refused models with run-time sizes.
+/// `check` has checked the shapes with `count` rows, and refused models with run-time sizes.
 pub fn repeat(model: &mut CoreModel, count: usize) {
     let copied = Rows::new(model, count).run();
     for constant in copied {
@@ -29,7 +29,7 @@ pub fn repeat(model: &mut CoreModel, count: usize) {
 /// The shapes of one stream that [`repeat`] gives a first axis: of inputs, values, variables,
 /// results and of the constants with a copy for each stream.
 pub(crate) fn repeated_shapes(model: &CoreModel) -> Vec<&[usize]> {
-    // a trial on the operations alone, as no operation reads elements of constants
+    // a copy with the operations alone, as no operation reads elements of constants
     let mut trial = CoreModel {
         parameters: model.parameters.clone(),
         variables: model.variables.clone(),

@@ -65,7 +65,7 @@ impl ValueFacts {
             Source::Value(value) => self
                 .parameter_of
                 .get(&value)
-                .filter(|(_, is_whole)| *is_whole)
+                .filter(|(_, has_all_elements)| *has_all_elements)
                 .map(|(parameter, _)| *parameter),
             _ => None,
         }

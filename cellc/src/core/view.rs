@@ -32,7 +32,7 @@ impl View {
     }
 
     /// True if the value has all elements of its input, in order: only the shape differs.
-    pub fn is_whole(&self, model: &CoreModel) -> bool {
+    pub fn only_reshapes(&self, model: &CoreModel) -> bool {
         let shape = &model.values[self.out].shape;
         self.offset == 0
             && model.len(self.input) == shape.iter().product::<usize>()

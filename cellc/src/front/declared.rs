@@ -36,7 +36,7 @@ impl Declared {
     /// The layers as a stack with the states as variables. `None` for a single layer without head
     /// and skip.
     fn stack(&self) -> Option<Stack> {
-        let skip = self.keys.on(Key::Skip);
+        let skip = self.keys.origin_if_true(Key::Skip);
         if self.layer_count() == 1 && self.head().is_none() && skip.is_none() {
             return None;
         }
@@ -122,7 +122,7 @@ impl Declared {
 
     /// The error for a skip around an operation that stands alone.
     fn skip_of_one_layer(&self) -> Option<Diagnostic> {
-        let (name, origin) = (self.alone()?, self.keys.on(Key::Skip)?);
+        let (name, origin) = (self.alone()?, self.keys.origin_if_true(Key::Skip)?);
         let found = message!("{} is set on {}", Key::Skip.setting(), name);
         Some(Diagnostic::error(origin.clone(), found).valid("a GRU, an LSTM or an RNN"))
     }

@@ -35,7 +35,7 @@ impl Keys {
                     continue;
                 }
             };
-            match self.said(key) {
+            match self.entry(key) {
                 Some(said) if !value.is(&said.value) => {
                     let (name, here) = (key.setting(), &said.value);
                     let found = message!(

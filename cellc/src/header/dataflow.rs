@@ -102,7 +102,7 @@ fn viewed(
 ) -> Source {
     while let Source::Value(value) = source
         && let CoreOp::View(view) = &producers[&value].op
-        && view.is_whole(model)
+        && view.only_reshapes(model)
         && !lines.taps.contains_key(&value)
     {
         source = view.input;
@@ -140,7 +140,7 @@ impl<'a> Dataflow<'a> {
             .collect();
         // a reader of a view that changes the shape alone is a reader of the viewed value
         let is_view =
-            |node: &CoreNode| matches!(&node.op, CoreOp::View(view) if view.is_whole(model));
+            |node: &CoreNode| matches!(&node.op, CoreOp::View(view) if view.only_reshapes(model));
         let mut readers: BTreeMap<usize, usize> = BTreeMap::new();
         let read = model.nodes.iter().filter(|node| !is_view(node));
         let read = read.flat_map(|node| node.op.reads());

@@ -37,7 +37,7 @@ impl<'m> Lowering<'m> {
                 CoreOp::View(view) => {
                     if let (Some(place), Source::Value(input)) =
                         (wanted.get(&view.out).copied(), view.input)
-                        && self.is_whole(view)
+                        && self.only_reshapes(view)
                         && own.contains(&input)
                     {
                         wanted.entry(input).or_insert(place);
@@ -112,7 +112,7 @@ impl<'m> Lowering<'m> {
         reads.extend(root.outputs().into_iter().map(Source::Value));
         // a view of the whole wanted place reads nothing
         if let CoreOp::View(view) = &node.op
-            && self.is_whole(view)
+            && self.only_reshapes(view)
             && self
                 .known_place(view.input)
                 .is_none_or(|place| wanted.get(&view.out) == Some(&place))
@@ -144,8 +144,8 @@ impl<'m> Lowering<'m> {
     }
 
     /// True if a view has all elements of its input, in order: only the shape differs.
-    pub(super) fn is_whole(&self, view: &View) -> bool {
-        view.is_whole(self.model)
+    pub(super) fn only_reshapes(&self, view: &View) -> bool {
+        view.only_reshapes(self.model)
     }
 
     /// True if an operation needs statements. False for views without a copy, and for operations

@@ -1,7 +1,7 @@
 //! The model: a graph of operations on tensors, independent of target and loops.
 //!
 //! Every reader and builder produces a [`Model`]. The stage `translate` translates a [`Model`] to
-//! a [`CoreModel`](crate::core::CoreModel) with known sizes, and the stage `check` judges both.
+//! a [`CoreModel`](crate::core::CoreModel) with known sizes, and the stage `check` checks both.
 
 mod activation;
 mod cell;

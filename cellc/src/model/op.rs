@@ -126,7 +126,7 @@ pub enum Op {
     /// between frames, length of a frame, optional window.
     Stft {
         /// True to omit the frequencies above half the sampling rate.
-        half: bool,
+        one_sided: bool,
     },
     /// A window for spectra. Input: its length.
     SpectralWindow(SpectralWindow),
@@ -325,9 +325,9 @@ pub enum Normalization {
         /// The constant added to the variance or to the deviation.
         eps: f32,
         /// True to add `eps` to the variance, false to add it to the deviation.
-        inside: bool,
+        eps_in_root: bool,
         /// True to divide by the deviation.
-        divides: bool,
+        normalize_variance: bool,
     },
     /// `x / sqrt(sum of squares)` over given axes. Inputs: x, axes.
     Length {
@@ -366,7 +366,7 @@ pub struct Dft {
     /// True for the inverse transform, divided by the length.
     pub inverse: bool,
     /// True if the signal is real and the spectrum ends at half the sampling rate.
-    pub half: bool,
+    pub one_sided: bool,
     /// True if tensors of real numbers have a last axis of size 1.
     pub parts_of_real: bool,
 }

@@ -152,12 +152,12 @@ impl Precisions {
             .unwrap_or_else(|| panic!("numerics: no operation has the first value {value}"))
     }
 
-    /// True if a product multiplies words with one of the given numbers of integers.
-    pub(crate) fn multiply_any(&self, words: &[usize]) -> bool {
+    /// True if some product packs one of these numbers of integers into a 32-bit operand.
+    pub(crate) fn multiply_packed(&self, integers_per_word: &[usize]) -> bool {
         let stored = |of: &ProductPrecision| {
             [of.asked.stored(), of.stored()].map(|format| format.in_word(usize::MAX))
         };
-        self.of.values().any(|of| stored(of).iter().any(|count| words.contains(count)))
+        self.of.values().any(|of| stored(of).iter().any(|count| integers_per_word.contains(count)))
     }
 
     /// Counts the weights that a quantised model stores in 8 bits: first the weights of products in

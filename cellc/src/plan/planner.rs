@@ -52,7 +52,7 @@ pub enum Unrolled {
 pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'static Isa> {
     let asked = |isa: &&'static Isa| match &options.machine.isas {
         Some(list) => list.contains(isa),
-        None => isa.words().is_empty() || precisions.multiply_any(&isa.words()),
+        None => isa.words().is_empty() || precisions.multiply_packed(&isa.words()),
     };
     let baseline = options.machine.target.baseline;
     // an instruction set that flushes denormals to zero needs the set of one lane, too

@@ -335,7 +335,7 @@ pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, of: Resize) -> Rul
     let scaled = scaled(args, of, &shape, &axes)?;
     for (&axis, (size, scale)) in axes.iter().zip(scaled) {
         let from = shape[axis];
-        // the size is judged before tensors of the size are made
+        // the size is checked before a tensor of the size is made
         let to: Vec<usize> = core
             .shape_of(&x)
             .into_iter()

@@ -92,7 +92,7 @@ impl<'a> Translator<'_, 'a> {
         let is_cut = cut.iter().any(Option::is_some);
         let huge = trips.filter(|&trips| trips > MOST_COUNTED && !is_cut);
         let stated = trips.filter(|_| huge.is_none());
-        let given = stated.or(self.subject.options.bindings.max_steps);
+        let given = stated.or(self.context.options.bindings.max_steps);
         match (given, huge) {
             (Some(most), _) => self.build(node, |_| countable(most, MOST_COUNTED))?,
             // the body says whether the loop has a condition
@@ -156,7 +156,7 @@ impl<'a> Translator<'_, 'a> {
         );
         match huge {
             Some(trips) if !ends => self.build(node, |_| countable(trips, MOST_COUNTED))?,
-            Some(_) if self.subject.options.bindings.max_steps.is_none() => {
+            Some(_) if self.context.options.bindings.max_steps.is_none() => {
                 return self.refuse_unlimited(node);
             }
             _ => {}
@@ -471,7 +471,7 @@ impl<'a> Translator<'_, 'a> {
 
     /// Warns of a largest count without a loop.
     pub(super) fn warn_of_unused_max_steps(&mut self) {
-        if self.subject.options.bindings.max_steps.is_some() && !self.loops.needs_max_steps {
+        if self.context.options.bindings.max_steps.is_some() && !self.loops.needs_max_steps {
             self.diagnostics.push(Unused::MaxSteps.warning());
         }
     }

@@ -28,9 +28,10 @@ pub(super) fn normalize(
             layer_norm(core, args, &inputs, axis, eps, root_mean_square)
         }
         Normalization::Group { groups, eps } => group_norm(core, &inputs, groups, eps),
-        Normalization::Variance { first, eps, inside, divides } => {
-            axes_of(core, args, &inputs, first)
-                .and_then(|axes| centred(core, &inputs[0], &axes, divides.then_some((eps, inside))))
+        Normalization::Variance { first, eps, eps_in_root, normalize_variance } => {
+            axes_of(core, args, &inputs, first).and_then(|axes| {
+                centred(core, &inputs[0], &axes, normalize_variance.then_some((eps, eps_in_root)))
+            })
         }
         Normalization::Length { eps, adds } => axes_of(core, args, &inputs, 0)
             .and_then(|axes| unit_length(core, &inputs[0], &axes, eps, adds)),
@@ -241,15 +242,15 @@ fn centred(
     core: &mut CoreBuilder,
     input: &Known,
     axes: &[usize],
-    divides: Option<(f32, bool)>,
+    deviation_eps: Option<(f32, bool)>,
 ) -> Rule<Known> {
     let mean = reduced(core, Reduction::Mean, input, axes, true)?;
     let operands = vec![input.clone(), mean];
     let centred = compute(core, Binary::Subtract, operands.clone())?;
-    let Some((eps, inside)) = divides else { return Ok(centred) };
+    let Some((eps, eps_in_root)) = deviation_eps else { return Ok(centred) };
     let squares = squared(core, &centred)?;
     let variance = reduced(core, Reduction::Mean, &squares, axes, true)?;
-    let deviation = root(core, &variance, eps, inside)?;
+    let deviation = root(core, &variance, eps, eps_in_root)?;
     // subtracted again: the differences never reach memory
     let centred = compute(core, Binary::Subtract, operands)?;
     divided(core, &centred, &deviation)
@@ -264,14 +265,14 @@ fn divided(core: &mut CoreBuilder, input: &Known, deviation: &Known) -> Rule<Kno
 }
 
 /// The root of a sum; `eps` is added to the sum or to the root.
-fn root(core: &mut CoreBuilder, sum: &Known, eps: f32, inside: bool) -> Rule<Known> {
+fn root(core: &mut CoreBuilder, sum: &Known, eps: f32, eps_in_root: bool) -> Rule<Known> {
     let eps = Known::number_like(sum, eps);
-    let under = match inside {
+    let under = match eps_in_root {
         true => compute(core, Binary::Add, vec![sum.clone(), eps.clone()])?,
         false => sum.clone(),
     };
     let root = compute(core, ROOT, vec![under])?;
-    if inside { Ok(root) } else { compute(core, Binary::Add, vec![root, eps]) }
+    if eps_in_root { Ok(root) } else { compute(core, Binary::Add, vec![root, eps]) }
 }
 
 fn unit_length(

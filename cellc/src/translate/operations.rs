@@ -36,7 +36,7 @@ use crate::check::limits::MOST_VISITED;
 use crate::check::names::names;
 use crate::check::size_limits::too_large;
 use crate::check::step_facts::StepFacts;
-use crate::check::{Subject, Translated, interface_size};
+use crate::check::{CheckContext, Translated, interface_size};
 use crate::core::limits::MOST_ELEMENTS;
 use crate::core::{
     CoreBuilder, CoreModel, DynamicLength, Known, LayerPlace, Parameter, ResultValue, Source,
@@ -47,14 +47,14 @@ use crate::model::{Activation, ElementType, Elementwise, Node, Op, Primitive, Te
 /// Translates a model, whose inputs are known, to core operations. `None` after an error, and for
 /// a part of a model.
 pub(crate) fn translate<'a>(
-    subject: Subject<'a>,
+    context: CheckContext<'a>,
     inputs: &InputSizes,
     steps: &mut StepFacts<'a>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Translated> {
-    let (name, files) = (subject.model.name.clone(), subject.model.files.clone());
+    let (name, files) = (context.model.name.clone(), context.model.files.clone());
     let without_nodes = CoreModel { name, files, ..CoreModel::default() };
-    let mut translator = Translator::new(subject, inputs, steps, without_nodes, diagnostics);
+    let mut translator = Translator::new(context, inputs, steps, without_nodes, diagnostics);
     let translated = translator.translated();
     let history = std::mem::take(&mut translator.core.history);
     let core = translator.core.finish();
@@ -113,7 +113,7 @@ impl<'a> Translator<'_, 'a> {
             }
         });
         self.assignments();
-        if self.subject.is_partial || self.diagnostics.has_errors() {
+        if self.context.is_partial || self.diagnostics.has_errors() {
             return None;
         }
         assert_eq!(
@@ -238,7 +238,7 @@ impl<'a> Translator<'_, 'a> {
             }
             Op::GatherNd(of) => self.apply(node, |core, args| gather_nd(core, args, of)),
             Op::Dft(of) => self.apply(node, |core, args| dft(core, args, of)),
-            Op::Stft { half } => self.apply(node, |core, args| stft(core, args, half)),
+            Op::Stft { one_sided } => self.apply(node, |core, args| stft(core, args, one_sided)),
             Op::SpectralWindow(of) => {
                 self.apply(node, |core, args| spectral_window(core, args, of));
             }

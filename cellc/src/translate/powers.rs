@@ -34,9 +34,9 @@ fn raised_to_any(core: &mut CoreBuilder, base: &Known, exponent: &Known) -> Rule
     let [zero, half, one, two] =
         [0.0, 0.5, 1.0, 2.0].map(|number| Known::number_like(exponent, number));
     let floor = fold_or_emit(core, Activation::Floor, vec![exponent.clone()])?;
-    let is_whole = fold_or_emit(core, Comparison::Equal, vec![exponent.clone(), floor])?;
+    let is_integral = fold_or_emit(core, Comparison::Equal, vec![exponent.clone(), floor])?;
     let size = fold_or_emit(core, Unary::Abs, vec![base.clone()])?;
-    let size = fold_or_emit(core, Primitive::Select, vec![is_whole, size, base.clone()])?;
+    let size = fold_or_emit(core, Primitive::Select, vec![is_integral, size, base.clone()])?;
     let logarithm = fold_or_emit(core, Activation::Log, vec![size])?;
     let scaled = fold_or_emit(core, Binary::Multiply, vec![logarithm, exponent.clone()])?;
     let power = fold_or_emit(core, Activation::Exp, vec![scaled])?;

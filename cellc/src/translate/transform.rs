@@ -34,7 +34,7 @@ struct TransformMatrix {
     length: usize,
     inverse: bool,
     /// True for a real signal with half of its spectrum.
-    half: bool,
+    one_sided: bool,
     /// Elements read from the input; missing elements are zero.
     taken: usize,
     /// Numbers per element of the input: 1 for real, 2 for complex.
@@ -44,7 +44,7 @@ struct TransformMatrix {
 impl TransformMatrix {
     /// Elements of the result, and parts of each.
     fn result(&self) -> [usize; 2] {
-        match (self.half, self.inverse) {
+        match (self.one_sided, self.inverse) {
             (true, false) => [self.length / 2 + 1, 2],
             (true, true) => [self.length, 1],
             (false, _) => [self.length, 2],
@@ -65,7 +65,7 @@ impl TransformMatrix {
             return entry;
         }
         // the other half of the spectrum is the conjugate of this one
-        let twice = self.half && from > 0 && 2 * from != self.length;
+        let twice = self.one_sided && from > 0 && 2 * from != self.length;
         entry * if twice { 2.0 } else { 1.0 } / self.length as f64
     }
 
@@ -107,11 +107,11 @@ fn transformed(
 ) -> Rule<Known> {
     let shape = core.shape_of(x);
     let (&parts, outer) = shape.split_last().expect("translate: an axis");
-    let most = if of.half && of.inverse { length / 2 + 1 } else { length };
+    let most = if of.one_sided && of.inverse { length / 2 + 1 } else { length };
     let matrix = TransformMatrix {
         length,
         inverse: of.inverse,
-        half: of.half,
+        one_sided: of.one_sided,
         taken: shape[axis].min(most),
         parts,
     };
@@ -148,11 +148,11 @@ pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Know
     all_floats(std::slice::from_ref(&x))?;
     let axes = args.integers(1, "the axes")?;
     let shape = core.shape_of(&x);
-    let is_real = of.half && !of.inverse && !of.parts_of_real;
+    let is_real = of.one_sided && !of.inverse && !of.parts_of_real;
     if is_real {
         x = core.view(&x, Geometry::reshaped([&shape[..], &[1]].concat()))?;
     }
-    let wanted: &[usize] = match (is_real, of.half && !of.inverse, of.parts_of_real) {
+    let wanted: &[usize] = match (is_real, of.one_sided && !of.inverse, of.parts_of_real) {
         (true, ..) | (_, true, true) => &[1],
         (_, _, true) => &[1, 2],
         (_, _, false) => &[2],
@@ -183,8 +183,8 @@ pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Know
     // axis that is named
     let (&last, others) = places.split_last().expect("translate: an axis");
     let (&length, of_others) = lengths.split_last().expect("translate: an axis");
-    let whole = Dft { half: false, ..of };
-    let first = of.half && !of.inverse;
+    let whole = Dft { one_sided: false, ..of };
+    let first = of.one_sided && !of.inverse;
     if first {
         x = transformed(core, &x, last, length, of)?;
     }
@@ -195,7 +195,7 @@ pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Know
         x = transformed(core, &x, last, length, of)?;
     }
     let shape = core.shape_of(&x);
-    if of.half && of.inverse && !of.parts_of_real {
+    if of.one_sided && of.inverse && !of.parts_of_real {
         return Ok(core.view(&x, Geometry::reshaped(shape[..signal].to_vec()))?);
     }
     Ok(x)
@@ -214,7 +214,7 @@ fn dft_lengths(
         _ => args.integers(2, "the lengths of the transform")?,
     };
     let shape = core.shape_of(x);
-    let to_signal = of.half && of.inverse;
+    let to_signal = of.one_sided && of.inverse;
     let default_len = |at: usize| match to_signal && at + 1 == axes.len() {
         true => 2 * (shape[axes[at]] - 1),
         false => shape[axes[at]],
@@ -233,14 +233,14 @@ fn dft_lengths(
     })
 }
 
-/// A short-time Fourier transform. `half`: true for the non-negative frequencies alone.
-pub(super) fn stft(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<Known> {
+/// A short-time Fourier transform. `one_sided`: true for the non-negative frequencies alone.
+pub(super) fn stft(core: &mut CoreBuilder, args: &Operands, one_sided: bool) -> Rule<Known> {
     let signal = args.get(0)?;
     all_floats(std::slice::from_ref(&signal))?;
     let shape = core.shape_of(&signal);
     let (batch, len, parts) = match shape[..] {
         [batch, len] | [batch, len, 1] => (batch, len, 1),
-        [batch, len, 2] if !half => (batch, len, 2),
+        [batch, len, 2] if !one_sided => (batch, len, 2),
         _ => {
             let name = args.node.spelling.onesided;
             let valid =
@@ -267,7 +267,7 @@ pub(super) fn stft(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<
         shape: vec![batch, frames, length, parts],
     };
     let mut rows = core.view(&signal, geometry)?;
-    let matrix = TransformMatrix { length, inverse: false, half, taken: length, parts };
+    let matrix = TransformMatrix { length, inverse: false, one_sided, taken: length, parts };
     let window = if args.len() > 3 { Some(args.get(3)?) } else { None };
     if let Some(window) = &window
         && core.shape_of(window) != [length]
@@ -290,7 +290,7 @@ pub(super) fn stft(core: &mut CoreBuilder, args: &Operands, half: bool) -> Rule<
     }
     let rows = core.view(&rows, Geometry::reshaped(vec![batch, frames, length * parts]))?;
     let y = product(core, &[rows, matrix], false, false)?;
-    let count = if half { length / 2 + 1 } else { length };
+    let count = if one_sided { length / 2 + 1 } else { length };
     Ok(core.view(&y, Geometry::reshaped(vec![batch, frames, count, 2]))?)
 }
 

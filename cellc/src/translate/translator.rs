@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::operands::Operands;
 use super::refusal::{Refusal, Rule};
-use crate::check::Subject;
+use crate::check::CheckContext;
 use crate::check::input_sizes::InputSizes;
 use crate::check::shape::admits_shape;
 use crate::check::step_facts::StepFacts;
@@ -53,7 +53,7 @@ pub(super) struct Variables<'a> {
 
 /// The translation of a model to core operations.
 pub(super) struct Translator<'c, 'a> {
-    pub(super) subject: Subject<'a>,
+    pub(super) context: CheckContext<'a>,
     /// The current graph: the model, or the body of a loop.
     pub(super) model: &'a Model,
     pub(super) inputs: &'c InputSizes,
@@ -80,20 +80,20 @@ pub(super) struct Translator<'c, 'a> {
 impl<'c, 'a> Translator<'c, 'a> {
     /// A translation before its first node.
     pub(super) fn new(
-        subject: Subject<'a>,
+        context: CheckContext<'a>,
         inputs: &'c InputSizes,
         steps: &'c mut StepFacts<'a>,
         core: CoreModel,
         diagnostics: &'c mut Diagnostics,
     ) -> Self {
         Self {
-            subject,
-            model: subject.model,
+            context,
+            model: context.model,
             inputs,
-            known: vec![None; subject.model.values.len()],
+            known: vec![None; context.model.values.len()],
             core: CoreBuilder::new(
                 core,
-                subject.options.machine.target.memory.most_elements,
+                context.options.machine.target.memory.most_elements,
                 inputs.open.is_some(),
             ),
             depth: 0,
@@ -114,7 +114,7 @@ impl<'c, 'a> Translator<'c, 'a> {
             |known: &Known| matches!(known, Known::Source(..)) && !known.element().is_float();
         let becomes_float = args.known.iter().flatten().any(is_integer)
             && node.outputs.first().is_some_and(|output| self.becomes_float(*output));
-        let precision = self.subject.options.numerics.precision_in(&node.name);
+        let precision = self.context.options.numerics.precision_in(&node.name);
         let given = args.known.iter().flatten().filter_map(Known::tensor);
         self.core.layer = Layer {
             name: node.name.clone(),

@@ -145,7 +145,7 @@ impl<'a> Translator<'_, 'a> {
     /// The declared shape of a variable without an initial value.
     fn stated_shape(&mut self, node: &Node) -> Option<Vec<usize>> {
         let value = &self.model.values[node.outputs[0].0];
-        let batch = self.subject.options.bindings.batch_size();
+        let batch = self.context.options.bindings.batch_size();
         let size = |(axis, dim): (usize, &Dim)| match *dim {
             Dim::Fixed(size) => Some(size),
             Dim::Dynamic { .. } => {
@@ -154,7 +154,7 @@ impl<'a> Translator<'_, 'a> {
         };
         let stated = value.shape.as_ref();
         let shape = stated.and_then(|shape| shape.iter().enumerate().map(size).collect());
-        if shape.is_none() && !self.subject.is_partial {
+        if shape.is_none() && !self.context.is_partial {
             let text = stated
                 .map_or("no shape".to_owned(), |shape| format!("the shape {}", shape_text(shape)));
             let found = format!("a variable without an initial value, of {text}");
@@ -234,7 +234,7 @@ impl<'a> Translator<'_, 'a> {
     /// never assigned. The two may be one variable with a misspelt name.
     fn assigned_without_read(&mut self, node: &Node, name: &str, never: Option<&str>) {
         // an error of the ReadValue explains the missing variable
-        if self.diagnostics.has_errors() || self.subject.is_partial {
+        if self.diagnostics.has_errors() || self.context.is_partial {
             return;
         }
         let found =

@@ -10,13 +10,13 @@ impl Hints<'_, '_> {
             !name.is_empty() && name.chars().all(|c| !c.is_control() && !"\"\\'".contains(c))
         };
         let Some(file) =
-            self.subject.model.files.first().map(|file| &file.name[..]).filter(|name| plain(name))
+            self.context.model.files.first().map(|file| &file.name[..]).filter(|name| plain(name))
         else {
             return Vec::new();
         };
         let name_of = |input: usize| {
-            let node = &self.subject.model.nodes[self.subject.model.parameters[input]];
-            self.subject.model.values[node.outputs[0].0]
+            let node = &self.context.model.nodes[self.context.model.parameters[input]];
+            self.context.model.values[node.outputs[0].0]
                 .names
                 .first()
                 .map(String::as_str)
@@ -66,7 +66,7 @@ impl Hints<'_, '_> {
             "END".to_owned(),
             format!(
                 "cellc open.{ending} -o net.{}",
-                self.subject.options.output.language.extension()
+                self.context.options.output.language.extension()
             ),
         ]);
         lines
@@ -74,9 +74,9 @@ impl Hints<'_, '_> {
 
     /// The name of an axis with a size given by name.
     pub(crate) fn fixed_by_name(&self, input: usize, axis: usize) -> Option<&str> {
-        let names = self.subject.names_of_input(input);
+        let names = self.context.names_of_input(input);
         let given = |name: &str| {
-            self.subject
+            self.context
                 .options
                 .bindings
                 .dims
@@ -86,6 +86,6 @@ impl Hints<'_, '_> {
         let of_axis = |of: &&crate::model::AxisName| {
             of.axis == axis && names.contains(&of.input) && given(&of.name)
         };
-        self.subject.model.axis_names.iter().find(of_axis).map(|of| &of.name[..])
+        self.context.model.axis_names.iter().find(of_axis).map(|of| &of.name[..])
     }
 }

@@ -1,9 +1,9 @@
-//! Hints: shapes, options and exports that a message proposes. A hint is given only if the model is
-//! right with it.
+//! Hints: shapes, options and exports that a message proposes. Before a message gives a hint, the
+//! pipeline runs with the hint and must find no error.
 
 use crate::check::input_sizes::InputSizes;
 use crate::check::step_facts::StepFacts;
-use crate::check::subject::{Judgement, Subject};
+use crate::check::subject::{CheckContext, CheckedModel};
 
 mod file_change;
 mod open_steps;
@@ -15,17 +15,17 @@ pub(super) use open_steps::MOST_CHOICES;
 pub(crate) use rows_as_steps::notice_batch_named_steps;
 pub(super) use shapes::Shapes;
 
-/// What hints read: the model under its options, the inputs, and the facts about its steps.
+/// The facts that hints read: the model under its options, the inputs, and the steps.
 #[derive(Clone, Copy)]
 pub(crate) struct Hints<'c, 'a> {
-    pub(crate) subject: Subject<'a>,
+    pub(crate) context: CheckContext<'a>,
     pub(crate) inputs: &'c InputSizes,
     pub(crate) steps: &'c StepFacts<'a>,
 }
 
-impl<'a> Judgement<'a> {
-    /// The hints that these results allow.
+impl<'a> CheckedModel<'a> {
+    /// The hints for this model.
     pub(crate) fn hints(&self) -> Hints<'_, 'a> {
-        Hints { subject: self.subject, inputs: &self.inputs, steps: &self.steps }
+        Hints { context: self.context, inputs: &self.inputs, steps: &self.steps }
     }
 }

@@ -8,7 +8,7 @@ use crate::core::{CoreModel, Parameter, Source};
 use crate::diagnostic::{Message, Setting, message};
 use crate::model::Dim;
 
-/// The most axes of an input that are tried as the axis of steps.
+/// The most axes of an input that the hints consider as the axis of steps.
 pub(crate) const MOST_CHOICES: usize = 3;
 
 impl Hints<'_, '_> {
@@ -18,14 +18,14 @@ impl Hints<'_, '_> {
         model: &CoreModel,
         initial_elements: &HashMap<Source, Vec<usize>>,
     ) -> (Message, Vec<String>) {
-        let way = "export the model with an open number of steps, and leave it open".into();
-        self.ways_to_open(model, initial_elements, 1, true).unwrap_or((way, Vec::new()))
+        let advice = "export the model with an open number of steps, and leave it open".into();
+        self.advice_to_open(model, initial_elements, 1, true).unwrap_or((advice, Vec::new()))
     }
 
     /// The advice to leave the number of steps open, and the lines for a file with a fixed number.
     /// `None` if no advice is known to work. `untried`: true if a new export may be advised
     /// although the file cannot be opened.
-    pub(crate) fn ways_to_open(
+    pub(crate) fn advice_to_open(
         &self,
         model: &CoreModel,
         initial_elements: &HashMap<Source, Vec<usize>>,
@@ -36,27 +36,27 @@ impl Hints<'_, '_> {
         for choice in 0..MOST_CHOICES {
             let axes = self.axes_of_steps(model, initial_elements, (steps, false), choice);
             if !tried.contains(&axes)
-                && let Some(way) = self.way_to_open(
+                && let Some(advice) = self.advice_for_axes(
                     model,
                     &axes,
                     &self.axes_of_steps(model, initial_elements, (steps, true), choice),
                 )
             {
-                return Some(way);
+                return Some(advice);
             }
             tried.push(axes);
         }
-        if self.subject.model.sizes_of_call || !untried {
+        if self.context.model.sizes_of_call || !untried {
             return None;
         }
-        let lines = export_again(self.subject.model, &tried[0], "steps");
-        let way = "export the model with an open number of steps, as the lines below do".into();
-        (!lines.is_empty()).then_some((way, lines))
+        let lines = export_again(self.context.model, &tried[0], "steps");
+        let advice = "export the model with an open number of steps, as the lines below do".into();
+        (!lines.is_empty()).then_some((advice, lines))
     }
 
     /// The advice to leave axes of inputs open. `None` if the model is wrong with open axes.
     /// `open`: the axes that the file leaves open.
-    fn way_to_open(
+    fn advice_for_axes(
         &self,
         model: &CoreModel,
         axes: &[(usize, usize)],
@@ -83,7 +83,7 @@ impl Hints<'_, '_> {
         if !self.is_right_if_open(axes) {
             return None;
         }
-        if self.subject.model.sizes_of_call {
+        if self.context.model.sizes_of_call {
             let shapes: Vec<(usize, Vec<Option<usize>>)> =
                 axes.iter().map(|&axis| with_open(model, axis)).collect();
             let shapes = self.shape_settings(&shapes);
@@ -92,7 +92,7 @@ impl Hints<'_, '_> {
                 Vec::new(),
             ));
         }
-        let lines = export_again(self.subject.model, axes, "steps");
+        let lines = export_again(self.context.model, axes, "steps");
         if !lines.is_empty() {
             return Some((
                 "export the model with an open number of steps, as the lines below do".into(),
@@ -115,9 +115,9 @@ impl Hints<'_, '_> {
         choice: usize,
     ) -> Vec<(usize, usize)> {
         let mut axes = Vec::new();
-        for (index, &parameter) in self.subject.model.parameters.iter().enumerate() {
-            let node = &self.subject.model.nodes[parameter];
-            let stated = self.subject.model.values[node.outputs[0].0].shape.as_ref();
+        for (index, &parameter) in self.context.model.parameters.iter().enumerate() {
+            let node = &self.context.model.nodes[parameter];
+            let stated = self.context.model.values[node.outputs[0].0].shape.as_ref();
             let Parameter { shape, weight, .. } = &model.parameters[index];
             if *weight || initial_elements.contains_key(&Source::Parameter(index)) {
                 continue;

@@ -29,23 +29,23 @@ impl Hints<'_, '_> {
 
     /// The batch axis of an input whose name in the model counts steps.
     pub(crate) fn rows_named_steps(&self, input: usize) -> Option<Mistaken> {
-        let names = self.subject.names_of_input(input);
+        let names = self.context.names_of_input(input);
         let rows = self.inputs.sequence_axes[input]?.rows;
         let says = |of: &&crate::model::AxisName| {
             of.axis == rows && names.contains(&of.input) && names_steps(&of.name)
         };
-        self.subject.model.axis_names.iter().find(says)?;
+        self.context.model.axis_names.iter().find(says)?;
         self.rows_as_steps(|other| Some(rows).filter(|_| other == input))
     }
 
     /// The meaning of the axis, with the name of the layer.
     pub(crate) fn counts_rows(&self, found: &Mistaken) -> String {
-        let layer = &self.subject.model.nodes[found.axes.node];
+        let layer = &self.context.model.nodes[found.axes.node];
         format!(
             "axis {} of the input {} counts the rows of the batch of {}, not its steps, which axis \
              {} counts",
             found.axes.rows,
-            quoted(&self.subject.input_name(found.input)),
+            quoted(&self.context.input_name(found.input)),
             layer.label(),
             found.axes.steps
         )
@@ -54,8 +54,8 @@ impl Hints<'_, '_> {
     /// The working setting, and the lines of an export with open steps.
     pub(crate) fn batch_first(&self, found: &Mistaken) -> Option<(Message, Vec<String>)> {
         let &Mistaken { input, axes } = found;
-        let node = &self.subject.model.nodes[self.subject.model.parameters[input]];
-        let stated = self.subject.model.values[node.outputs[0].0].shape.as_ref()?;
+        let node = &self.context.model.nodes[self.context.model.parameters[input]];
+        let stated = self.context.model.values[node.outputs[0].0].shape.as_ref()?;
         let size = |(axis, dim): (usize, &Dim)| match *dim {
             _ if axis == axes.rows => Some(Some(1)),
             Dim::Fixed(size) => Some(Some(size)),
@@ -84,7 +84,7 @@ impl Hints<'_, '_> {
             calls,
             axes.steps
         );
-        let lines = export_again(self.subject.model, &[(input, axes.steps)], "steps");
+        let lines = export_again(self.context.model, &[(input, axes.steps)], "steps");
         if !lines.is_empty() {
             let way = if axes.rows == 1 { "True" } else { "False" };
             help.push(format!(
@@ -99,7 +99,7 @@ impl Hints<'_, '_> {
 
 /// Notices for each batch of several rows that the model names steps.
 pub(crate) fn notice_batch_named_steps(hints: Hints, diagnostics: &mut Diagnostics) {
-    let model = hints.subject.model;
+    let model = hints.context.model;
     for input in 0..hints.inputs.shapes.len() {
         let Some(found) = hints.rows_named_steps(input) else { continue };
         let rows = hints.inputs.shapes[input].as_ref().map_or(0, |shape| shape[found.axes.rows]);

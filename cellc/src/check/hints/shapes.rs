@@ -56,7 +56,7 @@ enum StepSizes {
     /// The number of steps stays open.
     Open,
     /// Every call has this number of steps.
-    Whole(usize),
+    PerCall(usize),
     /// The first axis counts the steps, and their number stays open.
     First,
 }
@@ -74,16 +74,16 @@ impl OpenInput {
     }
 
     /// A shape of one row, with `other` as the size of axes that count neither rows nor steps.
-    fn shape(&self, way: StepSizes, other: usize) -> Vec<Option<usize>> {
+    fn shape(&self, step_sizes: StepSizes, other: usize) -> Vec<Option<usize>> {
         let size = |(axis, &dim): (usize, &Dim)| {
             let Dim::Dynamic { min, max } = dim else {
                 return if let Dim::Fixed(size) = dim { Some(size) } else { None };
             };
             let within = |size: usize| Some(size.min(max.unwrap_or(size)).max(min).max(1));
-            match way {
+            match step_sizes {
                 StepSizes::First if self.first && axis == 0 => None,
                 StepSizes::Open if self.time == Some(axis) => None,
-                StepSizes::Whole(steps) if self.time == Some(axis) => within(steps),
+                StepSizes::PerCall(steps) if self.time == Some(axis) => within(steps),
                 _ if self.is_other(axis) => within(other),
                 _ => within(1),
             }
@@ -106,13 +106,13 @@ struct WorkingShapes {
 impl Hints<'_, '_> {
     /// True if the model is right with these shapes of inputs.
     pub(crate) fn is_right_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
-        self.subject.is_right(self.subject.model, &self.with_shapes(shapes))
+        self.context.is_right(self.context.model, &self.with_shapes(shapes))
     }
 
     /// True if the model is right with the shapes of inputs, and no layer begins anew at every
     /// call.
     pub(crate) fn goes_on_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
-        let tried = self.subject.tried(self.subject.model, &self.with_shapes(shapes));
+        let tried = self.context.recheck(self.context.model, &self.with_shapes(shapes));
         tried.and_then(Result::ok).is_some_and(|(_, warnings)| {
             !warnings.0.iter().any(|warning| warning.cause.begins_anew())
         })
@@ -125,10 +125,10 @@ impl Hints<'_, '_> {
 
     /// The core model with axes of inputs left open by the file. `None` if the model is then wrong.
     pub(crate) fn opened(&self, axes: &[(usize, usize)]) -> Option<CoreModel> {
-        if self.subject.trials.is_none() || axes.is_empty() {
+        if self.context.pipeline.is_none() || axes.is_empty() {
             return None;
         }
-        let mut model: Model = self.subject.model.clone();
+        let mut model: Model = self.context.model.clone();
         let mut shapes = Shapes::new();
         for &(index, axis) in axes {
             let value = model.nodes[model.parameters[index]].outputs[0];
@@ -139,13 +139,13 @@ impl Hints<'_, '_> {
                 known.iter().enumerate().map(|(at, &size)| Some(size).filter(|_| at != axis));
             shapes.push((index, sizes.collect()));
         }
-        let tried = self.subject.tried(&model, &self.with_shapes(&shapes));
+        let tried = self.context.recheck(&model, &self.with_shapes(&shapes));
         tried.and_then(Result::ok).map(|(core, _)| core)
     }
 
     fn with_shapes(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> Options {
-        let mut options = self.subject.options.clone();
-        let names: Vec<Vec<String>> = self.subject.names_of_inputs();
+        let mut options = self.context.options.clone();
+        let names: Vec<Vec<String>> = self.context.names_of_inputs();
         options.bindings.shapes.retain(|(name, _)| {
             find_name(&names, name, Side::Input)
                 .is_ok_and(|index| shapes.iter().all(|(input, _)| *input != index))
@@ -163,7 +163,7 @@ impl Hints<'_, '_> {
             .iter()
             .map(|size| size.map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed))
             .collect();
-        let name = self.subject.input_name(index);
+        let name = self.context.input_name(index);
         let time = sizes.iter().position(Option::is_none).map(|axis| (axis, None));
         example(&name, &dims, time)
     }
@@ -203,12 +203,12 @@ impl Hints<'_, '_> {
 
     /// True if options give an input its batch size, but no shape.
     fn is_by_batch(&self, index: usize) -> bool {
-        let names = self.subject.names_of_input(index);
+        let names = self.context.names_of_input(index);
         let stated =
-            self.subject.model.values[self.value_of(index).0].shape.as_deref().unwrap_or_default();
+            self.context.model.values[self.value_of(index).0].shape.as_deref().unwrap_or_default();
         let is_open = stated.iter().any(|dim| matches!(dim, Dim::Dynamic { .. }));
         is_open
-            && self.subject.options.bindings.shapes.iter().all(|(name, _)| !names.contains(name))
+            && self.context.options.bindings.shapes.iter().all(|(name, _)| !names.contains(name))
     }
 
     /// Shapes for inputs whose first axis counts rows, not steps. `time`: by input, the mistaken
@@ -217,7 +217,7 @@ impl Hints<'_, '_> {
         let shapes =
             time.iter().enumerate().filter(|(_, axis)| **axis == Some(0)).map(|(index, _)| {
                 let value = self.value_of(index);
-                let stated = self.subject.model.values[value.0].shape.as_ref()?;
+                let stated = self.context.model.values[value.0].shape.as_ref()?;
                 let known = self.inputs.shapes[index].as_ref().filter(|known| known.len() > 2)?;
                 let mut sizes: Vec<Option<usize>> = known.iter().map(|&size| Some(size)).collect();
                 sizes[0] = Some(1);
@@ -240,7 +240,7 @@ impl Hints<'_, '_> {
     /// Numbers of steps to try.
     pub(crate) fn numbers_of_steps(&self) -> Vec<usize> {
         let mut all = STEPS.to_vec();
-        all.extend(sizes_of_weights(self.subject.model));
+        all.extend(sizes_of_weights(self.context.model));
         // a running sum of one step would be its input
         let steps = self.inputs.open.unwrap_or(1);
         let is_sum =
@@ -252,17 +252,17 @@ impl Hints<'_, '_> {
     }
 
     fn value_of(&self, index: usize) -> ValueId {
-        self.subject.model.nodes[self.subject.model.parameters[index]].outputs[0]
+        self.context.model.nodes[self.context.model.parameters[index]].outputs[0]
     }
 
     /// Adds the working shapes to the error of each input with open sizes.
     pub(crate) fn advise_sizes(&self, diagnostics: &mut Diagnostics) {
         let labels: Vec<String> = self
-            .subject
+            .context
             .model
             .parameters
             .iter()
-            .map(|&node| self.subject.model.nodes[node].label())
+            .map(|&node| self.context.model.nodes[node].label())
             .collect();
         let input_of =
             |layer: &Option<String>| labels.iter().position(|label| Some(label) == layer.as_ref());
@@ -270,7 +270,7 @@ impl Hints<'_, '_> {
             .filter(|(_, diagnostic)| diagnostic.cause == Cause::OpenSizes)
             .filter_map(|(at, diagnostic)| Some((at, input_of(&diagnostic.layer)?)))
             .collect();
-        if self.subject.trials.is_none() {
+        if self.context.pipeline.is_none() {
             return;
         }
         let without_shape = |diagnostic: &&mut Diagnostic| diagnostic.cause == Cause::NoShape;
@@ -303,7 +303,7 @@ impl Hints<'_, '_> {
     fn any_shape(&self, index: usize) -> Option<Vec<Option<usize>>> {
         let features = self.inputs.uses[index]
             .features
-            .map_or_else(|| sizes_of_weights(self.subject.model), |size| vec![size]);
+            .map_or_else(|| sizes_of_weights(self.context.model), |size| vec![size]);
         let shapes = features.iter().flat_map(|&size| {
             [
                 vec![Some(1), Some(size)],
@@ -315,9 +315,9 @@ impl Hints<'_, '_> {
     }
 
     fn open_input(&self, index: usize) -> Option<OpenInput> {
-        let stated = self.subject.model.values[self.value_of(index).0].shape.as_ref()?;
-        let names: Vec<Vec<String>> = self.subject.names_of_inputs();
-        let mut given = self.subject.options.bindings.shapes.iter();
+        let stated = self.context.model.values[self.value_of(index).0].shape.as_ref()?;
+        let names: Vec<Vec<String>> = self.context.names_of_inputs();
+        let mut given = self.context.options.bindings.shapes.iter();
         let given =
             given.find(|(name, _)| find_name(&names, name, Side::Input).ok() == Some(index));
         let sizes = self.likely(index, stated, given.map(|(_, sizes)| &sizes[..]));
@@ -349,7 +349,7 @@ impl Hints<'_, '_> {
     fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
         let size = |(axis, dim): (usize, &Dim)| {
             let batch = self
-                .subject
+                .context
                 .options
                 .bindings
                 .batch
@@ -363,32 +363,32 @@ impl Hints<'_, '_> {
 
     fn try_shapes(&self, inputs: &[OpenInput]) -> WorkingShapes {
         let left = Cell::new(
-            MOST_TRIALS.min(MOST_NODES_TRIED / self.subject.model.nodes.len().max(1)).max(2),
+            MOST_TRIALS.min(MOST_NODES_TRIED / self.context.model.nodes.len().max(1)).max(2),
         );
         let works = |shapes: &Shapes| {
             let may = left.get() > 0;
             left.set(left.get().saturating_sub(1));
             may && self.is_right_with(shapes)
         };
-        let shapes = |way: StepSizes, others: &[usize]| -> Shapes {
+        let shapes = |step_sizes: StepSizes, others: &[usize]| -> Shapes {
             inputs
                 .iter()
                 .zip(others)
-                .map(|(input, &other)| (input.index, input.shape(way, other)))
+                .map(|(input, &other)| (input.index, input.shape(step_sizes, other)))
                 .collect()
         };
         let sizes: Vec<usize> =
-            sizes_of_weights(self.subject.model).into_iter().chain(SIZES).collect();
+            sizes_of_weights(self.context.model).into_iter().chain(SIZES).collect();
         let others = combinations(inputs, &sizes);
         let has_time = inputs.iter().any(|input| input.time.is_some());
-        let first_of = |way: StepSizes| {
-            others.iter().find_map(|sizes| Some(shapes(way, sizes)).filter(&works))
+        let first_of = |step_sizes: StepSizes| {
+            others.iter().find_map(|sizes| Some(shapes(step_sizes, sizes)).filter(&works))
         };
         let first = Some(shapes(StepSizes::First, &others[0]));
         let first = first.filter(|_| inputs.iter().any(|input| input.first)).filter(&works);
         let open = if has_time { first_of(StepSizes::Open) } else { None };
         let steps = if has_time { self.numbers_of_steps() } else { vec![1] };
-        let whole = steps.iter().find_map(|&steps| first_of(StepSizes::Whole(steps)));
+        let whole = steps.iter().find_map(|&steps| first_of(StepSizes::PerCall(steps)));
         // a model that is right with an arbitrary size does not require the tried sizes
         let another = whole
             .as_ref()
@@ -397,12 +397,12 @@ impl Hints<'_, '_> {
                 let (of, sizes) = (inputs.iter(), vec![ANOTHER_SIZE; inputs.len()]);
                 let steps =
                     of.zip(found).find_map(|(input, (_, sizes))| sizes[input.time?]).unwrap_or(1);
-                Some(shapes(StepSizes::Whole(steps), &sizes)).filter(&works)
+                Some(shapes(StepSizes::PerCall(steps), &sizes)).filter(&works)
             });
         let by_batch = inputs.iter().any(|input| input.only_rows)
             && self
-                .subject
-                .is_right(self.subject.model, &self.subject.options.clone().with_batch(Some(1)));
+                .context
+                .is_right(self.context.model, &self.context.options.clone().with_batch(Some(1)));
         WorkingShapes { open, whole, first, by_batch, any_size: another.is_some() }
     }
 
@@ -509,7 +509,7 @@ impl Hints<'_, '_> {
     /// The name of the number that the axis of steps counts, and its name for one call.
     fn counted_by_steps(&self, input: &OpenInput) -> [&'static str; 2] {
         // an input of floats with no other axis is a row of samples
-        let value = &self.subject.model.values[self.value_of(input.index).0];
+        let value = &self.context.model.values[self.value_of(input.index).0];
         let mut others =
             input.sizes.iter().enumerate().filter(|(axis, _)| input.time != Some(*axis));
         let is_row = others.all(|(axis, dim)| input.batch.contains(&axis) || *dim == Dim::Fixed(1));

@@ -32,9 +32,9 @@ impl Hints<'_, '_> {
     /// A warning for each input with more steps than the network reads.
     pub(crate) fn single_steps(&self) -> Vec<Diagnostic> {
         let mut warnings = Vec::new();
-        for (index, &node) in self.subject.model.parameters.iter().enumerate() {
-            let node = &self.subject.model.nodes[node];
-            let value = &self.subject.model.values[node.outputs[0].0];
+        for (index, &node) in self.context.model.parameters.iter().enumerate() {
+            let node = &self.context.model.nodes[node];
+            let value = &self.context.model.values[node.outputs[0].0];
             let Some(stated) = value.shape.as_deref().filter(|_| value.element.is_float()) else {
                 continue;
             };
@@ -48,11 +48,11 @@ impl Hints<'_, '_> {
                 if !has_several {
                     continue;
                 }
-                let Some((reader, which)) = one_step_of(self.subject.model, node.outputs[0], steps)
+                let Some((reader, which)) = one_step_of(self.context.model, node.outputs[0], steps)
                 else {
                     continue;
                 };
-                let name = self.subject.input_name(index);
+                let name = self.context.input_name(index);
                 let found = format!(
                     "only {which} of the steps of the input {} is read: {} takes it along axis \
                     {axis}, and nothing reads the others",
@@ -73,7 +73,7 @@ impl Hints<'_, '_> {
     /// The lines by which Keras exports a model with a number of steps along an axis of an input.
     fn export_of_keras(&self, input: usize, axis: usize) -> Vec<String> {
         let shape = |(index, &node): (usize, &usize)| {
-            let stated = self.subject.model.values[self.subject.model.nodes[node].outputs[0].0]
+            let stated = self.context.model.values[self.context.model.nodes[node].outputs[0].0]
                 .shape
                 .as_deref()
                 .unwrap_or_default();
@@ -88,7 +88,7 @@ impl Hints<'_, '_> {
                 .replace(",)", if sizes.len() == 1 { ",)" } else { ")" })
         };
         let shapes: Vec<String> =
-            self.subject.model.parameters.iter().enumerate().map(shape).collect();
+            self.context.model.parameters.iter().enumerate().map(shape).collect();
         let list =
             |of: &dyn Fn(&String) -> String| shapes.iter().map(of).collect::<Vec<_>>().join(", ");
         let zeros = list(&|shape| format!("keras.ops.zeros({shape})"));
@@ -96,7 +96,7 @@ impl Hints<'_, '_> {
         let signature =
             list(&|shape| format!("keras.layers.InputSpec(shape={shape}, dtype=\"float32\")"));
         let is_onnx = self
-            .subject
+            .context
             .model
             .files
             .first()

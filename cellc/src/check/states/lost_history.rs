@@ -41,7 +41,7 @@ impl States<'_, '_> {
     pub(super) fn lost_history(&mut self, states: &[StatePair]) {
         let Self { model, recurrences, .. } = *self;
         let kept = kept_states(model, states);
-        if self.hints.subject.options.bindings.state == State::None || kept.is_empty() {
+        if self.hints.context.options.bindings.state == State::None || kept.is_empty() {
             return;
         }
         let mut steps: Vec<usize> =
@@ -49,7 +49,7 @@ impl States<'_, '_> {
         if steps.is_empty() {
             steps.push(1);
         }
-        let nodes = &self.hints.subject.model.nodes;
+        let nodes = &self.hints.context.model.nodes;
         let found = self.hints.steps.history.lookbacks.iter();
         let found = found.filter_map(|of| Some((&nodes[of.node], of.before, of.along(&steps)?)));
         let found: Vec<(&Node, Before, Front)> = found
@@ -59,13 +59,13 @@ impl States<'_, '_> {
             })
             .collect();
         let Some(&(node, before, front)) = found.first() else { return };
-        let mut ways: Vec<Message> = Vec::new();
+        let mut remedies: Vec<Message> = Vec::new();
         let is_causal = found.iter().all(|(.., front)| front.is_causal);
-        let (way, lines) = self
+        let (remedy, lines) = self
             .hints
-            .ways_to_open(model, &recurrences.initial_elements, front.size, is_causal)
+            .advice_to_open(model, &recurrences.initial_elements, front.size, is_causal)
             .unzip();
-        ways.extend(way.map(|way| message!("{}: then all of it goes on", way)));
+        remedies.extend(remedy.map(|remedy| message!("{}: then all of it goes on", remedy)));
         let last = match (before, front.reach) {
             (Before::Zero, _) => "the last sum".to_owned(),
             (Before::Pads, 1) => "the last input".to_owned(),
@@ -73,18 +73,19 @@ impl States<'_, '_> {
         };
         let of_each =
             if found.len() > 1 { "of each" } else { &format!("of {}", quoted(&node.name)) };
-        ways.push(message!(
+        remedies.push(message!(
             "give the model {} {} as an input, and return the next as an output",
             last,
             of_each
         ));
-        ways.push("if every call is a whole sequence, reset the states before each".into());
+        remedies.push("if every call is a whole sequence, reset the states before each".into());
         let found = lost_history_found(&found, &kept);
         let warning = Diagnostic::warning(node.origin.clone(), found)
             .layer(node.label())
             .cause(Cause::SeesOneCall);
-        self.restart_warnings
-            .push(warning.help(Message::joined(ways, "; or ")).lines(lines.unwrap_or_default()));
+        self.restart_warnings.push(
+            warning.help(Message::joined(remedies, "; or ")).lines(lines.unwrap_or_default()),
+        );
     }
 }
 

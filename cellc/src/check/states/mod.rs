@@ -51,13 +51,13 @@ fn why_never(recurrence: &Recurrence, layer: Option<&Node>) -> String {
             format!(
                 "{name}runs {}, and the last state of the reverse direction belongs to the first \
                  step",
-                way(direction)
+                direction_words(direction)
             )
         }
     }
 }
 
-fn way(direction: Direction) -> &'static str {
+fn direction_words(direction: Direction) -> &'static str {
     match direction {
         Direction::Forward => "forward",
         Direction::Reverse => "in reverse",
@@ -138,7 +138,7 @@ fn unless_named_otherwise<'a>(
 
 /// Every pair that is a state or may become a state, each tensor in one pair. `--state` names all
 /// these pairs, as the option replaces found states.
-fn whole_line(taken: &[StatePair], refused: &[RefusedPair]) -> Vec<StatePair> {
+fn pairs_for_option(taken: &[StatePair], refused: &[RefusedPair]) -> Vec<StatePair> {
     let mut pairs = taken.to_vec();
     for refused in refused
         .iter()
@@ -176,7 +176,7 @@ pub(crate) fn states(
     let needed = needed(&core);
     let recurrences = Recurrences::new(&core, &needed);
     let mut restart_warnings = Diagnostics::default();
-    let state = &hints.subject.options.bindings.state;
+    let state = &hints.context.options.bindings.state;
     let mut search = States {
         hints,
         model: &core,
@@ -254,7 +254,7 @@ impl<'a> States<'_, 'a> {
             remedy: Remedy::Option,
             others: offer.others,
         }));
-        let whole = whole_line(&taken, &refused);
+        let whole = pairs_for_option(&taken, &refused);
         // h and c of a layer that are refused for the same reason
         let alike = |a: &RefusedPair, b: &RefusedPair| {
             let layer = |of: &RefusedPair| of.layer.map(|(node, _)| std::ptr::from_ref(node));
@@ -494,7 +494,8 @@ impl<'a> States<'_, 'a> {
                     "its input or its output is in another pair".to_owned(),
                     "each in one pair".to_owned(),
                 );
-            } else if let Some(wrong) = recurrences.never(model, parameter, r.source) {
+            } else if let Some(wrong) = recurrences.not_forward_between(model, parameter, r.source)
+            {
                 let why = why_never(wrong, self.hints.steps.layers.get(&wrong.place).copied());
                 refuse(why, "states of forward operators that take every step".to_owned());
             } else if let Some(place) = recurrences.of_h_and_c(Source::Parameter(parameter))

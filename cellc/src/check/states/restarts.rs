@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::{States, kind_of, way};
+use super::{States, direction_words, kind_of};
 use crate::core::{CoreOp, Restart, Source};
 use crate::diagnostic::{Cause, Diagnostic, Message, message, quoted};
 use crate::model::{Direction, Node, Op};
@@ -135,23 +135,24 @@ impl States<'_, '_> {
             Op::Sequence(_, direction) => Some(*direction),
             _ => None,
         };
-        let (mut ways, lines) = match direction {
+        let (mut remedies, lines) = match direction {
             Some(direction) if direction != Direction::Forward => {
-                let way = message!(
+                let remedy = message!(
                     "a layer that runs {} needs the whole sequence in one call: give all of its \
                      steps in {}",
-                    way(direction),
+                    direction_words(direction),
                     flag::SHAPE.setting()
                 );
-                (vec![way], Vec::new())
+                (vec![remedy], Vec::new())
             }
             _ => self.ways_to_go_on(node, lost.start, direction.is_some(), opens),
         };
         let no_state = flag::NO_STATE.setting();
-        ways.push(message!("if every call should start from the initial state, pass {}", no_state));
+        remedies
+            .push(message!("if every call should start from the initial state, pass {}", no_state));
         let warning = Diagnostic::warning(node.origin.clone(), self.restart_in_words(node, lost))
             .cause(Cause::StartsAnew)
-            .help(Message::joined(ways, "; or "));
+            .help(Message::joined(remedies, "; or "));
         self.warn(node, warning.lines(lines));
     }
 
@@ -183,7 +184,7 @@ impl States<'_, '_> {
         }
     }
 
-    /// The ways to let a layer that runs forward go on from call to call, and the lines of an
+    /// The remedies that let a layer that runs forward go on from call to call, and the lines of an
     /// export.
     fn ways_to_go_on(
         &self,
@@ -192,21 +193,21 @@ impl States<'_, '_> {
         is_sequence: bool,
         opens: bool,
     ) -> (Vec<Message>, Vec<String>) {
-        let (mut ways, mut lines) = (Vec::new(), Vec::new());
+        let (mut remedies, mut lines) = (Vec::new(), Vec::new());
         match start {
             Start::Constant { as_it_is: true } if is_sequence && opens => {
-                let (way, export) =
+                let (remedy, export) =
                     self.hints.open_steps(self.model, &self.recurrences.initial_elements);
-                ways.push(way);
+                remedies.push(remedy);
                 lines = export;
             }
             Start::Constant { .. } | Start::InParts => {}
             Start::Variables(_) => {
                 let name = quoted(&node.name);
-                ways.push(message!("assign the last state of {} to the variable", name));
+                remedies.push(message!("assign the last state of {} to the variable", name));
             }
         }
-        ways.push(message!(
+        remedies.push(message!(
             "export the model with the state as an input and an output{}, {}",
             if opens { "" } else { self.in_keras() },
             match start {
@@ -215,14 +216,14 @@ impl States<'_, '_> {
             }
         ));
         if !matches!(start, Start::Variables(_)) {
-            ways.push("make the model stateful in OpenVINO".into());
+            remedies.push("make the model stateful in OpenVINO".into());
         }
-        (ways, lines)
+        (remedies, lines)
     }
 
     /// Adds a warning of a node, unless the user wants no state.
     fn warn(&mut self, node: &Node, warning: Diagnostic) {
-        if self.hints.subject.options.bindings.state != State::None {
+        if self.hints.context.options.bindings.state != State::None {
             self.restart_warnings.push(warning.layer(node.label()));
         }
     }

@@ -14,8 +14,8 @@ impl States<'_, '_> {
     /// Adds a notice of layers with several steps per call and the same constant initial state in
     /// each call.
     pub(super) fn begins_anew(&mut self, dependence: &Dependence, continued: &HashSet<usize>) {
-        if self.hints.subject.options.bindings.state == State::None
-            || self.hints.subject.model.sizes_of_call
+        if self.hints.context.options.bindings.state == State::None
+            || self.hints.context.model.sizes_of_call
         {
             return;
         }
@@ -49,30 +49,30 @@ impl States<'_, '_> {
         // models with open steps have one row
         let one_row =
             recurrences.all.iter().all(|of| of.cell.is_none_or(|(cell, _)| cell.batch == 1));
-        let (way, lines) = self
+        let (remedy, lines) = self
             .hints
-            .ways_to_open(self.model, &recurrences.initial_elements, steps, one_row)
+            .advice_to_open(self.model, &recurrences.initial_elements, steps, one_row)
             .unzip();
-        let mut ways: Vec<Message> = way.into_iter().collect();
-        let producer = self.hints.subject.model.producer.as_deref();
+        let mut remedies: Vec<Message> = remedy.into_iter().collect();
+        let producer = self.hints.context.model.producer.as_deref();
         if producer == Some("keras") {
             // Keras unrolls the steps in ONNX files
-            ways.push(
+            remedies.push(
                 "export the Keras model by model.export with format=\"openvino\" and an open \
                  number of steps"
                     .into(),
             );
         }
         let keras = self.in_keras();
-        ways.push(message!(
+        remedies.push(message!(
             "export the model with the state as an input and an output{}, which are then found",
             keras
         ));
-        let (ways, no_state) = (Message::joined(ways, "; or "), flag::NO_STATE.setting());
+        let (remedies, no_state) = (Message::joined(remedies, "; or "), flag::NO_STATE.setting());
         let notice = Diagnostic::notice(node.origin.clone(), found).layer(node.label());
         let help = message!(
             "to keep the state, {}; if every call is a whole sequence, pass {}",
-            ways,
+            remedies,
             no_state
         );
         notice.help(help).lines(lines.unwrap_or_default())
@@ -80,7 +80,7 @@ impl States<'_, '_> {
 
     /// How Keras makes a state an input and an output; empty if PyTorch wrote the model.
     pub(super) fn in_keras(&self) -> &'static str {
-        match self.hints.subject.model.producer.as_deref() {
+        match self.hints.context.model.producer.as_deref() {
             Some("pytorch") => "",
             _ => {
                 " (in Keras, where stateful=True has no effect on an exported model: \

@@ -2,7 +2,7 @@
 
 use crate::check::hints::Shapes;
 use crate::check::names::{Side, name, names};
-use crate::check::subject::Judgement;
+use crate::check::subject::CheckedModel;
 use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, Model, Node, Op, ValueId};
 use crate::request::flag;
@@ -99,8 +99,8 @@ const MOST_PAIRS: usize = 4;
 
 /// The refusal of a model with caches that grow; `long`: the model with an assumed size of open
 /// axes.
-pub(crate) fn refused(long: &Judgement) -> Option<Diagnostic> {
-    let model = long.subject.model;
+pub(crate) fn refused(long: &CheckedModel) -> Option<Diagnostic> {
+    let model = long.context.model;
     let mut caches = growing(model);
     // an input without a shape is left open by the options
     caches.retain(|cache| {
@@ -141,7 +141,7 @@ pub(crate) fn refused(long: &Judgement) -> Option<Diagnostic> {
 
 /// Shapes for caches of a fixed size, if no other axis is open; preferably with one new element per
 /// call.
-fn one_size(long: &Judgement, caches: &[GrowingCache]) -> Option<Shapes> {
+fn one_size(long: &CheckedModel, caches: &[GrowingCache]) -> Option<Shapes> {
     if long.inputs.open_axes.iter().any(|axes| axes.len() > 1) {
         return None;
     }
@@ -170,9 +170,9 @@ fn one_size(long: &Judgement, caches: &[GrowingCache]) -> Option<Shapes> {
 
 impl GrowingCache {
     /// The names of the input and of the output.
-    fn names(&self, long: &Judgement) -> (String, String) {
-        let model = long.subject.model;
-        let input = long.subject.names_of_input(self.input);
+    fn names(&self, long: &CheckedModel) -> (String, String) {
+        let model = long.context.model;
+        let input = long.context.names_of_input(self.input);
         let result = &model.nodes[model.results[self.output]];
         let output_names =
             result.outputs.first().map_or(&[][..], |output| &model.values[output.0].names);

@@ -2,18 +2,18 @@
 
 use super::super::states::{kept_states, states_go_on};
 use crate::check::input_sizes::Uses;
-use crate::check::subject::{Judgement, Subject, Trials};
+use crate::check::subject::{CheckContext, CheckedModel, Pipeline};
 use crate::core::ShortOf;
 use crate::diagnostic::{Message, message, quoted};
 use crate::model::{Model, Op, Padding};
 use crate::request::State;
 use crate::request::flag;
 
-/// The most operations padded in a trial.
+/// The most operations that [`pads_in_front`] pads.
 const MOST_PADDED: usize = 32;
 
 /// How to give the number of steps of every call. `time`: by input, the axis of the steps.
-pub(crate) fn fixed_steps(long: &Judgement, time: &[Option<usize>]) -> Message {
+pub(crate) fn fixed_steps(long: &CheckedModel, time: &[Option<usize>]) -> Message {
     let shorter = match long.inputs.uses.iter().any(Uses::is_length) {
         true => "; a call may have fewer: it gives their number as the lengths of the sequences",
         false => "",
@@ -23,7 +23,7 @@ pub(crate) fn fixed_steps(long: &Judgement, time: &[Option<usize>]) -> Message {
     };
     let whole = long.hints().shape_settings(&shapes);
     let kept = kept_states(long.core(), &long.core().states);
-    if kept.is_empty() || long.subject.options.bindings.state == State::None {
+    if kept.is_empty() || long.context.options.bindings.state == State::None {
         return message!("give the number of steps of every call, {}{}", whole, shorter);
     }
     let go_on = states_go_on(&kept);
@@ -58,13 +58,16 @@ pub(crate) fn fixed_steps(long: &Judgement, time: &[Option<usize>]) -> Message {
 
 /// How to make windows without pads take any number of steps: by pads in front of the first step.
 /// `None` if the model is wrong with such pads.
-pub(crate) fn pads_in_front(long: &Judgement) -> Option<String> {
-    let Trials { judgement, .. } = long.subject.trials?;
-    let mut model: Model = long.subject.model.clone();
+pub(crate) fn pads_in_front(long: &CheckedModel) -> Option<String> {
+    let Pipeline { check_at_size, .. } = long.context.pipeline?;
+    let mut model: Model = long.context.model.clone();
     let mut padded: Vec<ShortOf> = Vec::new();
     // the first window too long for one step
     let short_of = |model: &Model| {
-        judgement(Subject { model, trials: None, ..long.subject }, Some(1)).steps.history.short_of
+        check_at_size(CheckContext { model, pipeline: None, ..long.context }, Some(1))
+            .steps
+            .history
+            .short_of
     };
     while let Some(short) = short_of(&model) {
         if padded.len() == MOST_PADDED {
@@ -74,7 +77,7 @@ pub(crate) fn pads_in_front(long: &Judgement) -> Option<String> {
         padded.push(short);
     }
     let first = padded.first()?;
-    if !long.subject.is_right(&model, long.subject.options) {
+    if !long.context.is_right(&model, long.context.options) {
         return None;
     }
     let ShortOf { axis, rank, missing, .. } = *first;
@@ -83,7 +86,7 @@ pub(crate) fn pads_in_front(long: &Judgement) -> Option<String> {
         1 => String::new(),
         _ => ", and likewise in front of the others without padding".to_owned(),
     };
-    let name = quoted(&long.subject.model.nodes[first.node].name);
+    let name = quoted(&long.context.model.nodes[first.node].name);
     let plural = if missing == 1 { "" } else { "s" };
     Some(format!(
         "to leave the number of steps open, put {missing} element{plural} of padding in front of \

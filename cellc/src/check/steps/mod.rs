@@ -6,7 +6,7 @@ mod hints;
 mod words;
 
 use crate::check::options::Unused;
-use crate::check::subject::{Checked, Judgement};
+use crate::check::subject::{CheckResult, CheckedModel};
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, message};
 use crate::model::{Dim, Model, Op};
@@ -28,15 +28,15 @@ pub(crate) struct OpenSteps {
 }
 
 /// The model of one step, for a model with an error under the sizes that are given: perhaps nothing
-/// but the number of steps is open. `many`: the judgement for [`distinct_steps`]. `one`: the
-/// judgement for one step, if the model has open steps.
+/// but the number of steps is open. `many`: the model at [`distinct_steps`]. `one`: the model at
+/// one step, if the model has open steps.
 ///
 /// # Errors
 /// Other problems of the model.
 pub(crate) fn open_steps(
-    given: &Judgement,
-    many: &Judgement,
-    one: Option<Judgement>,
+    given: &CheckedModel,
+    many: &CheckedModel,
+    one: Option<CheckedModel>,
 ) -> Result<OpenSteps, Diagnostics> {
     let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
     let errors = given.diagnostics.0.iter().filter(is_error).count();
@@ -46,14 +46,14 @@ pub(crate) fn open_steps(
 
 /// The outcome of the proof that the steps of a model can be taken one by one.
 pub(crate) fn proven(
-    long: &Judgement,
+    long: &CheckedModel,
     time: &[Option<usize>],
     taken: Result<CoreModel, NotStepwise>,
     mut diagnostics: Diagnostics,
-) -> Checked {
+) -> CheckResult {
     match taken {
         Ok(one) => {
-            if matches!(long.subject.options.bindings.state, State::None) {
+            if matches!(long.context.options.bindings.state, State::None) {
                 diagnostics.push(Unused::NoState.warning());
             }
             Ok((one, diagnostics))
@@ -66,7 +66,7 @@ pub(crate) fn proven(
 }
 
 /// The outcome with advice on the sizes that are given.
-pub(crate) fn advised(given: &Judgement, outcome: Checked) -> Checked {
+pub(crate) fn advised(given: &CheckedModel, outcome: CheckResult) -> CheckResult {
     let warnings = given.hints().single_steps();
     match outcome {
         Ok((core, mut diagnostics)) => {
@@ -84,20 +84,20 @@ pub(crate) fn advised(given: &Judgement, outcome: Checked) -> Checked {
 /// [`open_steps`]; `None` if the model has other problems. `only_sizes`: true if every error is an
 /// open size.
 fn model_of_one_step(
-    long: &Judgement,
-    one: Option<Judgement>,
+    long: &CheckedModel,
+    one: Option<CheckedModel>,
     only_sizes: bool,
 ) -> Option<Result<OpenSteps, Diagnostics>> {
     if only_sizes && let Some(refused) = caches::refused(long) {
         return Some(Err(Diagnostics(vec![refused])));
     }
-    let (one, model) = (one?, long.subject.model);
+    let (one, model) = (one?, long.context.model);
     let steps = long.inputs.open?;
     let time: Vec<Option<usize>> =
         long.inputs.open_axes.iter().map(|axes| axes.first().copied()).collect();
     if long.diagnostics.has_errors() || one.diagnostics.has_errors() {
         let by_shape =
-            one.subject.options.bindings.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
+            one.context.options.bindings.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
         let asked = by_shape || !model.open_axes.is_empty();
         let recurrent = model.nodes.iter().any(|node| matches!(node.op, Op::Sequence(..)));
         // an operation that looks ahead may be the cause of an error with one step
@@ -117,9 +117,9 @@ fn model_of_one_step(
 }
 
 /// A model whose steps cannot be taken one by one; `time`: by input, the axis of the steps.
-fn not_stepwise(long: &Judgement, time: &[Option<usize>], refused: &NotStepwise) -> Diagnostic {
+fn not_stepwise(long: &CheckedModel, time: &[Option<usize>], refused: &NotStepwise) -> Diagnostic {
     let why = &in_words(refused)[..];
-    let model = long.subject.model;
+    let model = long.context.model;
     let origin =
         model.parameters.first().map_or(Origin::Unknown, |&node| model.nodes[node].origin.clone());
     let mistaken = long.hints().rows_as_steps(|input| time[input]);
@@ -160,12 +160,12 @@ const ONE_BY_ONE: &str = "steps that are computed one after the other: forward s
 /// The errors of a model that does not take every number of steps. `long`, the model of many steps,
 /// or `one`, the model of one step, has errors.
 fn only_some(
-    long: &Judgement,
-    one: &Judgement,
+    long: &CheckedModel,
+    one: &CheckedModel,
     time: &[Option<usize>],
     steps: usize,
 ) -> Diagnostics {
-    let errors = |of: &Judgement| -> Vec<Diagnostic> {
+    let errors = |of: &CheckedModel| -> Vec<Diagnostic> {
         of.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
     };
     let refused = |origin: &Origin, layer: Option<String>, why: Message, help: Message| {

@@ -87,7 +87,7 @@ fn why_in_words(why: &Why) -> String {
                 ahead(*steps)
             );
         }
-        Why::PadsBehind(steps) => {
+        Why::PadsAfter(steps) => {
             return format!(
                 "{}: pad in front of the first step only, or cut as many outputs off right behind \
                  it",

@@ -115,7 +115,7 @@ fn transforms_of_one_axis() {
                 vec![g.op(Op::Dft(of), &[x, axis, length])]
             }
         };
-        let of = |inverse: bool, half: bool| Dft { inverse, half, parts_of_real: false };
+        let of = |inverse: bool, one_sided: bool| Dft { inverse, one_sided, parts_of_real: false };
         for inverse in [false, true] {
             let got = both_ways(&[5, 2], &data, build(of(inverse, false))).remove(0);
             assert_eq!(got.0, [length, 2]);
@@ -136,7 +136,7 @@ fn transforms_of_one_axis() {
 
 #[test]
 fn transforms_of_several_axes_and_of_an_axis_inside() {
-    let of = |inverse: bool| Dft { inverse, half: true, parts_of_real: false };
+    let of = |inverse: bool| Dft { inverse, one_sided: true, parts_of_real: false };
     let data = counting(&[2, 4, 3]);
     // there and back
     let build = |g: &mut Graph, x| {
@@ -164,7 +164,7 @@ fn frames_have_spectra_with_a_window_that_is_known_or_computed() {
     let build = |g: &mut Graph, x| {
         let (step, length) = (g.int(3), g.int(4));
         let window = g.floats(&[4], &window.map(|v| v as f32));
-        vec![g.op(Op::Stft { half: true }, &[x, step, length, window])]
+        vec![g.op(Op::Stft { one_sided: true }, &[x, step, length, window])]
     };
     let got = both_ways(&[1, 11], &data, build).remove(0);
     assert_eq!(got.0, [1, 3, 3, 2]);
@@ -173,7 +173,7 @@ fn frames_have_spectra_with_a_window_that_is_known_or_computed() {
     let [x, w] = [("x", &[1, 11, 1][..]), ("w", &[4])]
         .map(|(name, shape)| graph.input_of(name, shape, ElementType::F32));
     let (step, length) = (graph.int(3), graph.int(4));
-    let y = graph.op(Op::Stft { half: true }, &[x, step, length, w]);
+    let y = graph.op(Op::Stft { one_sided: true }, &[x, step, length, w]);
     graph.result("y", y);
     near(&computed(&graph, &[data, window.to_vec()])[0].1, &wanted);
 }

@@ -115,7 +115,7 @@ impl Declaration {
                 shapes.flatten().any(|dim| matches!(dim, Dim::Dynamic { .. }))
             });
         match (open, self.keys.value(Key::Batch)) {
-            // sizes given by name; the usual checks judge sizes left open
+            // sizes given by name; the usual checks report sizes left open
             (Some(_), None) if !self.options.bindings.dims.is_empty() => Ok(self.options.clone()),
             (Some(node), None) => Err(Diagnostics(vec![
                 Diagnostic::error(
@@ -228,7 +228,7 @@ impl Declaration {
 
     /// The error for a key that differs from the file. `None` if they agree.
     fn disagreement(&self, file: &Spanned<String>, key: Key, read: &Value) -> Option<Diagnostic> {
-        let mut said = self.keys.said(key)?.clone();
+        let mut said = self.keys.entry(key)?.clone();
         if let (Key::Clip, Value::Number(clip)) = (key, &mut said.value) {
             *clip = Cell::clip_bound(*clip).unwrap_or(NO_CLIP);
         }

@@ -17,7 +17,7 @@ const MOST_FILES: usize = 1000;
 #[allow(clippy::upper_case_acronyms)] // the formats' own names
 pub(super) enum Content {
     Empty,
-    /// XML, or UTF-16 text; the reader judges it.
+    /// XML, or UTF-16 text; the reader of OpenVINO IR decides.
     Xml,
     /// An object or a list, with the outermost keys at the start of the file.
     Json(Vec<String>),

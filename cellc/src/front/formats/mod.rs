@@ -50,7 +50,7 @@ fn recognise_among(
     let unreadable = |error| Diagnostics(vec![unreadable(&file, error, formats)]);
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() && !metadata.is_dir() {
-        // a pipe can be read only once, so its reader judges it
+        // a pipe can be read only once, so its reader checks the content
         return Ok(&OPENVINO);
     }
     let content = Content::of(path).map_err(unreadable)?;
@@ -112,7 +112,7 @@ fn weights_belong_to_it(
             .help(message!("remove {}", option))
             .into());
     }
-    // a pipe can be read only once, so the reader of weights judges it
+    // a pipe can be read only once, so the reader of weights checks the content
     if weights.is_file()
         && Content::of(weights).is_ok_and(|content| content == Content::SafeTensors)
     {

@@ -531,28 +531,28 @@ impl Keys {
     }
 
     /// The value of a key with its place. `None` if the key is not given.
-    pub(crate) fn said(&self, key: Key) -> Option<&Spanned<Value>> {
+    pub(crate) fn entry(&self, key: Key) -> Option<&Spanned<Value>> {
         self.0.get(&key)
     }
 
     /// The place of a key, if given.
     pub(crate) fn origin(&self, key: Key) -> Option<&Origin> {
-        self.said(key).map(|said| &said.origin)
+        self.entry(key).map(|said| &said.origin)
     }
 
     /// The value of a key; the table determines its kind.
     pub(crate) fn get<T: FromValue>(&self, key: Key) -> Option<Spanned<T>> {
-        let said = self.said(key)?;
+        let said = self.entry(key)?;
         Some(said.with(T::of(&said.value)?))
     }
 
     /// The value without its place.
     pub(crate) fn value<T: FromValue>(&self, key: Key) -> Option<T> {
-        T::of(&self.said(key)?.value)
+        T::of(&self.entry(key)?.value)
     }
 
     /// The origin of a switch with the value true. `None` if the switch is false or not given.
-    pub(crate) fn on(&self, key: Key) -> Option<&Origin> {
-        self.said(key).filter(|said| said.value == Value::Switch(true)).map(|said| &said.origin)
+    pub(crate) fn origin_if_true(&self, key: Key) -> Option<&Origin> {
+        self.entry(key).filter(|said| said.value == Value::Switch(true)).map(|said| &said.origin)
     }
 }

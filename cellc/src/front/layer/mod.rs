@@ -187,7 +187,7 @@ impl Declared {
             return problems;
         }
         for key in [Key::InputForget, Key::Peepholes] {
-            if let Some(origin) = self.keys.on(key) {
+            if let Some(origin) = self.keys.origin_if_true(key) {
                 let found = message!("{} is true, and {}'s LSTM has none", key.setting(), name);
                 problems.push(Diagnostic::error(origin.clone(), found).help("leave it out"));
             }
@@ -217,8 +217,8 @@ impl Declared {
             },
             clip: self.keys.value(Key::Clip),
             layout: self.layout(),
-            coupled: self.keys.on(Key::InputForget).map(|_| Coupled::Input),
-            peepholes: self.keys.on(Key::Peepholes).is_some(),
+            coupled: self.keys.origin_if_true(Key::InputForget).map(|_| Coupled::Input),
+            peepholes: self.keys.origin_if_true(Key::Peepholes).is_some(),
             ..Cell::new(kind, self.hidden_size.value)
         }
     }
@@ -420,7 +420,7 @@ impl Declared {
 
 /// The ledger entry of a key.
 fn entry(keys: &Keys, key: Key, taken: String) -> LedgerEntry {
-    given(key.name(), keys.said(key).map(|said| said.with(said.value.to_string())), taken)
+    given(key.name(), keys.entry(key).map(|said| said.with(said.value.to_string())), taken)
 }
 
 fn given(attribute: &str, said: Option<Spanned<String>>, taken: String) -> LedgerEntry {

@@ -43,7 +43,7 @@ fn branch(
             .filter(|problem| problem.severity == Severity::Error)
             .collect()));
     }
-    whole(reader, level, before, outputs).map(Ok)
+    complete(reader, level, before, outputs).map(Ok)
 }
 
 /// A branch of [`Op::Unread`] operations: compilation fails if the branch is taken.
@@ -73,7 +73,7 @@ fn unread(
 
 /// The body if it is complete: no error since `errors_before`, and all `outputs` Results present.
 /// The errors behind an incomplete body are reported already.
-pub(super) fn whole(
+pub(super) fn complete(
     reader: &mut GraphReader<'_>,
     level: Level,
     errors_before: usize,
@@ -277,7 +277,7 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     reader.rename(outer_names);
     let (appended, lasts) = (appended?, lasts?);
     let stacks: usize = appended.iter().map(|of| of.front.len() + of.back.len()).sum();
-    let level = whole(reader, level, before, outputs + stacks + lasts.len())?;
+    let level = complete(reader, level, before, outputs + stacks + lasts.len())?;
     let mut elements = results(&level);
     elements.remove(0);
     elements.truncate(tensors.len() + scans + stacks);
@@ -435,7 +435,7 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     with_dimension(reader, count, &out_axes);
     let level = reader.leave();
     reader.rename(outer_names);
-    let level = whole(reader, level, before, outputs)?;
+    let level = complete(reader, level, before, outputs)?;
     let elements = results(&level);
     let slicing = |of: &[(i64, bool)], at: usize| {
         let (axis, reverse) = of[at.checked_sub(count)?];

@@ -730,8 +730,12 @@ pub(super) fn group_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
 pub(super) fn mean_variance(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axes = call.attributes.ints("axes").unwrap_or_else(|| vec![0, 2, 3]);
     let axes = reader.integers(&axes);
-    let normalization =
-        Normalization::Variance { first: 0, eps: 1e-9, inside: false, divides: true };
+    let normalization = Normalization::Variance {
+        first: 0,
+        eps: 1e-9,
+        eps_in_root: false,
+        normalize_variance: true,
+    };
     Some(vec![reader.op(Op::Normalize(normalization), vec![call.x(), axes])])
 }
 

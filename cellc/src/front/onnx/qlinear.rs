@@ -3,7 +3,7 @@
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::quantized::{centred, compute, float, limits, product, requantized, rounded};
-use super::{operators as o, windows};
+use super::{operators, windows};
 use crate::model::{Activation, Binary, ElementType, Elementwise, Op, ValueId};
 
 /// Dequantises a tensor: `(x - zero) scale`.
@@ -13,9 +13,9 @@ fn meant(
     scale: ValueId,
     zero: Option<ValueId>,
 ) -> ValueId {
-    let whole = centred(reader, x, zero);
+    let integers = centred(reader, x, zero);
     let scale = float(reader, scale);
-    compute(reader, Binary::Multiply, &[whole, scale])
+    compute(reader, Binary::Multiply, &[integers, scale])
 }
 
 /// Dequantises the tensor at input `at`. Its scale and zero point are the next two inputs.
@@ -24,7 +24,7 @@ fn operand(reader: &mut GraphReader<'_>, call: &Call<'_>, at: usize) -> Option<V
 }
 
 /// Quantises `y` to the type of the zero point, or to the type of `like` without a zero point.
-fn whole(
+fn requantised(
     reader: &mut GraphReader<'_>,
     y: ValueId,
     scale: ValueId,
@@ -39,8 +39,8 @@ fn whole(
     };
     let zero = zero.map(|zero| float(reader, zero));
     let scale = float(reader, scale);
-    let whole = rounded(reader, y, scale, zero, range);
-    Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
+    let integers = rounded(reader, y, scale, zero, range);
+    Some(vec![reader.op_of(Op::Convert, vec![integers], element)])
 }
 
 /// A function of one tensor, requantised. Inputs: x, its scale and zero point, scale and zero point
@@ -53,7 +53,7 @@ fn of_one(
     let x = operand(reader, call, 0)?;
     let (scale, zero, like) = (call.input(3)?, call.input(4), call.x());
     let y = function(reader, call, x)?;
-    whole(reader, y, scale, zero, like)
+    requantised(reader, y, scale, zero, like)
 }
 
 /// Applies the lowering of an ONNX operator, in the given version, to a dequantised tensor.
@@ -78,7 +78,7 @@ pub(super) fn of_two(
 ) -> Outputs {
     let (a, b) = (operand(reader, call, 0)?, operand(reader, call, 3)?);
     let y = compute(reader, function, &[a, b]);
-    whole(reader, y, call.input(6)?, call.input(7), call.x())
+    requantised(reader, y, call.input(6)?, call.input(7), call.x())
 }
 
 /// QLinearSigmoid.
@@ -89,7 +89,7 @@ pub(super) fn sigmoid(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
 /// QLinearLeakyRelu.
 pub(super) fn leaky_relu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     of_one(reader, call, |reader, call, x| {
-        inner(reader, call, 16, x, |r, c| o::with_parameters(r, c, "leakyrelu"))
+        inner(reader, call, 16, x, |r, c| operators::with_parameters(r, c, "leakyrelu"))
     })
 }
 
@@ -104,7 +104,7 @@ pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
         return None;
     };
     of_one(reader, call, |reader, call, x| {
-        inner(reader, call, version, x, |r, c| o::softmax(r, c, false))
+        inner(reader, call, version, x, |r, c| operators::softmax(r, c, false))
     })
 }
 
@@ -143,8 +143,8 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     let inputs = parts?;
     let mut inner =
         Call { version: 13, inputs, written: 1, read: vec![true], attributes: call.attributes };
-    let y = o::concat(reader, &mut inner)?[0];
-    whole(reader, y, scale, zero, like)
+    let y = operators::concat(reader, &mut inner)?[0];
+    requantised(reader, y, scale, zero, like)
 }
 
 /// Gemm of two quantised matrices. C has the scale a_scale b_scale. The result is floating point if

@@ -5,7 +5,7 @@
 //! scale is `(max - min) / 255` over the tensor and 0. It is 1 if max and min are both 0. Sums of
 //! products beyond 2^24 are rounded.
 
-use super::bodies::whole;
+use super::bodies::complete;
 use super::graph::{Call, GraphReader, Outputs};
 use super::operators::{countable_axis, rank_of, within_rank};
 use super::recurrent::{activations, direction_of, hidden_size};
@@ -117,11 +117,11 @@ pub(super) fn rounded(
     (min, max): (f32, f32),
 ) -> ValueId {
     let quotient = compute(reader, Binary::Divide, &[x, scale]);
-    let mut whole = compute(reader, Activation::Round, &[quotient]);
+    let mut integers = compute(reader, Activation::Round, &[quotient]);
     if let Some(zero) = zero {
-        whole = compute(reader, Binary::Add, &[whole, zero]);
+        integers = compute(reader, Binary::Add, &[integers, zero]);
     }
-    compute(reader, Unary::Clamp { min, max }, &[whole])
+    compute(reader, Unary::Clamp { min, max }, &[integers])
 }
 
 /// The type in the attribute `output_dtype`; `Some(None)` if it is absent or 0. `None` after an
@@ -169,8 +169,8 @@ pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Out
         None => None,
     };
     let [x, scale] = [x, scale].map(|value| float(reader, value));
-    let whole = rounded(reader, x, scale, zero, range);
-    Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
+    let integers = rounded(reader, x, scale, zero, range);
+    Some(vec![reader.op_of(Op::Convert, vec![integers], element)])
 }
 
 /// `q - zero` in f32.
@@ -201,15 +201,15 @@ pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
         Some(zero) => Some(along(reader, axis, x, zero)?),
         None => None,
     };
-    let whole = centred(reader, x, zero);
+    let integers = centred(reader, x, zero);
     let scale = float(reader, scale);
-    Some(vec![reader.op_of(Op::elementwise(Binary::Multiply), vec![whole, scale], element)])
+    Some(vec![reader.op_of(Op::elementwise(Binary::Multiply), vec![integers, scale], element)])
 }
 
 /// A tensor quantised to u8 with the scale and zero point of its own range.
 struct Dynamic {
     /// Quantised elements from 0 to 255, in f32.
-    whole: ValueId,
+    integers: ValueId,
     scale: ValueId,
     /// The zero point, in f32.
     zero: ValueId,
@@ -235,22 +235,22 @@ impl Dynamic {
         let scale = compute(reader, Primitive::Select, &[flat, one, scale]);
         let below = compute(reader, Binary::Subtract, &[nothing, least]);
         let zero = rounded(reader, below, scale, None, (0.0, 255.0));
-        let whole = rounded(reader, x, scale, Some(zero), (0.0, 255.0));
-        Self { whole, scale, zero }
+        let integers = rounded(reader, x, scale, Some(zero), (0.0, 255.0));
+        Self { integers, scale, zero }
     }
 
     fn centred(&self, reader: &mut GraphReader<'_>) -> ValueId {
-        compute(reader, Binary::Subtract, &[self.whole, self.zero])
+        compute(reader, Binary::Subtract, &[self.integers, self.zero])
     }
 }
 
 /// DynamicQuantizeLinear.
 pub(super) fn dynamic_quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
-    let Dynamic { whole, scale, zero } = Dynamic::of(reader, x);
-    let [whole, zero] =
-        [whole, zero].map(|value| reader.op_of(Op::Convert, vec![value], ElementType::U8));
-    Some(vec![whole, scale, zero])
+    let Dynamic { integers, scale, zero } = Dynamic::of(reader, x);
+    let [integers, zero] =
+        [integers, zero].map(|value| reader.op_of(Op::Convert, vec![value], ElementType::U8));
+    Some(vec![integers, scale, zero])
 }
 
 /// The matrix product of two f32 tensors.
@@ -326,8 +326,8 @@ pub(super) fn qlinear_conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     let bias = call.input(8);
     let w_zero = by_channel(reader, w_zero, w, 0);
     let x = centred(reader, x, Some(x_zero));
-    let whole = centred(reader, w, Some(w_zero));
-    let mut sums = convolved(reader, call, x, whole)?;
+    let integers = centred(reader, w, Some(w_zero));
+    let mut sums = convolved(reader, call, x, integers)?;
     if let Some(bias) = bias {
         let bias = by_channel(reader, bias, w, 1);
         let bias = float(reader, bias);
@@ -356,10 +356,10 @@ pub(super) fn requantized(
     let scales = compute(reader, Binary::Multiply, &[a_scale, b_scale]);
     let factor = compute(reader, Binary::Divide, &[scales, scale]);
     let scaled = compute(reader, Binary::Multiply, &[sums, factor]);
-    let whole = compute(reader, Activation::Round, &[scaled]);
-    let whole = compute(reader, Binary::Add, &[whole, zero]);
-    let whole = compute(reader, Unary::Clamp { min: range.0, max: range.1 }, &[whole]);
-    Some(vec![reader.op_of(Op::Convert, vec![whole], element)])
+    let integers = compute(reader, Activation::Round, &[scaled]);
+    let integers = compute(reader, Binary::Add, &[integers, zero]);
+    let integers = compute(reader, Unary::Clamp { min: range.0, max: range.1 }, &[integers]);
+    Some(vec![reader.op_of(Op::Convert, vec![integers], element)])
 }
 
 /// QLinearMatMul.
@@ -390,9 +390,9 @@ pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     let (a, b, b_scale) = (call.x(), call.input(1)?, call.input(2)?);
     let (b_zero, bias) = (call.input(3), call.input(4));
     let a = Dynamic::of(reader, a);
-    let whole = a.centred(reader);
+    let integers = a.centred(reader);
     let b = centred(reader, b, b_zero);
-    let sums = product(reader, whole, b);
+    let sums = product(reader, integers, b);
     let scales = compute(reader, Binary::Multiply, &[a.scale, b_scale]);
     let scaled = compute(reader, Binary::Multiply, &[sums, scales]);
     Some(vec![match bias {
@@ -482,10 +482,10 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
             let (of, zero) = (part(reader, of, d), part(reader, zero, d));
             centred(reader, of, Some(zero))
         };
-        let (w_whole, r_whole) = (weights(reader, w, w_zero), weights(reader, r, r_zero));
+        let (w_integers, r_integers) = (weights(reader, w, w_zero), weights(reader, r, r_zero));
         let (w_scale, r_scale) = (part(reader, w_scale, d), part(reader, r_scale, d));
         // for all steps at once
-        let sums = product(reader, centred_x, w_whole);
+        let sums = product(reader, centred_x, w_integers);
         let scales = compute(reader, Binary::Multiply, &[quantised.scale, w_scale]);
         let mut gates_x = compute(reader, Binary::Multiply, &[sums, scales]);
         if let Some(b) = b {
@@ -504,7 +504,7 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         let (h, c) = (state(reader, h), state(reader, c));
         let p = p.map(|p| part(reader, p, d));
         let gates = Gates { activations: all[3 * d..][..3].to_vec(), clip, input_forget };
-        let [y, h, c] = steps(reader, &gates, [gates_x, h, c, r_whole, r_scale], p, reverse)?;
+        let [y, h, c] = steps(reader, &gates, [gates_x, h, c, r_integers, r_scale], p, reverse)?;
         let axis = |reader: &mut GraphReader<'_>, value: ValueId, axis: i64| {
             let axes = reader.integers(&[axis]);
             reader.op(Op::Unsqueeze, vec![value, axes])
@@ -548,8 +548,8 @@ fn steps(
     let axes = reader.integers(&[0]);
     let sums = reader.op(Op::Squeeze { skip: false }, vec![sums, axes]);
     let quantised = Dynamic::of(reader, h);
-    let whole_h = quantised.centred(reader);
-    let of_h = product(reader, whole_h, r);
+    let integers_h = quantised.centred(reader);
+    let of_h = product(reader, integers_h, r);
     let scales = compute(reader, Binary::Multiply, &[quantised.scale, r_scale]);
     let of_h = compute(reader, Binary::Multiply, &[of_h, scales]);
     let all = compute(reader, Binary::Add, &[sums, of_h]);
@@ -594,7 +594,7 @@ fn steps(
     }
     let level = reader.leave();
     reader.rename(outer_names);
-    let level = whole(reader, level, before, 3)?;
+    let level = complete(reader, level, before, 3)?;
     let invariant =
         |at: usize| LoopInput { parameter: at, input: at, slice: None, back_edge: None };
     let mut inputs = vec![

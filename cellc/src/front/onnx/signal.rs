@@ -13,8 +13,9 @@ pub(super) fn dft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs 
         }
         false => call.input(2).unwrap_or_else(|| reader.integer(-2)),
     };
-    let [inverse, half] = ["inverse", "onesided"].map(|name| call.attributes.flag(name, false));
-    let op = Op::Dft(Dft { inverse, half, parts_of_real: true });
+    let [inverse, one_sided] =
+        ["inverse", "onesided"].map(|name| call.attributes.flag(name, false));
+    let op = Op::Dft(Dft { inverse, one_sided, parts_of_real: true });
     Some(vec![
         reader.op(op, [Some(call.x()), Some(axis), call.input(1)].into_iter().flatten().collect()),
     ])
@@ -22,7 +23,7 @@ pub(super) fn dft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs 
 
 /// STFT.
 pub(super) fn stft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    let half = call.attributes.flag("onesided", true);
+    let one_sided = call.attributes.flag("onesided", true);
     let (signal, step, window) = (call.x(), call.input(1)?, call.input(2));
     let length = match (call.input(3), window) {
         (Some(length), _) => length,
@@ -34,7 +35,7 @@ pub(super) fn stft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
         }
     };
     let inputs = [Some(signal), Some(step), Some(length), window].into_iter().flatten().collect();
-    Some(vec![reader.op(Op::Stft { half }, inputs)])
+    Some(vec![reader.op(Op::Stft { one_sided }, inputs)])
 }
 
 /// The element type in the attribute `output_datatype`, f32 by default. `None` after an error.

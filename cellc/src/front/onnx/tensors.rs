@@ -306,8 +306,8 @@ fn of_indices(indices: &Tensor, values: usize, shape: &[usize]) -> Option<Vec<us
         [count, depth] if *count == values && *depth == shape.len() => *depth,
         _ => return None,
     };
-    let whole = [shape.iter().product()];
-    let sizes = if indices.shape().len() == 1 { &whole[..] } else { shape };
+    let flat = [shape.iter().product()];
+    let sizes = if indices.shape().len() == 1 { &flat[..] } else { shape };
     let mut places: Vec<usize> = Vec::with_capacity(values);
     for value in 0..values {
         let mut place = 0;

@@ -229,7 +229,7 @@ impl<'a> GraphReader<'a, '_> {
     }
 
     /// An integer. Without a default, the attribute is required. `None` after an error.
-    pub(super) fn whole(
+    pub(super) fn integer(
         &mut self,
         data: &mut Data,
         name: &'static str,

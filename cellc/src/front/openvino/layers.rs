@@ -89,7 +89,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
 
     /// A required attribute with an integer of 0 or more. `layer`: the layer to name in messages,
     /// if any. `None` after an error.
-    pub(super) fn integer(
+    pub(super) fn unsigned(
         &mut self,
         layer: Option<usize>,
         element: ElementId,
@@ -207,7 +207,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 self.warning(index, document.origin(element), found);
                 continue;
             }
-            let Some(id) = self.integer(Some(index), element, "id", "a port") else { continue };
+            let Some(id) = self.unsigned(Some(index), element, "id", "a port") else { continue };
             if !ids.insert(id) {
                 let found = format!("the port {id} is declared twice");
                 self.error(

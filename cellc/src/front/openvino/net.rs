@@ -159,7 +159,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 self.push(Diagnostic::warning(document.origin(element), found));
                 continue;
             }
-            let Some(id) = self.integer(None, element, "id", "a layer") else { continue };
+            let Some(id) = self.unsigned(None, element, "id", "a layer") else { continue };
             let text = |name| document.attribute(element, name).map_or("", |a| document.value(a));
             let layer = Layer {
                 element,
@@ -205,7 +205,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             }
             let [from_layer, from_port, to_layer, to_port] =
                 ["from-layer", "from-port", "to-layer", "to-port"]
-                    .map(|name| self.integer(None, element, name, "an edge"));
+                    .map(|name| self.unsigned(None, element, name, "an edge"));
             let [Some(from_layer), Some(from_port), Some(to_layer), Some(to_port)] =
                 [from_layer, from_port, to_layer, to_port]
             else {

@@ -58,7 +58,7 @@ pub(super) fn fake_quantize(
 ) -> Option<ReadOperation> {
     let broadcast = reader.auto_broadcast(data);
     // f32 represents all integers up to this number
-    let levels = reader.whole(data, "levels", None, 2..=1 << 24);
+    let levels = reader.integer(data, "levels", None, 2..=1 << 24);
     broadcast?;
     Some(ReadOperation::new(Op::elementwise(Binary::Add)).then(Then::Quantise(levels?)))
 }
@@ -96,7 +96,10 @@ pub(super) fn softmax(
 ) -> Option<ReadOperation> {
     // only the first definition lacks negative axes
     let range = if log || data.set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
-    Some(ReadOperation::new(Op::Softmax { axis: reader.whole(data, "axis", Some(1), range)?, log }))
+    Some(ReadOperation::new(Op::Softmax {
+        axis: reader.integer(data, "axis", Some(1), range)?,
+        log,
+    }))
 }
 
 /// Exact or by tanh.
@@ -113,16 +116,22 @@ pub(super) fn gelu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<
 /// Mean and variance: the axes of the first definition, and epsilon.
 pub(super) fn mvn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let eps = reader.epsilon(data, "eps");
-    let divides = reader.boolean(data, "normalize_variance", (data.set < 6).then_some(true));
-    let (first, inside) = if data.set < 6 {
+    let normalize_variance =
+        reader.boolean(data, "normalize_variance", (data.set < 6).then_some(true));
+    let (first, eps_in_root) = if data.set < 6 {
         let across = reader.boolean(data, "across_channels", Some(false))?;
         (if across { 1 } else { 2 }, true)
     } else {
         let modes = [("inside_sqrt", true), ("outside_sqrt", false)];
         (0, reader.word(data, "eps_mode", "inside_sqrt", &modes)?)
     };
-    let (eps, divides) = (eps?, divides?);
-    Some(ReadOperation::new(Op::Normalize(Normalization::Variance { first, eps, inside, divides })))
+    let (eps, normalize_variance) = (eps?, normalize_variance?);
+    Some(ReadOperation::new(Op::Normalize(Normalization::Variance {
+        first,
+        eps,
+        eps_in_root,
+        normalize_variance,
+    })))
 }
 
 /// Epsilon and its use: added, or a lower bound.
@@ -174,7 +183,7 @@ pub(super) fn group_norm(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
 ) -> Option<ReadOperation> {
-    let groups = reader.whole(data, "num_groups", None, 1..=i64::MAX);
+    let groups = reader.integer(data, "num_groups", None, 1..=i64::MAX);
     let eps = reader.epsilon(data, "epsilon")?;
     let groups = usize::try_from(groups?).ok()?;
     Some(ReadOperation::new(Op::Normalize(Normalization::Group { groups, eps })))
@@ -198,7 +207,7 @@ pub(super) fn gather_elements(
     data: &mut Data,
 ) -> Option<ReadOperation> {
     Some(ReadOperation::new(Op::GatherElements {
-        axis: reader.whole(data, "axis", None, ANY_INTEGER)?,
+        axis: reader.integer(data, "axis", None, ANY_INTEGER)?,
     }))
 }
 
@@ -207,7 +216,7 @@ pub(super) fn gather_nd(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
 ) -> Option<ReadOperation> {
-    let batch_dims = reader.whole(data, "batch_dims", Some(0), ANY_INTEGER)?;
+    let batch_dims = reader.integer(data, "batch_dims", Some(0), ANY_INTEGER)?;
     Some(ReadOperation::new(Op::GatherNd(GatherNd { batch_dims, flattens_batch: data.set < 8 })))
 }
 
@@ -222,7 +231,7 @@ pub(super) fn attention(
 
 /// Axis, order and ties.
 pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    let axis = reader.whole(data, "axis", None, ANY_INTEGER);
+    let axis = reader.integer(data, "axis", None, ANY_INTEGER);
     reader.required(data, "mode", "max, min")?;
     let largest = reader.word(data, "mode", "", &[("max", true), ("min", false)]);
     // without an order every order is valid, also the sorted one
@@ -249,7 +258,7 @@ pub(super) fn cum_sum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Opti
 
 /// Reads OneHot with its rows along `axis`.
 pub(super) fn one_hot(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    let axis = reader.whole(data, "axis", None, ANY_INTEGER)?;
+    let axis = reader.integer(data, "axis", None, ANY_INTEGER)?;
     Some(ReadOperation::new(Op::OneHot { axis, from_end: false }).of(OutputTypes::Of(2)))
 }
 
@@ -261,12 +270,12 @@ pub(super) fn einsum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Optio
 
 /// Reads Concat along `axis`.
 pub(super) fn concat(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    Some(ReadOperation::new(Op::Concat { axis: reader.whole(data, "axis", None, ANY_INTEGER)? }))
+    Some(ReadOperation::new(Op::Concat { axis: reader.integer(data, "axis", None, ANY_INTEGER)? }))
 }
 
 /// The number of parts.
 pub(super) fn split(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    let parts = reader.whole(data, "num_splits", None, 1..=i64::MAX)?;
+    let parts = reader.integer(data, "num_splits", None, 1..=i64::MAX)?;
     let parts = usize::try_from(parts).ok()?;
     Some(ReadOperation::new(Op::Split { parts }).ports(Ports::Exactly(parts)))
 }
@@ -289,7 +298,7 @@ pub(super) fn squeeze(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Opti
 /// Batch dimensions.
 pub(super) fn gather(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let batch_dims =
-        if data.set >= 7 { reader.whole(data, "batch_dims", Some(0), ANY_INTEGER)? } else { 0 };
+        if data.set >= 7 { reader.integer(data, "batch_dims", Some(0), ANY_INTEGER)? } else { 0 };
     Some(ReadOperation::new(Op::Gather { batch_dims }))
 }
 
@@ -316,8 +325,8 @@ pub(super) fn reverse_sequence(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
 ) -> Option<ReadOperation> {
-    let batch_axis = reader.whole(data, "batch_axis", Some(0), ANY_INTEGER);
-    let seq_axis = reader.whole(data, "seq_axis", Some(1), ANY_INTEGER);
+    let batch_axis = reader.integer(data, "batch_axis", Some(0), ANY_INTEGER);
+    let seq_axis = reader.integer(data, "seq_axis", Some(1), ANY_INTEGER);
     Some(ReadOperation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? }))
 }
 
@@ -366,7 +375,7 @@ pub(super) fn blocks(
     data: &mut Data,
     to_space: bool,
 ) -> Option<ReadOperation> {
-    let size = reader.whole(data, "block_size", Some(1), 1..=i64::MAX)?;
+    let size = reader.integer(data, "block_size", Some(1), 1..=i64::MAX)?;
     let modes = [("blocks_first", false), ("depth_first", true)];
     reader.required(data, "mode", "blocks_first, depth_first")?;
     let channel_first = reader.word(data, "mode", "", &modes)?;

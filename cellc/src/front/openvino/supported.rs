@@ -198,8 +198,8 @@ const fn row(
     Supported { name, sets, what, reading }
 }
 
-fn dft(inverse: bool, half: bool) -> Option<ReadOperation> {
-    plain(Op::Dft(Dft { inverse, half, parts_of_real: false }))
+fn dft(inverse: bool, one_sided: bool) -> Option<ReadOperation> {
+    plain(Op::Dft(Dft { inverse, one_sided, parts_of_real: false }))
 }
 
 /// Every type of layer that is read.

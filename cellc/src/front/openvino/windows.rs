@@ -105,7 +105,7 @@ impl GraphReader<'_, '_> {
             indices = Some(self.word(data, "index_element_type", "i64", &types)?);
             // only the second output, the indices, depends on the axis, and indices are not
             // computed
-            self.whole(data, "axis", Some(0), i64::MIN..=i64::MAX)?;
+            self.integer(data, "axis", Some(0), i64::MIN..=i64::MAX)?;
         }
         let (window, kernel, rounding) = (window?, kernel?, rounding?);
         let read = ReadOperation::new(Op::Pool(Box::new(Pool {
@@ -134,7 +134,7 @@ impl GraphReader<'_, '_> {
     /// The attributes of an LRN. `None` after an error.
     pub(super) fn neighbours(&mut self, data: &mut Data) -> Option<Neighbours> {
         let [alpha, beta, bias] = ["alpha", "beta", "bias"].map(|name| self.number(data, name));
-        let size = self.whole(data, "size", None, 1..=1 << 16);
+        let size = self.integer(data, "size", None, 1..=1 << 16);
         let (alpha, beta, bias, size) =
             (alpha? as f32, beta? as f32, bias? as f32, usize::try_from(size?).ok()?);
         Some(Neighbours { alpha, beta, bias, size })

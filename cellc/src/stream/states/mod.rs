@@ -227,7 +227,11 @@ impl<'m> Recurrences<'m> {
 
     /// The recurrence whose state after the last step contains an element, and the index within the
     /// state. `by_y`: true if the last step of Y counts as the state, too.
-    fn last(&self, (source, index): TensorElement, by_y: bool) -> Option<(usize, usize)> {
+    fn recurrence_ending_in(
+        &self,
+        (source, index): TensorElement,
+        by_y: bool,
+    ) -> Option<(usize, usize)> {
         let Source::Value(value) = source else { return None };
         if let Some(&recurrence) = self.by_last.get(&value) {
             return Some((recurrence, index));
@@ -257,7 +261,7 @@ impl<'m> Recurrences<'m> {
     ) -> Option<(Source, bool, BTreeSet<usize>)> {
         let mut all: Option<(Source, bool, BTreeSet<usize>)> = None;
         for (place, element) in self.flow.origins(source)?.into_iter().enumerate() {
-            let (recurrence, index) = self.last(element, by_y)?;
+            let (recurrence, index) = self.recurrence_ending_in(element, by_y)?;
             let (from, at) = self.all[recurrence].initial.as_ref()?[index];
             let (of, in_place, through) = all.get_or_insert((from, true, BTreeSet::new()));
             if *of != from {
@@ -282,7 +286,7 @@ impl<'m> Recurrences<'m> {
     /// A recurrence from a parameter to a tensor that does not run forward through every step.
     /// Element-wise arithmetic may lie between the parameter and the initial state, and between the
     /// state after the last step and the tensor.
-    pub(crate) fn never(
+    pub(crate) fn not_forward_between(
         &self,
         model: &CoreModel,
         parameter: usize,
@@ -292,7 +296,7 @@ impl<'m> Recurrences<'m> {
             .flow
             .origins(source)?
             .into_iter()
-            .filter_map(|e| self.last(e, true))
+            .filter_map(|e| self.recurrence_ending_in(e, true))
             .map(|(index, _)| index)
             .collect();
         let near = through::reached(model, &[Source::Parameter(parameter)], Reach::Near);

@@ -10,7 +10,7 @@ use crate::core::{CoreModel, Source, StatePair};
 pub(crate) struct Offer {
     pub(crate) pair: StatePair,
     /// The computation of the output from the input. `None` if only the names suggest a state.
-    way: Option<UpdateKind>,
+    update: Option<UpdateKind>,
     /// Other outputs that could be the next state instead of the pair's output.
     pub(crate) others: Vec<usize>,
 }
@@ -18,14 +18,14 @@ pub(crate) struct Offer {
 impl Offer {
     /// The reason why the pair is only offered.
     pub(crate) fn why(&self) -> &'static str {
-        self.way.map_or(BY_NAME, UpdateKind::why)
+        self.update.map_or(BY_NAME, UpdateKind::why)
     }
 }
 
 /// An input, and an output of equal shape computed from the input.
 struct Candidate {
     pair: StatePair,
-    way: Option<UpdateKind>,
+    update: Option<UpdateKind>,
     /// True if the names are those of one state before and after a call.
     named: bool,
 }
@@ -43,8 +43,8 @@ struct Search<'m> {
 type SeveralOutputs = (StatePair, Vec<usize>, Option<UpdateKind>);
 
 /// The new elements of a window. `None` if the output is no window of the input.
-fn added(way: Option<UpdateKind>) -> Option<New> {
-    way.and_then(UpdateKind::added_to_window)
+fn added(update: Option<UpdateKind>) -> Option<New> {
+    update.and_then(UpdateKind::added_to_window)
 }
 
 const BY_NAME: &str = "no recurrent operator computes the output from the input, though the names \
@@ -70,7 +70,7 @@ pub(crate) fn offered(
     search.one_by_one(Search::is_likely);
     search.one_by_one(Search::is_half_named);
     search.of_several();
-    if search.offers.iter().any(|offer| added(offer.way) == Some(New::Computed)) {
+    if search.offers.iter().any(|offer| added(offer.update) == Some(New::Computed)) {
         search.one_by_one(Search::is_mask_of_window);
     }
     search.offers
@@ -98,25 +98,25 @@ impl Search<'_> {
                 if taken || same || !fits || passages.runs_otherwise(&start, of.source) {
                     continue;
                 }
-                let way = passages.way(&start, of.source);
+                let update = passages.update_kind(&start, of.source);
                 let named = self.inputs[parameter].become_names(&self.outputs[result]);
                 self.candidates.push(Candidate {
                     pair: StatePair { parameter, result },
-                    way,
+                    update,
                     named,
                 });
             }
         }
     }
 
-    fn offer(&mut self, pair: StatePair, way: Option<UpdateKind>, others: Vec<usize>) {
+    fn offer(&mut self, pair: StatePair, update: Option<UpdateKind>, others: Vec<usize>) {
         let gone = |of: &StatePair| {
             of.parameter == pair.parameter
                 || of.result == pair.result
                 || others.contains(&of.result)
         };
         self.candidates.retain(|candidate| !gone(&candidate.pair));
-        self.offers.push(Offer { pair, way, others });
+        self.offers.push(Offer { pair, update, others });
     }
 
     /// Offers pairs with matching names, if neither name matches in another pair.
@@ -130,8 +130,8 @@ impl Search<'_> {
             named.iter().filter(shares).count() == 1
         };
         let found: Vec<(StatePair, Option<UpdateKind>)> =
-            named.iter().filter(once).map(|c| (c.pair, c.way)).collect();
-        found.into_iter().for_each(|(pair, way)| self.offer(pair, way, Vec::new()));
+            named.iter().filter(once).map(|c| (c.pair, c.update)).collect();
+        found.into_iter().for_each(|(pair, update)| self.offer(pair, update, Vec::new()));
     }
 
     /// Offers pairs one by one until no pair is found: an input with a single candidate, whose
@@ -148,8 +148,8 @@ impl Search<'_> {
                 single.iter().filter(|c| c.pair.result == of.pair.result).count() == 1
             };
             let Some(found) = single.iter().find(once) else { return };
-            let (pair, way) = (found.pair, found.way);
-            self.offer(pair, way, Vec::new());
+            let (pair, update) = (found.pair, found.update);
+            self.offer(pair, update, Vec::new());
         }
     }
 
@@ -164,7 +164,7 @@ impl Search<'_> {
 
     fn is_sure(&self, candidate: &Candidate) -> bool {
         let parameter = candidate.pair.parameter;
-        candidate.way.is_some_and(UpdateKind::is_sure)
+        candidate.update.is_some_and(UpdateKind::is_sure)
             && self.has_others(parameter)
             && !self.inputs[parameter].are_data()
     }
@@ -172,14 +172,14 @@ impl Search<'_> {
     fn is_likely(&self, candidate: &Candidate) -> bool {
         let StatePair { parameter, result } = candidate.pair;
         let data = self.inputs[parameter].are_data() || self.outputs[result].are_data();
-        let constants = added(candidate.way) == Some(New::Constant);
-        candidate.way.is_some() && !constants && self.has_others(parameter) && !data
+        let constants = added(candidate.update) == Some(New::Constant);
+        candidate.update.is_some() && !constants && self.has_others(parameter) && !data
     }
 
     /// True if all new elements of the output are constants. Next to windows that are states, such
     /// an input is a mask of the filled places of the windows.
     fn is_mask_of_window(&self, candidate: &Candidate) -> bool {
-        added(candidate.way) == Some(New::Constant)
+        added(candidate.update) == Some(New::Constant)
     }
 
     fn is_half_named(&self, candidate: &Candidate) -> bool {
@@ -197,7 +197,7 @@ impl Search<'_> {
             let StatePair { parameter, result } = candidate.pair;
             match several.iter_mut().find(|(pair, ..)| pair.parameter == parameter) {
                 Some((_, others, _)) => others.push(result),
-                None => several.push((candidate.pair, Vec::new(), candidate.way)),
+                None => several.push((candidate.pair, Vec::new(), candidate.update)),
             }
         }
         let results = |(pair, others, _): &SeveralOutputs| [&[pair.result], &others[..]].concat();
@@ -209,6 +209,6 @@ impl Search<'_> {
         };
         let found: Vec<SeveralOutputs> =
             several.iter().filter(|several| alone(several)).cloned().collect();
-        found.into_iter().for_each(|(pair, others, way)| self.offer(pair, way, others));
+        found.into_iter().for_each(|(pair, others, update)| self.offer(pair, update, others));
     }
 }

@@ -220,7 +220,7 @@ impl<'a, 'm> Passages<'a, 'm> {
 
     /// The kind of computation of an output from an input of equal shape. `None` if nothing
     /// suggests a state.
-    pub(super) fn way(&self, start: &Start, output: Source) -> Option<UpdateKind> {
+    pub(super) fn update_kind(&self, start: &Start, output: Source) -> Option<UpdateKind> {
         let recurrent = |reach: Reach| {
             let from = if reach == Reach::Near { &start.near } else { &start.far };
             let starts = |state: &&CellState| from.contains(&state.initial);

@@ -55,7 +55,7 @@ impl StepAnalysis<'_> {
             });
         }
         if let Some(ahead) = self.ahead(concat, &all) {
-            return Err(Why::PadsBehind(ahead));
+            return Err(Why::PadsAfter(ahead));
         }
         let time = self.joined(&concat.inputs)?;
         // along another axis: only inputs of equal time, or constants next to a padded tensor

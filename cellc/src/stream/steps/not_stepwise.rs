@@ -73,7 +73,7 @@ pub(crate) enum Why {
     /// So many steps are read ahead, or left out.
     Shortens(usize),
     /// So many elements stand behind the last step.
-    PadsBehind(usize),
+    PadsAfter(usize),
     /// Elements in front of the first step are steps of a cell.
     TakesFrontAsSteps,
     /// Elements in front of the first step are added up.

@@ -175,8 +175,8 @@ fn cases() -> Vec<Case> {
             Op::Normalize(Normalization::Variance {
                 first: 1,
                 eps: 0.5,
-                inside: true,
-                divides: true,
+                eps_in_root: true,
+                normalize_variance: true,
             }),
         ),
         (
@@ -187,8 +187,8 @@ fn cases() -> Vec<Case> {
             Op::Normalize(Normalization::Variance {
                 first: 0,
                 eps: 0.5,
-                inside: false,
-                divides: false,
+                eps_in_root: false,
+                normalize_variance: false,
             }),
         ),
         (
@@ -291,28 +291,28 @@ fn cases() -> Vec<Case> {
             "opset7",
             "",
             (2, 1),
-            Op::Dft(Dft { inverse: false, half: false, parts_of_real: false }),
+            Op::Dft(Dft { inverse: false, one_sided: false, parts_of_real: false }),
         ),
         (
             "IRDFT",
             "opset9",
             "",
             (3, 1),
-            Op::Dft(Dft { inverse: true, half: true, parts_of_real: false }),
+            Op::Dft(Dft { inverse: true, one_sided: true, parts_of_real: false }),
         ),
         (
             "IDFT",
             "opset7",
             "",
             (2, 1),
-            Op::Dft(Dft { inverse: true, half: false, parts_of_real: false }),
+            Op::Dft(Dft { inverse: true, one_sided: false, parts_of_real: false }),
         ),
         (
             "RDFT",
             "opset9",
             "",
             (2, 1),
-            Op::Dft(Dft { inverse: false, half: true, parts_of_real: false }),
+            Op::Dft(Dft { inverse: false, one_sided: true, parts_of_real: false }),
         ),
         (
             "ScaledDotProductAttention",

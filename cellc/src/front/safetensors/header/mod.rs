@@ -265,9 +265,9 @@ impl JsonReader<'_> {
         self.items(['[', ']'], &mut |json| {
             let rest = &json.text[json.at..];
             let digits = &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())];
-            let is_whole = !rest[digits.len()..].starts_with(['.', 'e', 'E'])
+            let is_integral = !rest[digits.len()..].starts_with(['.', 'e', 'E'])
                 && (digits == "0" || !digits.starts_with('0'));
-            let number = digits.parse().ok().filter(|_| is_whole);
+            let number = digits.parse().ok().filter(|_| is_integral);
             numbers.push(
                 number.ok_or_else(|| {
                     json.unexpected(&format!("a whole number up to {}", usize::MAX))
