@@ -1,4 +1,4 @@
-//! The open axes of inputs with the rows of a batch.
+//! The open axes of inputs that count the rows of a batch.
 
 use super::names::parameter_names;
 use crate::check::cell::{CellPort, roles};
@@ -72,12 +72,12 @@ pub(super) fn batch_axes(model: &Model, sequences: &[Option<SequenceAxes>]) -> V
     reads.into_iter().enumerate().map(axes_of).collect()
 }
 
-/// The readers of a parameter, behind changes of the shape and arithmetic.
+/// The uses of a parameter, directly or after changes of the shape and arithmetic with constants.
 #[derive(Clone, Copy, Default)]
 struct Reads {
-    /// As the initial state of a recurrent operator.
+    /// True if a recurrent operator reads the parameter as an initial state.
     as_state: bool,
-    /// As anything else.
+    /// True if any operation reads the parameter for another purpose.
     otherwise: bool,
 }
 

@@ -42,8 +42,8 @@ pub struct Convolve {
     pub x: Source,
     /// `[groups * outputs, inputs, taps]`.
     pub w: ConstantId,
-    /// True if the weights are never words of integers: for x in phases, for few positions, and in
-    /// a model with run-time weights. Its `pack` packs these weights, too.
+    /// True to multiply in f32 whatever precision is asked for: x is in phases, the output has few
+    /// positions, or the weights change at run time.
     pub stays_f32: bool,
     /// The output as a value, `[batch, groups * outputs, positions]`.
     pub out: usize,
@@ -124,9 +124,9 @@ impl Phased {
     }
 }
 
-/// The taps of a depthwise convolution in pairs, as in words of integers. A pair has one tap of the
-/// first half and one of the second half, along the first dimension with several taps. The last of
-/// an odd number is single.
+/// The taps of a depthwise convolution in pairs, packed for dot products of two integers. A pair
+/// has one tap of the first half and one of the second half of the taps, along the first dimension
+/// with several taps. If the number of taps is odd, the last pair has one tap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairs {
     /// The pairs by dimension, as [`Convolve::taps`].
@@ -149,7 +149,7 @@ impl Pairs {
         Self { taps, second }
     }
 
-    /// Words per window.
+    /// Pairs per window.
     pub fn count(&self) -> usize {
         offsets(&self.taps).len()
     }

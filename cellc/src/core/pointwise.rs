@@ -30,15 +30,15 @@ pub enum PointwiseFunction {
     Maximum,
     /// The smaller operand; NaN if either is NaN.
     Minimum,
-    /// v if v > 0, else v times the second input.
+    /// The first operand if it is above 0, else the product of both operands.
     PRelu,
-    /// 1 if the first is below the second, else 0.
+    /// 1 if the first operand is below the second, else 0; 0 for NaN.
     Less,
-    /// 1 if the first is at most the second, else 0; 0 for NaN.
+    /// 1 if the first operand is at most the second, else 0; 0 for NaN.
     LessEqual,
-    /// 1 if both are equal, else 0; 0 for NaN.
+    /// 1 if both operands are equal, else 0; 0 for NaN.
     Equal,
-    /// The second if the first is 1, the third if the first is 0.
+    /// The second operand if the first is 1, the third if the first is 0.
     Select,
 }
 

@@ -11,11 +11,11 @@ use crate::model::Activation;
 /// Each sum is flushed before the next element is added, if sums are flushed at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningSum {
-    /// The axis.
+    /// The axis of the sums.
     pub axis: usize,
-    /// The input.
+    /// The input, of any shape.
     pub input: Source,
-    /// The value, of the same shape.
+    /// The value with the sums, in the shape of the input.
     pub out: usize,
 }
 

@@ -32,14 +32,14 @@ pub enum Op {
         /// b is `[.., N, K]`.
         transpose_b: bool,
     },
-    /// `exp(v) / sum exp(v)` along an axis, or its logarithm.
+    /// `exp(v) / sum exp(v)` along an axis, or the logarithm of this quotient. Input: data.
     Softmax {
         /// The axis; negative values count from the end.
         axis: i64,
         /// True for the logarithm.
         log: bool,
     },
-    /// Along some axes. Inputs: data, axes (all if absent).
+    /// The reduction of data along some axes. Inputs: data, axes (all if absent).
     Reduce {
         /// The operation.
         reduction: Reduction,
@@ -48,47 +48,50 @@ pub enum Op {
         /// The meaning of an empty list of axes.
         no_axes: NoAxes,
     },
-    /// A normalisation: data minus its mean, divided by its deviation, and variants.
+    /// A normalisation: data minus the mean, divided by the standard deviation, and variants.
     Normalize(Normalization),
     /// The concatenation of the inputs.
     Concat {
         /// The axis; negative values count from the end.
         axis: i64,
     },
-    /// Equal parts. Inputs: data, axis. As many outputs as parts.
+    /// Data cut into equal parts along an axis. Inputs: data, axis. Outputs: the parts.
     Split {
         /// The number of parts.
         parts: usize,
     },
-    /// Parts of given lengths; one length may be -1. Inputs: data, axis, lengths.
+    /// Data cut into parts of given lengths; one length may be -1, the remaining elements. Inputs:
+    /// data, axis, lengths. Outputs: the parts.
     VariadicSplit,
-    /// Inputs: data, shape; one size may be -1.
+    /// The elements of data in another shape. Inputs: data, shape; one size may be -1, the size
+    /// that the number of elements leaves.
     Reshape {
         /// True if a 0 in the shape copies the size of data; otherwise 0 is a size.
         zero_keeps: bool,
     },
-    /// Inputs: data, axes (all of size 1 if absent).
+    /// Removes axes of size 1. Inputs: data, axes (if absent: all axes of size 1).
     Squeeze {
-        /// True if an axis with a size other than 1 stays; otherwise the axis is an error. Readers
-        /// do not know the sizes.
+        /// True to keep a listed axis whose size is not 1, false to refuse such an axis.
         skip: bool,
     },
-    /// Inputs: data, axes.
+    /// Inserts axes of size 1. Inputs: data, axes of the output.
     Unsqueeze,
-    /// Inputs: data, order (reversed if empty).
+    /// Permutes axes. Inputs: data, order of the axes (empty: reversed).
     Transpose,
-    /// Inputs: data, indices, axis.
+    /// Parts of data along an axis, selected by indices. Inputs: data, indices, axis.
     Gather {
         /// The number of batch dimensions; negative values count from the end of the indices'
         /// dimensions.
         batch_dims: i64,
     },
-    /// Inputs: data, start, stop, step, axes (the first ones if absent).
+    /// Elements of data at regular distances along some axes. Inputs: data, start, stop, step, axes
+    /// (if absent: the first ones).
     Slice,
-    /// Inputs: data, begin, end, strides (1 if absent).
+    /// As [`Op::Slice`] over the first axes, with masks. Inputs: data, begin, end, strides (1 if
+    /// absent).
     StridedSlice(SliceMasks),
-    /// The first elements along the axis of steps, reversed. Inputs: data, the number of reversed
-    /// elements for each row of the batch.
+    /// Data with the first elements along the axis of steps in reverse order. Inputs: data, the
+    /// number of these elements for each row of the batch.
     ReverseSequence {
         /// The axis of the batch; negative values count from the end.
         batch_axis: i64,
@@ -97,27 +100,29 @@ pub enum Op {
     },
     /// Data with replaced parts along an axis. Inputs: data, indices, new parts, axis.
     ScatterUpdate,
-    /// Data with replaced parts. Inputs: data, indices, new parts. The last dimension of the
-    /// indices is the start of a part.
+    /// Data with replaced parts. Inputs: data, indices `[.., K]`, new parts. Each row of K indices
+    /// is the start of a part along the first K axes.
     ScatterNd {
         /// The operation that combines the old and the new element. `None`: the new element.
         combine: Option<Binary>,
     },
-    /// Data with elements replaced. Inputs: data, indices along the axis, the new elements, the
-    /// axis.
+    /// Data with replaced elements. Inputs: data, indices along the axis, new elements in the shape
+    /// of the indices, axis.
     ScatterElements {
         /// The operation that combines the old and the new element. `None`: the new element.
         combine: Option<Binary>,
     },
-    /// Channels as blocks of elements in space, or the other way round.
+    /// DepthToSpace and SpaceToDepth: moves channels into blocks of the spatial axes, or blocks
+    /// into channels. Input: data `[N, C, ..]`.
     Blocks(Blocks),
-    /// Inputs: data, indices along the axis.
+    /// One element of data per index, at the index along the axis and at the element's own position
+    /// along the other axes. Inputs: data, indices.
     GatherElements {
         /// The axis; negative values count from the end.
         axis: i64,
     },
-    /// Parts of data selected by rows of indices. Inputs: data, indices. The last dimension of the
-    /// indices has one place per axis after the batch.
+    /// Parts of data selected by rows of indices. Inputs: data, indices `[.., K]`. Each row of K
+    /// indices selects along the first K axes after the batch dimensions.
     GatherNd(GatherNd),
     /// A discrete Fourier transform. Inputs: data, axes, and optional lengths along the axes (-1:
     /// the length of data).
@@ -125,7 +130,7 @@ pub enum Op {
     /// The spectra of a signal's frames. Inputs: signal `[N, T]` or `[N, T, parts]`, distance
     /// between frames, length of a frame, optional window.
     Stft {
-        /// True to omit the frequencies above half the sampling rate.
+        /// True for the frequencies from 0 to half the sampling rate, false for all.
         one_sided: bool,
     },
     /// A window for spectra. Input: its length.
@@ -136,12 +141,12 @@ pub enum Op {
     /// Scaled dot-product attention. Inputs: query, key, value, mask where present, scale where
     /// present.
     Attention {
-        /// True if a query attends only to keys up to its own place.
+        /// True if query `i` attends only to the keys 0 to `i`.
         causal: bool,
     },
-    /// Inputs: data, shape, axes (explicit mode only).
+    /// Data broadcast to a shape. Inputs: data, shape, axes (explicit mode only).
     Broadcast(BroadcastMode),
-    /// Inputs: data, repetitions along each axis.
+    /// Data repeated along each axis. Inputs: data, numbers of repetitions.
     Tile,
     /// Cumulative sums along an axis. Inputs: data, axis.
     RunningSum {
@@ -155,7 +160,8 @@ pub enum Op {
     OneHot {
         /// The axis of the rows in the result; negative values count from the end.
         axis: i64,
-        /// True if negative indices count from the end; otherwise their rows are all `off`.
+        /// True if negative indices count from the end. False if the row of a negative index is all
+        /// `off`.
         from_end: bool,
     },
     /// Matrices with zeros on one side of a diagonal. Inputs: data, optional diagonal (default:
@@ -164,7 +170,8 @@ pub enum Op {
         /// True for zeros below the diagonal.
         upper: bool,
     },
-    /// An operation that the reader does not support, in a branch that may not be chosen.
+    /// An operation that the reader does not support, in a branch of an [`If`]. An error unless the
+    /// condition is a constant that rules the branch out.
     Unread(Box<Unread>),
     /// Ones on a diagonal. Inputs: rows, columns, offset above the main diagonal.
     Eye,
@@ -186,7 +193,7 @@ pub enum Op {
     ShapeOf,
     /// The numbers from a start up to, but without, a stop. Inputs: start, stop, step.
     Range {
-        /// True if the limits may be known only at run time.
+        /// True to accept a start, stop or step known only at run time.
         run_time: bool,
     },
     /// The variable's value. Optional input: the initial value (default: zero).
@@ -203,22 +210,22 @@ pub enum Op {
         /// The variable.
         variable: String,
     },
-    /// Inputs: data `[N, C, ..]`, weights, optional bias per output channel.
+    /// A convolution. Inputs: data `[N, C, ..]`, weights, optional bias per output channel.
     Convolution(Box<Convolution>),
-    /// Input: data `[N, C, ..]`.
+    /// The maximum or the mean of each window. Input: data `[N, C, ..]`.
     Pool(Box<Pool>),
-    /// Inputs: data, padding before and after each axis (negative: cropping), value, optional axes
-    /// (default: all).
+    /// Data with elements added or cropped at the ends of axes. Inputs: data, padding before and
+    /// after each axis in elements (negative: cropping), value, optional axes (default: all).
     Pad(PadMode),
-    /// The best elements along an axis and their places. Inputs: data, count.
+    /// The largest or smallest elements along an axis, and their indices. Inputs: data, count.
     TopK {
         /// The axis; negative values count from the end.
         axis: i64,
         /// True for the largest elements, false for the smallest.
         largest: bool,
-        /// True if the last of equal elements wins.
+        /// True to prefer the last of equal elements, false to prefer the first.
         last: bool,
-        /// True to sort by place, false to sort best first.
+        /// True to sort by index, false to sort best first.
         sorted_by_place: bool,
     },
     /// A loop.
@@ -292,48 +299,46 @@ pub enum Reduction {
 /// The operation of [`Op::Normalize`]; `eps` avoids a division by 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Normalization {
-    /// `(x - mean) / sqrt(variance + eps) * scale + shift`, with one number of each per place along
-    /// axis 1.
-    ///
-    /// Inputs: x, scale, shift, mean, variance.
+    /// `(x - mean) / sqrt(variance + eps) * scale + shift`. Inputs: x `[N, C, ..]`, scale `[C]`,
+    /// shift `[C]`, mean `[C]`, variance `[C]`.
     Batch {
         /// The addend of the variance.
         eps: f32,
     },
-    /// Normalisation over all axes from `axis`, with one number of scale and shift per place of
-    /// these axes. Inputs: x, optional scale, optional shift.
+    /// Normalisation over all axes from `axis`. Scale and shift have the shape of these axes.
+    /// Inputs: x, optional scale, optional shift.
     Layer {
         /// The axis; negative values count from the end.
         axis: i64,
         /// The addend of the variance.
         eps: f32,
-        /// True if the mean counts as 0 and the variance is the mean of the squares.
+        /// True to divide by the root mean square, without subtracting the mean.
         root_mean_square: bool,
     },
-    /// Normalisation over groups of places along axis 1 and all later axes. Inputs: x, scale,
-    /// shift.
+    /// Normalisation over groups of channels (axis 1) and all later axes. Inputs: x, scale, shift.
     Group {
-        /// The number of groups; 0: one per place.
+        /// The number of groups; 0: one per channel.
         groups: usize,
         /// The addend of the variance.
         eps: f32,
     },
     /// Normalisation over given axes, without scale and shift. Inputs: x, optional axes.
     Variance {
-        /// The first axis if the inputs have no axes; all later axes follow.
+        /// The first axis of the normalisation if the node has no input for axes. All later axes
+        /// are normalised, too.
         first: usize,
-        /// The constant added to the variance or to the deviation.
+        /// The addend of the variance or of the standard deviation.
         eps: f32,
-        /// True to add `eps` to the variance, false to add it to the deviation.
+        /// True to add `eps` to the variance, false to add `eps` to the standard deviation.
         eps_in_root: bool,
-        /// True to divide by the deviation.
+        /// True to divide by the standard deviation, false to subtract the mean only.
         normalize_variance: bool,
     },
     /// `x / sqrt(sum of squares)` over given axes. Inputs: x, axes.
     Length {
-        /// The addend or the lower limit of the sum.
+        /// The addend or the lower limit of the sum of squares.
         eps: f32,
-        /// True to add, false for a lower limit.
+        /// True to add `eps` to the sum, false to replace smaller sums by `eps`.
         adds: bool,
     },
 }
@@ -365,9 +370,10 @@ pub struct GatherNd {
 pub struct Dft {
     /// True for the inverse transform, divided by the length.
     pub inverse: bool,
-    /// True if the signal is real and the spectrum ends at half the sampling rate.
+    /// True if the signal is real and the spectrum has the frequencies from 0 to half the sampling
+    /// rate.
     pub one_sided: bool,
-    /// True if tensors of real numbers have a last axis of size 1.
+    /// True if tensors of real numbers have a last axis of size 1, false if they have no such axis.
     pub parts_of_real: bool,
 }
 
@@ -376,29 +382,29 @@ pub struct Dft {
 pub struct SpectralWindow {
     /// Coefficients of `cos(2 pi k n / N)` for k = 0, 1, 2.
     pub cosines: [f64; 3],
-    /// True if N is the length of the window, false for the length minus one.
+    /// True if N is the length of the window, false if N is the length minus one.
     pub periodic: bool,
 }
 
-/// The alignment of the input with the shape in Broadcast.
+/// The alignment of the input's dimensions with the target shape of [`Op::Broadcast`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BroadcastMode {
-    /// At the end; sizes of 1 widen.
+    /// The last dimensions correspond. Sizes of 1 in the input widen to the target.
     Numpy,
-    /// At the end; both widen.
+    /// The last dimensions correspond. Sizes of 1 in the input and in the target widen.
     Bidirectional,
     /// The third input maps dimensions of the input to dimensions of the shape.
     Explicit,
 }
 
-/// The most loops and branches inside each other. Readers do not read deeper bodies, see
+/// The greatest nesting depth of loops and branches. Readers replace deeper bodies by
 /// [`Loop::too_deep`].
 pub const MOST_NESTED: usize = 8;
 
-/// A loop with a trip count from a constant or from the pieces of an input.
+/// A loop. The trip count is a constant, a run-time value, or the number of pieces of an input.
 ///
-/// Inputs of the node: trip count and condition, if present; then the inputs of [`LoopInput`] by
-/// index.
+/// Inputs of the node: trip count and condition, if `counted`; [`LoopInput::input`] names the
+/// others by index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
     /// The body. Ports name its Parameters and Results by index in [`Model::parameters`] and
@@ -419,9 +425,9 @@ pub struct Loop {
 /// Windows that move over the dimensions after `[N, C]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// From one window to the next, by dimension; 1 if empty.
+    /// Elements from one window to the next, by dimension. Empty: 1 for every dimension.
     pub strides: Vec<usize>,
-    /// From one element of a window to the next, by dimension; 1 if empty.
+    /// Elements from one tap of a window to the next, by dimension. Empty: 1 for every dimension.
     pub dilations: Vec<usize>,
     /// The padding.
     pub padding: Padding,
@@ -430,27 +436,27 @@ pub struct Window {
 /// The padding of data for windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Padding {
-    /// Numbers of elements before and after, by dimension; empty: none.
+    /// Explicit padding in elements, by dimension. Empty lists: no padding.
     Explicit {
-        /// In front.
+        /// Elements before the data.
         begin: Vec<i64>,
-        /// Behind.
+        /// Elements after the data.
         end: Vec<i64>,
     },
-    /// As many as needed for a window at every stride-th element; an odd element goes to the end.
+    /// Padding for `ceil(size / stride)` windows. An odd element goes to the end.
     SameUpper,
-    /// As many as needed for a window at every stride-th element; an odd element goes to the front.
+    /// Padding for `ceil(size / stride)` windows. An odd element goes to the front.
     SameLower,
-    /// None.
+    /// No padding.
     Valid,
 }
 
-/// Groups of channels with separate weights.
+/// The number of groups of channels with separate weights, for C input and M output channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Groups {
-    /// A given number; the weights are `[M, C / groups, ..]`, transposed `[C, M / groups, ..]`.
+    /// A given number. The weights are `[M, C / groups, ..]`, transposed `[C, M / groups, ..]`.
     Count(usize),
-    /// The first dimension of the weights: `[groups, M / groups, C / groups, ..]`.
+    /// The first dimension of the weights `[groups, M / groups, C / groups, ..]`.
     InWeights,
 }
 
@@ -463,20 +469,21 @@ pub struct Convolution {
     pub groups: Groups,
     /// True for a transposed convolution: every element of data adds the kernel to the output.
     pub transposed: bool,
-    /// Transposed: additional elements at the end of the output, by dimension; empty: none.
+    /// Additional elements at the end of a transposed convolution's output, by dimension. Empty: no
+    /// elements.
     pub output_padding: Vec<usize>,
-    /// Transposed: the source of the output's sizes.
+    /// The source of the sizes of a transposed convolution's output.
     pub output_sizes: OutputSizes,
 }
 
 /// The source of the sizes of a transposed convolution's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputSizes {
-    /// Data, kernel and pads.
+    /// Sizes computed from the sizes of data and kernel and from the padding.
     Follow,
-    /// Given sizes; pads follow by the rules of ONNX.
+    /// Given sizes. The padding follows from the sizes by the rules of ONNX.
     Given(Vec<usize>),
-    /// The third input; pads follow by the rules of OpenVINO.
+    /// Sizes from the third input. The padding follows from the sizes by the rules of OpenVINO.
     Input,
 }
 
@@ -487,7 +494,7 @@ pub enum PoolKind {
     Max,
     /// The mean.
     Average {
-        /// True if pads count as elements of the window.
+        /// True if the mean includes padding as zeros.
         count_pads: bool,
     },
 }
@@ -497,7 +504,7 @@ pub enum PoolKind {
 pub struct Pool {
     /// The operation.
     pub kind: PoolKind,
-    /// The size of a window; empty: all of the data.
+    /// The size of a window by dimension. Empty: one window over all of the data.
     pub kernel: Vec<usize>,
     /// The movement of the window.
     pub window: Window,
@@ -512,22 +519,22 @@ pub enum Rounding {
     Floor,
     /// Kept.
     Ceil,
-    /// Kept if the window starts before the pads at the end.
+    /// Kept if the window starts before the padding at the end.
     CeilInside,
 }
 
 /// The padding values of [`Op::Pad`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PadMode {
-    /// A number.
+    /// The number in the third input.
     Constant,
-    /// The element at the side.
+    /// Copies of the first or last element.
     Edge,
-    /// The elements backwards, without the one at the side.
+    /// A mirror image of the data, without the first or last element.
     Reflect,
-    /// The elements backwards.
+    /// A mirror image of the data.
     Symmetric,
-    /// The elements of the other side.
+    /// The elements of the opposite end.
     Wrap,
 }
 
@@ -538,11 +545,13 @@ pub struct Blocks {
     pub size: usize,
     /// True to move channels into space, false to move space into channels.
     pub to_space: bool,
-    /// True if the channel comes before the place in a block.
+    /// True if the axis of channels is split into `[channel, position in the block]`, false for
+    /// `[position in the block, channel]`.
     pub channel_first: bool,
 }
 
-/// One of two bodies. Inputs of the node: the condition, one element, then what the bodies read.
+/// One of two bodies. Inputs of the node: the condition (one element), then the tensors that the
+/// bodies read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct If {
     /// The branch for a true condition.
@@ -560,21 +569,21 @@ pub struct Branch {
     pub inputs: Vec<usize>,
 }
 
-/// The problem of an unreadable part of a branch.
+/// The error of a reader in a branch, reported only if the branch is compiled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unread {
-    /// The finding.
+    /// What the file has.
     pub found: Message,
-    /// The valid values.
+    /// What cellc supports instead.
     pub valid: Message,
-    /// The remedy.
+    /// The help of the error.
     pub help: Message,
 }
 
 /// The source of a body's Parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopInput {
-    /// The body's Parameter.
+    /// The body's Parameter: an index into [`Model::parameters`].
     pub parameter: usize,
     /// The node's input: an index into its inputs.
     pub input: usize,
@@ -587,7 +596,7 @@ pub struct LoopInput {
 /// The source of a node's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopOutput {
-    /// The body's Result.
+    /// The body's Result: an index into [`Model::results`].
     pub result: usize,
     /// The concatenation of the pieces of all iterations along an axis. `None`: the value of the
     /// last iteration.
@@ -605,7 +614,7 @@ pub struct Slicing {
     pub end: i64,
     /// The distance between pieces; negative: backwards.
     pub stride: i64,
-    /// The length of a piece.
+    /// The length of a piece, in elements along the axis.
     pub part_size: i64,
 }
 
@@ -643,7 +652,7 @@ impl Loop {
 pub struct Resize {
     /// The meaning of the second input.
     pub by: ResizeBy,
-    /// The place of an element of the result.
+    /// The map from positions in the result to positions in the data.
     pub scaling: Scaling,
     /// The interpolation.
     pub sampling: Sampling,
@@ -662,18 +671,18 @@ pub enum ResizeBy {
     NotSmaller,
 }
 
-/// The interpolation between two elements.
+/// The interpolation at a position between elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sampling {
-    /// One of the elements.
+    /// The value of one neighbour.
     Nearest(Nearest),
     /// Linear interpolation.
     Linear,
-    /// The four around the place.
+    /// Cubic interpolation of the four nearest elements.
     Cubic {
         /// The coefficient of the polynomials.
         a: f32,
-        /// True if elements beyond the ends have weight 0; otherwise the ends are repeated.
+        /// True to give elements beyond the ends the weight 0, false to repeat the end elements.
         exclude_outside: bool,
     },
 }
@@ -695,17 +704,17 @@ pub enum Scaling {
     AlignCorners,
 }
 
-/// The rounding of a place between two elements.
+/// The rounding of a position between two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nearest {
-    /// The nearest; of two, the first.
+    /// The nearest element; halfway, the element before.
     RoundPreferFloor,
-    /// The nearest; of two, the second.
+    /// The nearest element; halfway, the element after.
     RoundPreferCeil,
-    /// The one before.
+    /// The element before the position.
     Floor,
-    /// The one after.
+    /// The element after the position.
     Ceil,
-    /// The one before; if the axis becomes shorter, the one after.
+    /// The element before the position; after the position if the axis becomes shorter.
     Simple,
 }

@@ -2,7 +2,7 @@
 
 use crate::model::ModelSize;
 
-/// Stands before a number of streams.
+/// The prefix of a number of streams in the value of `--batch`: `streams:8`.
 pub(super) const STREAMS: &str = "streams:";
 
 /// True for a size that an option may give. Parsers, and the check of options set by methods, ask.

@@ -130,7 +130,7 @@ fn the_first_axis_that_a_converter_named_is_a_batch() {
     }
 }
 
-/// What is asked for is a batch size where a batch is open, steps where these are.
+/// A refusal asks for a batch size if the batch is open, and for steps if the steps are open.
 #[test]
 fn a_batch_is_never_called_steps() {
     let named: &[(&str, usize, &str)] = &[("x", 0, "batch"), ("x", 1, "seq"), ("h", 1, "batch")];

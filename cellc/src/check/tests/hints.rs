@@ -1,12 +1,12 @@
-//! Shapes that hints print: the model is right with each of them.
+//! Shapes that hints print: the model has no error with any of these shapes.
 
 use super::batch::recurrent_alone;
 use super::states::{FORWARD, GRU, H, started, zeros};
 use super::*;
 use crate::model::{Convolution, Direction, Groups, OutputSizes, PadMode, Padding, Window};
 
-/// The shapes in the help of a message, as `--shape` takes them; those that stand side by side
-/// belong together.
+/// The shapes in the help of a message, as `--shape` takes them: one list for each group of
+/// adjacent `--shape` options.
 fn printed(text: &str) -> Vec<Vec<(String, Vec<Option<usize>>)>> {
     let size = |size: &str| {
         if size == "?" { None } else { Some(size.parse().expect("a number, no letter")) }
@@ -50,7 +50,7 @@ fn tried_help(graph: &Graph, options: &Options) -> (String, usize) {
     (refusal, lines.len())
 }
 
-/// Planes that a Reshape takes for one row of so many elements.
+/// An input of planes, which a Reshape flattens to one row of `elements` elements.
 fn planes(shape: &[isize], elements: i64) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", shape);

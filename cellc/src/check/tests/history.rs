@@ -1,5 +1,5 @@
-//! Operations over the steps beside states that go on from call to call: what they need of earlier
-//! steps is kept, or a warning says that it is not.
+//! Operations over the steps next to states that go on from call to call: cellc keeps the earlier
+//! steps that the operations read, or warns that they are lost.
 
 use super::states::{H, sequence};
 use super::*;
@@ -49,7 +49,7 @@ fn kept_behind(steps: isize, between: Between) -> Graph {
     graph
 }
 
-/// The warnings with one step per call, where they are of operations that do not see earlier calls.
+/// The warnings about operations that do not see earlier calls, with one step per call.
 fn said(graph: &Graph, options: &Options) -> String {
     let (_, warnings) = core_model(&graph.0, options).unwrap_or_else(|d| panic!("{d}"));
     let all = warnings.0.into_iter().filter(|warning| warning.found.contains(SEES));
