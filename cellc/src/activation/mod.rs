@@ -78,6 +78,8 @@ pub(crate) enum Graph {
     /// Rising steps between whole numbers. The expansion is exact, so the values at both ends of a
     /// range of arguments are the limits of all values between.
     Stairs,
+    /// 0 below 0, the argument itself from 0 on. Multiples of a scale stay multiples.
+    Ramp,
 }
 
 /// The evaluation of an activation of constants.

@@ -8,7 +8,7 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(1.0, ends, [0.0, f64::INFINITY]),
     image_between: |_, at| at.monotone(at.slope_below_zero(0.0)),
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
+    graph: Graph::Ramp,
     constants: Constants::AtRunTime,
 };
 

@@ -19,6 +19,11 @@ fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
 /// The first axis of an input is the batch in their frameworks.
 const NAMED_BY_CONVERTERS: [&str; 3] = ["unk__", "None", "DynamicDimension."];
 
+/// True if a converter has made the name of a size.
+fn named_by_converter(name: &str) -> bool {
+    NAMED_BY_CONVERTERS.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// True if the name of a size means steps.
 pub(crate) fn names_steps(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
@@ -49,25 +54,16 @@ pub(super) fn batch_axes(model: &Model, sequences: &[Option<SequenceAxes>]) -> V
         };
         let is_batch = |axis: &&usize| is_named(**axis, &|name| names_batch(name, shape, **axis));
         let named: Vec<usize> = open.iter().filter(is_batch).copied().collect();
-        match &open[..] {
-            _ if !named.is_empty() => BatchAxes { axes: named, is_known: true, is_state },
+        let first_is = |says: &dyn Fn(&str) -> bool| open.contains(&0) && is_named(0, says);
+        let (axes, is_known) = match (&open[..], sequences[index]) {
+            _ if !named.is_empty() => (named, true),
             // [D, N, H] or [N, H]
-            [axis] if is_state && axis + 1 < shape.len() => {
-                BatchAxes { axes: vec![*axis], is_known: true, is_state }
-            }
-            _ => match sequences[index] {
-                Some(axes) => BatchAxes { axes: vec![axes.rows], is_known: true, is_state },
-                None if open.contains(&0) && is_named(0, &names_steps) => {
-                    BatchAxes { axes: Vec::new(), is_known: true, is_state }
-                }
-                None => {
-                    let converted =
-                        |name: &str| NAMED_BY_CONVERTERS.iter().any(|made| name.starts_with(made));
-                    let is_known = open.contains(&0) && is_named(0, &converted);
-                    BatchAxes { axes: vec![0], is_known, is_state }
-                }
-            },
-        }
+            ([axis], _) if is_state && axis + 1 < shape.len() => (vec![*axis], true),
+            (_, Some(axes)) => (vec![axes.rows], true),
+            (_, None) if first_is(&names_steps) => (Vec::new(), true),
+            (_, None) => (vec![0], first_is(&named_by_converter)),
+        };
+        BatchAxes { axes, is_known, is_state }
     };
     reads.into_iter().enumerate().map(axes_of).collect()
 }
@@ -105,13 +101,11 @@ fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> V
             Op::Loop(body) => {
                 let mut inner = vec![None; body.body.values.len()];
                 for input in &body.inputs {
-                    let whole = root_of(input.input).filter(|_| input.slice.is_none());
-                    root_of(input.input)
-                        .filter(|_| input.slice.is_some())
-                        .into_iter()
-                        .for_each(|p| found[p].otherwise = true);
-                    if let Some(value) = body.parameter(input.parameter) {
-                        inner[value.0] = whole;
+                    let parameter = root_of(input.input);
+                    if input.slice.is_some() {
+                        parameter.into_iter().for_each(|cut| found[cut].otherwise = true);
+                    } else if let Some(value) = body.parameter(input.parameter) {
+                        inner[value.0] = parameter;
                     }
                 }
                 follow(&body.body, inner, found);

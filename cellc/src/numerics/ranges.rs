@@ -5,7 +5,6 @@ use crate::activation::{Graph, exact, graph};
 use crate::core::{
     CoreLoop, CoreModel, CoreNode, CoreOp, Facts, Numbers, Pointwise, PointwiseFunction, Source,
 };
-use crate::model::Activation;
 
 /// Half a unit in the last place of 1.
 const U: f64 = 1.0 / 16_777_216.0;
@@ -221,7 +220,7 @@ impl<'m> NumberRanges<'m> {
             P::Activation(steps) if graph(steps) == Graph::Stairs => {
                 rounded(&|end| exact(steps, end))
             }
-            P::Activation(Activation::Relu) => {
+            P::Activation(ramp) if graph(ramp) == Graph::Ramp => {
                 let known = input(0);
                 NumberFacts { ends: known.ends.map(|end| end.max(0.0)), ..known }
             }

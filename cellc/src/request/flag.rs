@@ -77,42 +77,13 @@ pub enum Shown {
     InLongHelp,
 }
 
-/// The order of flags in the comment at the top of generated files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)] // the names say it
-pub enum CommentOrder {
-    Target,
-    InstructionSets,
-    Unrolling,
-    Tuning,
-    MultiplyAdds,
-    Accuracy,
-    Sizes,
-    Range,
-    Precision,
-    Threads,
-    States,
-    Runtime,
-    Denormals,
-    /// The comment never names the flag: other parts of the files show its value.
-    Unstated,
-}
-
-/// The way of macros to set the option of a flag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InMacros {
-    /// A key with the flag's name; underscores replace hyphens.
-    Key,
-    /// No key, for this reason.
-    Not(&'static str),
-}
-
 /// A flag: a row of the table.
 pub struct Flag {
     /// The name without the two hyphens.
     pub name: &'static str,
-    /// The way in of macros.
-    pub macros: InMacros,
+    /// The reason why macros lack a key for the flag. `None`: macros have a key with the flag's
+    /// name; underscores replace hyphens.
+    pub why_no_key: Option<&'static str>,
     /// The value.
     pub operand: Operand,
     /// The group of `--help`.
@@ -140,9 +111,10 @@ pub struct Flag {
     /// # Errors
     /// The valid values, if the text is none.
     pub set: fn(&mut Options, &str) -> Result<(), String>,
-    /// The place in the comment at the top of generated files. Equal places stand in the order of
-    /// the help.
-    pub order: CommentOrder,
+    /// The rank in the comment at the top of generated files. Flags of equal rank stand in the
+    /// order of the help. `None`: the comment never names the flag, as other parts of the files
+    /// show its value.
+    pub comment_rank: Option<u8>,
     /// The values that differ from the default, for the comment at the top of generated files. A
     /// switch has the value "". Always empty for flags that other parts of the files show.
     pub given: fn(&Options) -> Vec<String>,
@@ -155,7 +127,7 @@ impl Flag {
     /// A flag of every command, shown by `--help`.
     const ANY: Self = Self {
         name: "",
-        macros: InMacros::Key,
+        why_no_key: None,
         operand: Operand::Switch,
         group: Group::Model,
         commands: Commands::All,
@@ -167,23 +139,15 @@ impl Flag {
         default: None,
         method: "",
         excludes: None,
-        // the macro below demands the name, `macros`, the help and `set` of every row
+        // the macro below demands the name, the help and `set` of every row
         set: |_, _| Ok(()),
-        order: CommentOrder::Unstated,
+        comment_rank: None,
         given: |_| Vec::new(),
     };
 
     /// The option in advice.
     pub(crate) fn setting(&self) -> Setting {
         Setting::Flag(FlagNames { flag: self.name, method: self.method })
-    }
-
-    /// The reason why macros lack a key for the flag. `None` if macros have one.
-    pub(crate) fn why_no_key(&self) -> Option<&'static str> {
-        match self.macros {
-            InMacros::Key => None,
-            InMacros::Not(reason) => Some(reason),
-        }
     }
 
     /// The name of a key of macros that would set the option.
@@ -237,7 +201,6 @@ impl Flag {
 macro_rules! flags {
     ($($item:ident {
         name: $name:literal,
-        macros: $macros:expr,
         help: $help:literal,
         set: $set:expr,
         $($field:ident: $value:expr),* $(,)?
@@ -247,7 +210,6 @@ macro_rules! flags {
             pub static $item: Flag =
                 Flag {
                 name: $name,
-                macros: $macros,
                 help: $help,
                 set: $set,
                 $($field: $value,)*
@@ -271,13 +233,12 @@ macro_rules! flags {
 flags! {
     BATCH {
         name: "batch",
-        macros: InMacros::Key,
         help: "The batch size, if the model leaves it open [default for PyTorch's weights: 1]",
         set: |options, text| batch(&mut options.bindings, text),
         operand: Operand::Number("N"),
         example: "3",
         shown: Shown::Always,
-        order: CommentOrder::Sizes,
+        comment_rank: Some(6),
         details: || {
             "--batch streams:N computes N independent streams in a step, each with a state of its \
              own."
@@ -287,10 +248,6 @@ flags! {
     }
     SHAPE {
         name: "shape",
-        macros: InMacros::Not(
-            "`dim = [\"NAME=SIZE\"]` gives sizes by name; `Builder::shape`, in a build \
-             script, by input",
-        ),
         help: "The shape of an input with open sizes: x=1,100,16 or, for streaming, 'x=1,?,16'",
         set: |options, text| added(&mut options.bindings.shapes, shape(text)?),
         operand: Operand::Each("NAME=SIZES"),
@@ -302,45 +259,46 @@ flags! {
              from the state of the last call."
                 .to_owned()
         },
-        order: CommentOrder::Sizes,
+        comment_rank: Some(6),
         given: |options| pairs(&options.bindings.shapes, |sizes| shape_text(sizes)),
+        why_no_key: Some(
+            "`dim = [\"NAME=SIZE\"]` gives sizes by name; `Builder::shape`, in a build \
+             script, by input",
+        ),
     }
     DIM {
         name: "dim",
-        macros: InMacros::Key,
         help: "The size of a named dimension of an ONNX model; steps=? leaves the number of steps \
             open",
         set: |options, text| added(&mut options.bindings.dims, Bindings::dim_of(text)?),
         operand: Operand::Each("NAME=SIZE"),
         example: "steps=?",
-        order: CommentOrder::Sizes,
+        comment_rank: Some(6),
         given: |options| pairs(&options.bindings.dims, |size| size_text(*size)),
     }
     MAX_STEPS {
         name: "max-steps",
-        macros: InMacros::Not("`Builder::max_steps`, in a build script, sets it"),
         help: "Upper limit for the iterations of loops whose end is decided at run time",
         set: |options, text| stored(&mut options.bindings.max_steps, Some(positive(text)?)),
         operand: Operand::Number("N"),
         example: "3",
         details: || "Outputs have room for N iterations.".to_owned(),
-        order: CommentOrder::Sizes,
+        comment_rank: Some(6),
         given: |options| options.bindings.max_steps.iter().map(usize::to_string).collect(),
+        why_no_key: Some("`Builder::max_steps`, in a build script, sets it"),
     }
     CONST {
         name: "const",
-        macros: InMacros::Key,
         help: "Make an input a constant; branches that the constant rules out are not compiled",
         set: |options, text| added(&mut options.bindings.constants, Bindings::constant_of(text)?),
         operand: Operand::Each("NAME=NUMBER"),
         example: "scale=0.5",
         method: "constant",
-        order: CommentOrder::Sizes,
+        comment_rank: Some(6),
         given: |options| pairs(&options.bindings.constants, String::clone),
     }
     SIZE {
         name: "size",
-        macros: InMacros::Not("`Builder::size`, in a build script, sets it"),
         help: "The size of an amplifier model that has several: largest, smallest, or a number \
             from 0 to 1",
         set: |options, text| stored(&mut options.bindings.size, Some(ModelSize::of(text)?)),
@@ -349,12 +307,12 @@ flags! {
         details: || {
             "The number is the place of Neural Amp Modeler's size control.".to_owned()
         },
-        order: CommentOrder::Sizes,
+        comment_rank: Some(6),
         given: |options| options.bindings.size.iter().map(|size| size.text()).collect(),
+        why_no_key: Some("`Builder::size`, in a build script, sets it"),
     }
     STATE {
         name: "state",
-        macros: InMacros::Not("`Builder::state`, in a build script, sets it"),
         help: "Keep a state, named by its input and output, between calls [default: all that cellc \
             finds]",
         set: |options, text| match (&mut options.bindings.state, pair(text)?) {
@@ -369,15 +327,15 @@ flags! {
             "IN is the input that takes the state, OUT the output with the next value."
                 .to_owned()
         },
-        order: CommentOrder::States,
+        comment_rank: Some(10),
         given: |options| match &options.bindings.state {
             State::Pairs(states) => pairs(states, String::clone),
             State::Auto | State::None => Vec::new(),
         },
+        why_no_key: Some("`Builder::state`, in a build script, sets it"),
     }
     NO_STATE {
         name: "no-state",
-        macros: InMacros::Not("`Builder::state`, in a build script, sets it"),
         help: "Make every input of the model an argument of step, even if the input is a state",
         set: |options, _| stored(&mut options.bindings.state, State::None),
         group: Group::State,
@@ -389,12 +347,12 @@ flags! {
         },
         method: "state(cellc::State::None)",
         excludes: Some("state"),
-        order: CommentOrder::States,
+        comment_rank: Some(10),
         given: |options| switched(options.bindings.state == State::None),
+        why_no_key: Some("`Builder::state`, in a build script, sets it"),
     }
     TARGET {
         name: "target",
-        macros: InMacros::Key,
         help: "The machine to compile for; decides instruction sets and loop sizes",
         set: |options, text| {
             let target = Arch::from_name(text).ok_or("the name of a target is needed")?;
@@ -414,7 +372,7 @@ flags! {
             )
         },
         default: Some(arch::TARGETS[0].name),
-        order: CommentOrder::Target,
+        comment_rank: Some(0),
         given: |options| {
             let name = options.machine.target.name;
             (name != arch::TARGETS[0].name).then(|| name.to_owned()).into_iter().collect()
@@ -422,7 +380,6 @@ flags! {
     }
     THREADS {
         name: "threads",
-        macros: InMacros::Key,
         help: "The number of threads, 1 or 2; has no effect on results",
         set: |options, text| worded(&mut options.machine.threads, text),
         operand: Operand::NamedWord("N", Threads::words),
@@ -432,12 +389,11 @@ flags! {
                 .to_owned()
         },
         default: Some("1"),
-        order: CommentOrder::Threads,
+        comment_rank: Some(9),
         given: |options| unless_default(options.machine.threads),
     }
     UNROLL {
         name: "unroll",
-        macros: InMacros::Key,
         help: "How far to unroll loops",
         set: |options, text| worded(&mut options.tuning.unroll, text),
         operand: Operand::Word("HOW", Unroll::words),
@@ -446,12 +402,11 @@ flags! {
             "full is refused above 8192 multiply-adds; rustc may take minutes.".to_owned()
         },
         default: Some("auto"),
-        order: CommentOrder::Unrolling,
+        comment_rank: Some(2),
         given: |options| unless_default(options.tuning.unroll),
     }
     PRECISION {
         name: "precision",
-        macros: InMacros::Key,
         help: "The precision of matrix products: {words}",
         set: |options, text| {
             let precision = Precision::from_word(text).ok_or_else(words_of::<Precision>)?;
@@ -469,49 +424,45 @@ flags! {
              for quantised models. cellc check --precision all compares precisions."
                 .to_owned()
         },
-        order: CommentOrder::Precision,
+        comment_rank: Some(8),
         given: |options| {
             options.numerics.precision.iter().map(|precision| precision.name().to_owned()).collect()
         },
     }
     PRECISION_OF {
         name: "precision-of",
-        macros: InMacros::Key,
         help: "The precision of one layer, by its name in the model",
         set: |options, text| added(&mut options.numerics.precision_of, Precision::of_layer(text)?),
         operand: Operand::Each("LAYER=PRECISION"),
         example: "head=int8",
         group: Group::Precision,
-        order: CommentOrder::Precision,
+        comment_rank: Some(8),
         given: |options| {
             pairs(&options.numerics.precision_of, |precision| precision.name().to_owned())
         },
     }
     ACCURACY {
         name: "accuracy",
-        macros: InMacros::Key,
         help: "The accuracy of activation functions",
         set: |options, text| worded(&mut options.numerics.accuracy, text),
         operand: Operand::Word("LEVEL", Accuracy::words),
         group: Group::Precision,
         default: Some("exact"),
-        order: CommentOrder::Accuracy,
+        comment_rank: Some(5),
         given: |options| unless_default(options.numerics.accuracy),
     }
     FMA {
         name: "fma",
-        macros: InMacros::Key,
         help: "Whether multiply-adds are fused",
         set: |options, text| worded(&mut options.numerics.fma, text),
         operand: Operand::Word("HOW", Fma::words),
         group: Group::Precision,
         default: Some("auto"),
-        order: CommentOrder::MultiplyAdds,
+        comment_rank: Some(4),
         given: |options| unless_default(options.numerics.fma),
     }
     KEEP_DENORMALS {
         name: "keep-denormals",
-        macros: InMacros::Key,
         help: "Keep denormals",
         set: |options, _| stored(&mut options.numerics.keep_denormals, true),
         group: Group::Precision,
@@ -519,12 +470,11 @@ flags! {
             "By default inputs, states and outputs below 2^-100 in magnitude are flushed to zero."
                 .to_owned()
         },
-        order: CommentOrder::Denormals,
+        comment_rank: Some(12),
         given: |options| switched(options.numerics.keep_denormals),
     }
     TUNE {
         name: "tune",
-        macros: InMacros::Key,
         help: "Decisions of the planner, KEY=VALUE; no effect on results",
         set: |options, text| options.tuning.set(text),
         method: "tuning",
@@ -535,7 +485,7 @@ flags! {
             let keys = TUNING_KEYS.iter().map(|key| format!("{}={}", key.name, key.values));
             format!("Keys: {}.", keys.collect::<Vec<_>>().join(", "))
         },
-        order: CommentOrder::Tuning,
+        comment_rank: Some(3),
         given: |options| {
             let choices = options.tuning.given().join(",");
             (!choices.is_empty()).then_some(choices).into_iter().collect()
@@ -543,7 +493,6 @@ flags! {
     }
     NAME {
         name: "name",
-        macros: InMacros::Not("the name of the type comes first, without a key"),
         help: "The name of the type and functions [default: the name of the output file, else the \
             model]",
         set: |options, text| stored(&mut options.output.name, Some(text.to_owned())),
@@ -551,33 +500,33 @@ flags! {
         example: "denoiser",
         group: Group::Output,
         commands: Commands::Compile,
+        why_no_key: Some("the name of the type comes first, without a key"),
     }
     WEIGHTS_AS {
         name: "weights-as",
-        macros: InMacros::Not(
-            "the code of a macro holds the weights; `Builder::weights_as`, in a build script, \
-             sets it",
-        ),
         help: "Where to put the weights",
         set: |options, text| worded(&mut options.output.weights_as, text),
         operand: Operand::Word("WHERE", WeightsAs::words),
         group: Group::Output,
         commands: Commands::Compile,
         default: Some("auto"),
+        why_no_key: Some(
+            "the code of a macro holds the weights; `Builder::weights_as`, in a build script, \
+             sets it",
+        ),
     }
     RUNTIME {
         name: "runtime",
-        macros: InMacros::Not("`Builder::runtime`, in a build script, sets it"),
         help: "Implement the trait cellc_runtime::Cell (Rust only)",
         set: |options, _| stored(&mut options.output.runtime, true),
         group: Group::Output,
         commands: Commands::Compile,
-        order: CommentOrder::Runtime,
+        comment_rank: Some(11),
         given: |options| switched(options.output.runtime),
+        why_no_key: Some("`Builder::runtime`, in a build script, sets it"),
     }
     INTERFACE {
         name: "interface",
-        macros: InMacros::Not("only generated C has a common interface"),
         help: "Write a header file that declares a struct of function pointers (C only)",
         set: |options, text| stored(&mut options.output.interface, Some(PathBuf::from(text))),
         operand: Operand::Text("FILE"),
@@ -585,10 +534,10 @@ flags! {
         group: Group::Output,
         commands: Commands::Compile,
         details: || "The generated C file defines one such struct, for its model.".to_owned(),
+        why_no_key: Some("only generated C has a common interface"),
     }
     ISA {
         name: "isa",
-        macros: InMacros::Key,
         help: "The instruction sets to generate code for, beside the target's baseline [default: \
             all]",
         set: |options, text| {
@@ -601,7 +550,7 @@ flags! {
         }),
         group: Group::Machine,
         commands: Commands::Compile,
-        order: CommentOrder::InstructionSets,
+        comment_rank: Some(1),
         given: |options| {
             let names = |isas: &Vec<&Isa>| isas.iter().map(|isa| isa.name).collect::<Vec<_>>();
             options.machine.isas.iter().map(|isas| names(isas).join(",")).collect()
@@ -609,10 +558,6 @@ flags! {
     }
     RANGE {
         name: "range",
-        macros: InMacros::Not(
-            "the range is that of the bound in the comment of a file; `Builder::range`, in a \
-             build script, sets it",
-        ),
         help: "The largest magnitudes of inputs and states for the stated error bound",
         set: |options, text| stored(&mut options.numerics.range, Range::read(text)?),
         operand: Operand::Text("X[,H]"),
@@ -620,19 +565,23 @@ flags! {
         group: Group::Precision,
         commands: Commands::Compile,
         default: Some("1,1"),
-        order: CommentOrder::Range,
+        comment_rank: Some(7),
         given: |options| {
             let range = options.numerics.range;
             let text = || format!("{},{}", range.x, range.h);
             (range != Range::default()).then(text).into_iter().collect()
         },
+        why_no_key: Some(
+            "the range is that of the bound in the comment of a file; `Builder::range`, in a \
+             build script, sets it",
+        ),
     }
 }
 
 /// The words of the command line for the options that differ from their defaults.
 pub(super) fn given(options: &Options) -> Vec<String> {
     let mut flags = FLAGS.to_vec();
-    flags.sort_by_key(|flag| flag.order);
+    flags.sort_by_key(|flag| flag.comment_rank);
     let mut words = Vec::new();
     for flag in flags {
         for value in (flag.given)(options) {
@@ -733,7 +682,7 @@ mod tests {
             assert_ne!(options, Options::default(), "--{}", flag.name);
             let name = format!("--{}", flag.name);
             let expected = match flag.operand {
-                _ if flag.order == CommentOrder::Unstated => Vec::new(),
+                _ if flag.comment_rank.is_none() => Vec::new(),
                 Operand::Switch => vec![name],
                 _ => vec![name, value],
             };

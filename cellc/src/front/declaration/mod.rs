@@ -132,7 +132,7 @@ fn find(
     if let Some(key) = called.keys().find(|key| key.name() == text) {
         return Some(key);
     }
-    let reason = FLAGS.iter().find(|flag| flag.key_name() == text).and_then(|f| f.why_no_key());
+    let reason = FLAGS.iter().find(|flag| flag.key_name() == text).and_then(|f| f.why_no_key);
     let mut diagnostic = match Key::of_macros().find(|key| key.name() == text) {
         Some(key) => {
             let unknown_key = Diagnostic::error(

@@ -5,7 +5,7 @@ use super::*;
 use crate::arch;
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Dim, Model};
-use crate::request::flag::{self, InMacros};
+use crate::request::flag;
 use crate::request::{Accuracy, Fma, Precision, Threads, Unroll};
 
 fn declared(called: Macro, text: &str) -> Declaration {
@@ -106,9 +106,9 @@ fn a_flag_has_a_key_or_a_reason_why_not() {
     for flag in FLAGS {
         let name = flag.key_name();
         let has_key = Key::of_macros().any(|key| key.name() == name);
-        match flag.macros {
-            InMacros::Key => assert!(has_key, "macros have no key {name}"),
-            InMacros::Not(reason) => {
+        match flag.why_no_key {
+            None => assert!(has_key, "macros have no key {name}"),
+            Some(reason) => {
                 assert!(!has_key, "macros have a key {name}");
                 let text = format!("A<hidden_size = 4, input_size = 2, {name} = 1>");
                 let parsed = parse(Macro::GRU_CELL, text.parse().expect("tokens"));

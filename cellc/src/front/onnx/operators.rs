@@ -157,8 +157,18 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     Some(vec![y])
 }
 
-pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>, log: bool) -> Outputs {
-    along_axis(reader, call, |reader, x, axis| Some(reader.op(Op::Softmax { axis, log }, vec![x])))
+/// Softmax.
+pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    along_axis(reader, call, |reader, x, axis| {
+        Some(reader.op(Op::Softmax { axis, log: false }, vec![x]))
+    })
+}
+
+/// LogSoftmax.
+pub(super) fn log_softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    along_axis(reader, call, |reader, x, axis| {
+        Some(reader.op(Op::Softmax { axis, log: true }, vec![x]))
+    })
 }
 
 /// 1 at the first of the largest elements along an axis, 0 elsewhere.
@@ -820,11 +830,20 @@ pub(super) fn is_inf(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
 }
 
 /// Indices of the largest or smallest elements along an axis.
-pub(super) fn arg_best(
+/// The element whose index ArgMax or ArgMin returns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extremum {
+    Largest,
+    Smallest,
+}
+
+/// ArgMax and ArgMin.
+pub(super) fn index_of(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
-    largest: bool,
+    extremum: Extremum,
 ) -> Outputs {
+    let largest = extremum == Extremum::Largest;
     let axis = call.attributes.int("axis").unwrap_or(0);
     let keep = call.attributes.flag("keepdims", true);
     let last = call.attributes.flag("select_last_index", false);

@@ -103,9 +103,7 @@ pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
         );
         return None;
     };
-    of_one(reader, call, |reader, call, x| {
-        inner(reader, call, version, x, |r, c| operators::softmax(r, c, false))
-    })
+    of_one(reader, call, |reader, call, x| inner(reader, call, version, x, operators::softmax))
 }
 
 fn refuse_last(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()> {

@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use super::graph::{Call, GraphReader};
+use super::operators::Extremum;
 use super::{
     arrange, attention, bodies, features, fused, operators, qlinear, quantized, recurrent,
     sequences, signal, windows,
@@ -514,11 +515,11 @@ pub static SUPPORTED: &[Supported] = &[
         "Softmax",
         &[1, 11, 13],
         1..=1,
-        |r, c| operators::softmax(r, c, false),
+        operators::softmax,
         "along one axis; below operator set 13 from an axis on",
     ),
     row("Hardmax", &[1, 11, 13], 1..=1, operators::hardmax, "as Softmax"),
-    row("LogSoftmax", &[1, 11, 13], 1..=1, |r, c| operators::softmax(r, c, true), "as Softmax"),
+    row("LogSoftmax", &[1, 11, 13], 1..=1, operators::log_softmax, "as Softmax"),
     row(
         "Identity",
         &[1, 13, 14, 16, 19, 21, 23, 24, 25],
@@ -662,8 +663,20 @@ pub static SUPPORTED: &[Supported] = &[
     row("DepthToSpace", &[1, 11, 13, 28], 1..=1, arrange::depth_to_space, "both modes"),
     row("SpaceToDepth", &[1, 13, 28], 1..=1, arrange::space_to_depth, "both modes"),
     row("Where", &[9, 16], 3..=3, operators::select, "NumPy broadcasting"),
-    row("ArgMax", &[1, 11, 12, 13], 1..=1, |r, c| operators::arg_best(r, c, true), "any axis"),
-    row("ArgMin", &[1, 11, 12, 13], 1..=1, |r, c| operators::arg_best(r, c, false), "any axis"),
+    row(
+        "ArgMax",
+        &[1, 11, 12, 13],
+        1..=1,
+        |r, c| operators::index_of(r, c, Extremum::Largest),
+        "any axis",
+    ),
+    row(
+        "ArgMin",
+        &[1, 11, 12, 13],
+        1..=1,
+        |r, c| operators::index_of(r, c, Extremum::Smallest),
+        "any axis",
+    ),
     row("TopK", &[1, 10, 11, 24], 1..=2, operators::top_k, "a constant K of 64 or fewer")
         .giving(2..=2),
     row(

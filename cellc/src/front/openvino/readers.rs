@@ -88,18 +88,21 @@ pub(super) fn pad(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<R
     Some(ReadOperation::new(Op::Pad(reader.word(data, "pad_mode", "", &modes)?)))
 }
 
-/// Reads Softmax and LogSoftmax along `axis`.
-pub(super) fn softmax(
+/// Softmax.
+pub(super) fn softmax(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+    // only the first definition lacks negative axes
+    let range = if data.set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
+    let axis = reader.integer(data, "axis", Some(1), range)?;
+    Some(ReadOperation::new(Op::Softmax { axis, log: false }))
+}
+
+/// LogSoftmax.
+pub(super) fn log_softmax(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
-    log: bool,
 ) -> Option<ReadOperation> {
-    // only the first definition lacks negative axes
-    let range = if log || data.set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
-    Some(ReadOperation::new(Op::Softmax {
-        axis: reader.integer(data, "axis", Some(1), range)?,
-        log,
-    }))
+    let axis = reader.integer(data, "axis", Some(1), ANY_INTEGER)?;
+    Some(ReadOperation::new(Op::Softmax { axis, log: true }))
 }
 
 /// Exact or by tanh.
@@ -330,43 +333,50 @@ pub(super) fn reverse_sequence(
     Some(ReadOperation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? }))
 }
 
-/// Scattered updates and how they combine with the data: `ScatterElementsUpdate` if `by_elements`.
-pub(super) fn scatter(
+/// The operation that combines old and new elements of a scattered update: the outer `None` after
+/// an error, the inner `None` for the new element.
+fn combination(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<Option<Binary>> {
+    // earlier sets define no reduction
+    if data.set < 12 {
+        return Some(None);
+    }
+    let reductions = [
+        ("none", None),
+        ("sum", Some(Binary::Add)),
+        ("prod", Some(Binary::Multiply)),
+        ("max", Some(Binary::Maximum)),
+        ("min", Some(Binary::Minimum)),
+    ];
+    reader.word(data, "reduction", "none", &reductions)
+}
+
+/// ScatterNDUpdate.
+pub(super) fn scatter_nd(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
-    by_elements: bool,
 ) -> Option<ReadOperation> {
-    let combine = match data.set {
-        // these sets define a reduction
-        12.. => {
-            let reductions = [
-                ("none", None),
-                ("sum", Some(Binary::Add)),
-                ("prod", Some(Binary::Multiply)),
-                ("max", Some(Binary::Maximum)),
-                ("min", Some(Binary::Minimum)),
-            ];
-            reader.word(data, "reduction", "none", &reductions)?
-        }
-        _ => None,
-    };
-    if !by_elements {
-        Some(ReadOperation::new(Op::ScatterNd { combine }))
-    } else {
-        if data.set >= 12 && !reader.boolean(data, "use_init_val", Some(true))? && combine.is_some()
-        {
-            let found = "a reduction without the initial values";
-            reader.error(
-                data.index,
-                reader.origin(data.index),
-                found,
-                "use_init_val=true",
-                "scatter to a constant",
-            );
-            return None;
-        }
-        Some(ReadOperation::new(Op::ScatterElements { combine }))
+    let combine = combination(reader, data)?;
+    Some(ReadOperation::new(Op::ScatterNd { combine }))
+}
+
+/// ScatterElementsUpdate.
+pub(super) fn scatter_elements(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
+    let combine = combination(reader, data)?;
+    if data.set >= 12 && !reader.boolean(data, "use_init_val", Some(true))? && combine.is_some() {
+        let found = "a reduction without the initial values";
+        reader.error(
+            data.index,
+            reader.origin(data.index),
+            found,
+            "use_init_val=true",
+            "scatter to a constant",
+        );
+        return None;
     }
+    Some(ReadOperation::new(Op::ScatterElements { combine }))
 }
 
 /// Block size and order.

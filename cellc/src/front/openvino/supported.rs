@@ -198,9 +198,8 @@ const fn row(
     Supported { name, sets, what, reading }
 }
 
-fn dft(inverse: bool, one_sided: bool) -> Option<ReadOperation> {
-    plain(Op::Dft(Dft { inverse, one_sided, parts_of_real: false }))
-}
+/// The transform of complex numbers, without an axis for the parts of real numbers.
+const DFT: Dft = Dft { inverse: false, one_sided: false, parts_of_real: false };
 
 /// Every type of layer that is read.
 pub const SUPPORTED: &[Supported] = {
@@ -379,18 +378,8 @@ pub const SUPPORTED: &[Supported] = {
         row("Log", ONE, K::Elementwise(activation(Activation::Log)), "elementwise"),
         row("Negative", ONE, K::Elementwise(unary(Unary::Negative)), "elementwise"),
         row("Abs", ONE, K::Elementwise(unary(Unary::Abs)), "elementwise"),
-        row(
-            "SoftMax",
-            &["opset1", "opset8"],
-            K::By(|reader, data| readers::softmax(reader, data, false)),
-            "along any axis",
-        ),
-        row(
-            "LogSoftmax",
-            FIVE,
-            K::By(|reader, data| readers::softmax(reader, data, true)),
-            "along any axis",
-        ),
+        row("SoftMax", &["opset1", "opset8"], K::By(readers::softmax), "along any axis"),
+        row("LogSoftmax", FIVE, K::By(readers::log_softmax), "along any axis"),
         row(
             "HSwish",
             &["opset4"],
@@ -524,12 +513,27 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "DFT",
             &["opset7"],
-            K::By(|_, _| dft(false, false)),
+            K::By(|_, _| plain(Op::Dft(DFT))),
             "constant lengths, as products of matrices",
         ),
-        row("IDFT", &["opset7"], K::By(|_, _| dft(true, false)), "like DFT"),
-        row("RDFT", &["opset9"], K::By(|_, _| dft(false, true)), "like DFT"),
-        row("IRDFT", &["opset9"], K::By(|_, _| dft(true, true)), "like DFT"),
+        row(
+            "IDFT",
+            &["opset7"],
+            K::By(|_, _| plain(Op::Dft(Dft { inverse: true, ..DFT }))),
+            "like DFT",
+        ),
+        row(
+            "RDFT",
+            &["opset9"],
+            K::By(|_, _| plain(Op::Dft(Dft { one_sided: true, ..DFT }))),
+            "like DFT",
+        ),
+        row(
+            "IRDFT",
+            &["opset9"],
+            K::By(|_, _| plain(Op::Dft(Dft { inverse: true, one_sided: true, ..DFT }))),
+            "like DFT",
+        ),
         row("Concat", ONE, K::By(readers::concat), "along any axis"),
         row("Split", ONE, K::By(readers::split), "constant axis"),
         row(
@@ -582,13 +586,13 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "ScatterNDUpdate",
             &["opset3", "opset15"],
-            K::By(|reader, data| readers::scatter(reader, data, false)),
+            K::By(readers::scatter_nd),
             "up to 64 run-time indices; every reduction but sub",
         ),
         row(
             "ScatterElementsUpdate",
             &["opset3", "opset12"],
-            K::By(|reader, data| readers::scatter(reader, data, true)),
+            K::By(readers::scatter_elements),
             "up to 64 run-time indices; every reduction but mean; initial values count",
         ),
         row(
