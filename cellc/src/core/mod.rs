@@ -22,6 +22,7 @@ mod integers;
 pub(crate) mod interval;
 mod known;
 pub(crate) mod limits;
+mod linear_attention;
 mod lookup;
 mod loops;
 mod matmul;
@@ -60,6 +61,7 @@ pub(crate) use geometry::{
 pub(crate) use history::{Before, Front, History, Lookback, ShortOf};
 pub use integers::{INTEGER_LIMIT, Integers};
 pub(crate) use known::Known;
+pub use linear_attention::{AttentionSizes, Decay, LinearAttention};
 pub use lookup::Lookup;
 pub use loops::{CoreLoop, LoopCarried, LoopResult, LoopSlice};
 pub use matmul::MatMul;

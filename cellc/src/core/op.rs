@@ -1,8 +1,9 @@
 //! The core operations.
 
 use super::{
-    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, FixedProduct, Integers, Lookup,
-    MatMul, Pointwise, Reduce, Reference, Rows, RunningSum, Softmax, Source, TopK, Treatment, View,
+    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, FixedProduct, Integers,
+    LinearAttention, Lookup, MatMul, Pointwise, Reduce, Reference, Rows, RunningSum, Softmax,
+    Source, TopK, Treatment, View,
 };
 use crate::model::{Activation, LedgerEntry};
 
@@ -113,6 +114,8 @@ operations! {
     Reduce(Reduce),
     /// Running sums along one axis.
     RunningSum(RunningSum),
+    /// Linear attention, one step or a sequence.
+    LinearAttention(LinearAttention),
     /// Elements in another order: a permutation, a selection or a repetition.
     View(View),
     /// Tensors side by side along an axis.

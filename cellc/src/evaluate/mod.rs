@@ -10,8 +10,9 @@ use crate::core::{
 };
 use crate::model::Tensor;
 
+mod linear_attention;
 #[cfg(test)]
-pub(crate) mod written;
+mod written;
 
 /// The column of a table: its length, and the elements by row.
 pub(crate) type Column<'a, V> = (usize, &'a dyn Fn(usize) -> V);
@@ -424,6 +425,10 @@ impl<'a, A: Domain> Evaluation<'a, A> {
                 }
                 CoreOp::Loop(body) => {
                     self.trips(body);
+                    continue;
+                }
+                CoreOp::LinearAttention(of) => {
+                    self.linear_attention(of);
                     continue;
                 }
                 CoreOp::TopK(top) => {

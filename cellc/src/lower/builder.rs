@@ -64,6 +64,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             CoreOp::Softmax(softmax) => self.softmax(softmax),
             CoreOp::Reduce(reduce) => self.reduce(reduce),
             CoreOp::RunningSum(sum) => self.running_sum(sum),
+            CoreOp::LinearAttention(of) => self.linear_attention(of),
             CoreOp::View(view) => self.view(view),
             CoreOp::Concat(concat) => self.concat(concat),
             CoreOp::Loop(body) => self.body(body),

@@ -14,6 +14,7 @@ mod frames;
 mod gru;
 mod integers;
 mod layout;
+mod linear_attention;
 mod lookup;
 mod loops;
 mod lstm;

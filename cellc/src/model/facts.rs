@@ -255,6 +255,13 @@ impl Op {
             Self::SpectralWindow(_) => row("SpectralWindow", exactly(1)).rank(R::Fixed(1)),
             Self::MelWeights => row("MelWeightMatrix", exactly(5)).rank(R::Fixed(2)),
             Self::Attention { .. } => row("Attention", 3..=5),
+            Self::LinearAttention(of) => {
+                let inputs = 3 + [of.rule.has_decay(), of.rule.has_rate(), of.has_past]
+                    .map(usize::from)
+                    .iter()
+                    .sum::<usize>();
+                row("LinearAttention", exactly(inputs)).outputs(1..=2).rank(R::Fixed(3))
+            }
             Self::Broadcast(mode) => {
                 let rank = match mode {
                     BroadcastMode::Numpy | BroadcastMode::Bidirectional => R::AtLeastListed,

@@ -9,6 +9,7 @@ mod elementwise;
 mod f32_range;
 mod facts;
 pub(crate) mod half;
+mod linear_attention;
 mod names;
 mod op;
 mod size;
@@ -27,6 +28,7 @@ pub use elementwise::{
 pub(crate) use f32_range::overflows;
 pub use f32_range::underflows;
 pub use facts::{Axes, Elements, OpFacts, Rank};
+pub use linear_attention::{LinearAttention, UpdateRule};
 pub(crate) use names::{is_made_up, lasting};
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, GatherNd, Groups, If, Loop, LoopInput,

@@ -1,6 +1,8 @@
 //! Operations of a model, and their attributes.
 
-use super::{Binary, Cell, Dim, Direction, ElementType, Elementwise, Model, Tensor, ValueId};
+use super::{
+    Binary, Cell, Dim, Direction, ElementType, Elementwise, LinearAttention, Model, Tensor, ValueId,
+};
 use crate::diagnostic::Message;
 
 /// The operation of a node. Inputs and outputs are in the order listed here. Readers of other
@@ -144,6 +146,11 @@ pub enum Op {
         /// True if query `i` attends only to the keys 0 to `i`.
         causal: bool,
     },
+    /// Linear attention. Inputs: query `[N, T, query heads * K]`, key `[N, T, heads * K]`, value `[N,
+    /// T, heads * V]`, then where present decay `[N, T, heads]` or `[N, T, heads * K]`, rate `[N, T,
+    /// heads]` or `[N, T, 1]`, and past state `[N, heads, K, V]`. Outputs: as value, with the larger
+    /// number of heads, and the last state.
+    LinearAttention(LinearAttention),
     /// Data broadcast to a shape. Inputs: data, shape, axes (explicit mode only).
     Broadcast(BroadcastMode),
     /// Data repeated along each axis. Inputs: data, numbers of repetitions.

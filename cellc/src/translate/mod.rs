@@ -20,6 +20,7 @@ mod empty;
 mod hyperbolic;
 mod integers;
 mod layout;
+mod linear_attention;
 mod lookup;
 mod loops;
 mod matmul;

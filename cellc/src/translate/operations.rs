@@ -14,6 +14,7 @@ use super::layout::broadcasts::{broadcast_input, tile};
 use super::layout::concats::concat;
 use super::layout::slices::{Slices, masked_slices, slices, split, variadic_split};
 use super::layout::{reshape, shape_of_op, squeeze, transpose, unsqueeze};
+use super::linear_attention::linear_attention;
 use super::matmul::product;
 use super::normalize::normalize;
 use super::operands::{Operands, all_exact};
@@ -245,6 +246,9 @@ impl<'a> Translator<'_, 'a> {
             Op::MelWeights => self.apply(node, mel_weights),
             Op::Attention { causal } => {
                 self.apply(node, |core, args| attention(core, args, causal));
+            }
+            Op::LinearAttention(ref of) => {
+                self.apply_all(node, |core, args| linear_attention(core, args, of));
             }
             Op::Tile => self.apply(node, tile),
             Op::OneHot { axis, from_end } => {

@@ -392,7 +392,11 @@ impl<'f> GraphReader<'f> {
     ) -> Vec<ValueId> {
         let (name, label) = (self.name.clone(), self.kind());
         let rank = self.rank_of(&op, &inputs);
-        let is_sequence = matches!(op, Op::Sequence(..));
+        let of_states = match op {
+            Op::Sequence(..) => Some(3),
+            Op::LinearAttention(_) => Some(4),
+            _ => rank,
+        };
         let level = self.level();
         let outputs: Vec<ValueId> = elements
             .into_iter()
@@ -407,9 +411,7 @@ impl<'f> GraphReader<'f> {
             .collect();
         level.graph.kind = label;
         level.graph.node(&name, op, inputs, outputs.clone(), ledger, &Origin::Unknown);
-        // Y of a sequence has an axis of steps, the last states have none
-        let rest = if is_sequence { Some(3) } else { rank };
-        let ranks = std::iter::once(rank).chain(std::iter::repeat(rest));
+        let ranks = std::iter::once(rank).chain(std::iter::repeat(of_states));
         level
             .ranks
             .extend(outputs.iter().zip(ranks).filter_map(|(&output, rank)| Some((output, rank?))));

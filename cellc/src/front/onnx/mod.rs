@@ -18,6 +18,7 @@ mod recurrent;
 mod remedies;
 mod sequences;
 mod signal;
+mod stateful;
 mod supported;
 mod tensors;
 #[cfg(test)]

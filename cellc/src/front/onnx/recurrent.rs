@@ -31,7 +31,11 @@ pub(super) fn lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     recurrent(reader, call, CellKind::Lstm, Vec::new())
 }
 
-fn entry(attribute: &str, given: Option<String>, taken: impl Into<String>) -> LedgerEntry {
+pub(super) fn entry(
+    attribute: &str,
+    given: Option<String>,
+    taken: impl Into<String>,
+) -> LedgerEntry {
     LedgerEntry {
         attribute: attribute.to_owned(),
         text: given,

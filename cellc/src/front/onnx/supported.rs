@@ -7,7 +7,7 @@ use super::graph::{Call, GraphReader};
 use super::operators::Extremum;
 use super::{
     arrange, attention, bodies, features, fused, operators, qlinear, quantized, recurrent,
-    sequences, signal, windows,
+    sequences, signal, stateful, windows,
 };
 use crate::model::{
     Activation, Binary, Comparison, Composed, Logic, Primitive, Reduction, Unary, ValueId,
@@ -651,6 +651,22 @@ pub static SUPPORTED: &[Supported] = &[
         "grouped heads; masks, causal, softcap; a cache of fixed size",
     )
     .giving(1..=3),
+    row(
+        "LinearAttention",
+        &[27],
+        3..=6,
+        stateful::linear_attention,
+        "all rules, grouped heads, every shape of decay and beta; past and present state",
+    )
+    .giving(1..=2),
+    row(
+        "CausalConvWithState",
+        &[27],
+        2..=4,
+        stateful::causal_conv,
+        "constant weights; past and present state",
+    )
+    .giving(1..=2),
     row("Einsum", &[12, 28], 1..=ANY, arrange::einsum, "any equation; products of two by two"),
     row(
         "Resize",
@@ -911,6 +927,20 @@ pub static SUPPORTED: &[Supported] = &[
         "sums beyond 2^24 are rounded; scales of B along its \
         columns",
     ),
+    microsoft(
+        "LinearAttention",
+        3..=6,
+        stateful::linear_attention_of_runtime,
+        "as LinearAttention; fewer heads of queries; state_window=0",
+    )
+    .giving(1..=2),
+    microsoft(
+        "CausalConvWithState",
+        2..=4,
+        stateful::causal_conv_of_runtime,
+        "as CausalConvWithState; dilation, channels_last with three dimensions; ndim=1",
+    )
+    .giving(1..=2),
     microsoft("FusedConv", 2..=4, fused::conv, "as Conv; its activations; Z"),
     microsoft("FusedGemm", 2..=3, fused::gemm, "as Gemm; its activations"),
     microsoft("FusedMatMul", 2..=2, fused::matmul, "alpha, all transpositions"),

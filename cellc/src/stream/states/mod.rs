@@ -16,7 +16,9 @@ pub(crate) use state_names::NameWords;
 pub(crate) use through::{Reach, reached};
 
 use super::flow::{Flow, Producer, TensorElement};
-use crate::core::{CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, Source};
+use crate::core::{
+    CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, LinearAttention, Source,
+};
 
 /// The order of a recurrent operator's steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,7 @@ impl<'m> Recurrences<'m> {
         for node in nodes.iter().rev() {
             match &node.op {
                 CoreOp::Cell(cell) => found.cell(cell),
+                CoreOp::LinearAttention(of) => found.attention(of),
                 CoreOp::Loop(body) if body.trips > 1 => found.back_edges(model, body),
                 _ => {}
             }
@@ -124,6 +127,14 @@ impl<'m> Recurrences<'m> {
                 self.by_y.insert(y, index);
             }
         }
+    }
+
+    fn attention(&mut self, of: &'m LinearAttention) {
+        let initial = self.flow.origins(of.state);
+        let last: Vec<usize> = of.last.into_iter().collect();
+        let place = of.last.or(of.y).expect("states: attention without outputs");
+        let (order, steps) = (Order::Forward, of.sizes.steps);
+        self.add(Recurrence { initial, last, order, steps, cell: None, place });
     }
 
     /// Adds the carried values of a loop of several iterations, if they serve only as states of
@@ -195,6 +206,7 @@ impl<'m> Recurrences<'m> {
             match &node.op {
                 CoreOp::View(_) | CoreOp::Concat(_) => {}
                 CoreOp::Cell(cell) => read.extend([Some(cell.x), cell.a].into_iter().flatten()),
+                CoreOp::LinearAttention(of) => read.extend(of.over_time()),
                 CoreOp::Loop(body) if body.trips == 1 => {}
                 CoreOp::Loop(body) => {
                     read.extend(body.slices.iter().map(|slice| slice.of));

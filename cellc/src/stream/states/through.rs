@@ -34,7 +34,7 @@ pub(crate) fn reached(model: &CoreModel, from: &[Source], reach: Reach) -> HashS
     for node in &model.nodes {
         let passes = match &node.op {
             CoreOp::Pointwise(_) | CoreOp::View(_) | CoreOp::Concat(_) => true,
-            CoreOp::Cell(_) => reach == Reach::Any,
+            CoreOp::Cell(_) | CoreOp::LinearAttention(_) => reach == Reach::Any,
             CoreOp::Loop(body) => reach == Reach::Any || body.trips == 1,
             _ => reach != Reach::Near,
         };
@@ -184,6 +184,9 @@ impl<'a, 'm> Passages<'a, 'm> {
         for node in &model.nodes {
             match &node.op {
                 CoreOp::Cell(cell) => ends.extend(of_cell(cell)),
+                CoreOp::LinearAttention(of) => {
+                    ends.extend(of.last.map(|last| (of.state, Source::Value(last), true)));
+                }
                 CoreOp::Loop(body) if body.trips > 1 => ends.extend(of_loop(body)),
                 _ => {}
             }

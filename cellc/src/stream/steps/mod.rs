@@ -19,9 +19,10 @@ use pairs::{is_one_number, same_but_for_time};
 use super::flow::Flow;
 use super::states::goes_on;
 use crate::core::{
-    CoreCell, CoreModel, CoreNode, CoreOp, CoreValue, Facts, Lengths, OverTime, Source, Steps,
-    Variable, View,
+    AttentionSizes, CoreCell, CoreModel, CoreNode, CoreOp, CoreValue, Facts, Lengths,
+    LinearAttention, OverTime, Source, Steps, Variable, View,
 };
+use crate::model::Tensor;
 
 /// The reason why the steps of a model cannot be computed one by one. `None` if they can. `axes`:
 /// by parameter, the axis of time.
@@ -222,6 +223,7 @@ impl<'a> StepAnalysis<'a> {
     fn node(&mut self, at: usize, node: &CoreNode) -> Stepwise<()> {
         let time = match &node.op {
             CoreOp::Cell(cell) => return self.cell(cell, &node.name),
+            CoreOp::LinearAttention(of) => return self.attention(of),
             CoreOp::Loop(_) => return Err(of_loop(&node.kind)),
             CoreOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
                 (time @ (Time::Along(axis) | Time::WithFront(axis, _)), Time::Fixed) => {
@@ -344,21 +346,9 @@ impl<'a> StepAnalysis<'a> {
         {
             return Err(Why::OtherThanSteps);
         }
-        for (initial, last) in [(Some(cell.h), cell.out.h), (cell.c, cell.out.c)] {
-            let Some(initial) = initial.filter(|initial| !matches!(initial, Source::Constant(_)))
-            else {
-                continue;
-            };
-            if goes_on(&self.flow, self.model, initial, last) {
-                continue;
-            }
-            return Err(match initial {
-                Source::Parameter(i) if self.model.states.iter().all(|s| s.parameter != i) => {
-                    Why::StartsFromInput
-                }
-                _ if self.time(initial)? == Time::Before => Why::StartsFromOtherState,
-                _ => Why::StartsFromComputed,
-            });
+        self.starts(cell.h, cell.out.h)?;
+        if let Some(c) = cell.c {
+            self.starts(c, cell.out.c)?;
         }
         for (value, time) in
             [(cell.out.y, Time::Along(2)), (cell.out.h, Time::Last), (cell.out.c, Time::Last)]
@@ -369,6 +359,36 @@ impl<'a> StepAnalysis<'a> {
         }
         Ok(())
     }
+
+    /// Refuses an initial state that is no constant and no state that goes on as `last`.
+    fn starts(&self, initial: Source, last: Option<usize>) -> Stepwise<()> {
+        match initial {
+            Source::Constant(_) => Ok(()),
+            _ if goes_on(&self.flow, self.model, initial, last) => Ok(()),
+            Source::Parameter(i) if self.model.states.iter().all(|s| s.parameter != i) => {
+                Err(Why::StartsFromInput)
+            }
+            _ if self.time(initial)? == Time::Before => Err(Why::StartsFromOtherState),
+            _ => Err(Why::StartsFromComputed),
+        }
+    }
+
+    fn attention(&mut self, of: &LinearAttention) -> Stepwise<()> {
+        if of.sizes.steps != self.steps {
+            return Err(Why::OperatorOutsideSteps);
+        }
+        for operand in of.over_time() {
+            match self.time(operand)? {
+                Time::Along(1) => {}
+                Time::WithFront(..) => return Err(Why::TakesFrontAsSteps),
+                _ => return Err(Why::OtherThanSteps),
+            }
+        }
+        self.starts(of.state, of.last)?;
+        let outputs = [(of.y, Time::Along(1)), (of.last, Time::Last)];
+        self.values.extend(outputs.into_iter().filter_map(|(value, time)| Some((value?, time))));
+        Ok(())
+    }
 }
 
 /// The reason for a loop. A recurrent operator with computed weights is also a loop.
@@ -376,39 +396,62 @@ fn of_loop(kind: &str) -> Why {
     Why::Loop { of_cell: ["GRU", "LSTM", "RNN"].iter().any(|operator| kind.starts_with(operator)) }
 }
 
+/// Turns a constant initial state into a variable whose next value is `last`.
+fn keep_constant(
+    model: &mut (&mut Vec<Variable>, &mut Vec<CoreValue>, &[Tensor]),
+    name: String,
+    shape: Vec<usize>,
+    initial: &mut Source,
+    last: &mut Option<usize>,
+) {
+    let Source::Constant(constant) = *initial else { return };
+    let (variables, values, constants) = model;
+    let value = *last.get_or_insert_with(|| {
+        values.push(CoreValue { shape: shape.clone() });
+        values.len() - 1
+    });
+    let tensor = &constants[constant];
+    let zero = (0..tensor.len()).all(|i| tensor.get_f32(i).to_bits() == 0);
+    *initial = Source::Variable(variables.len());
+    variables.push(Variable {
+        name,
+        shape,
+        initial: (!zero).then_some(constant),
+        next: Some(Source::Value(value)),
+        history: None,
+    });
+}
+
 /// Turns sequences of one step into cells. Constant initial states become variables, kept from call
 /// to call.
 fn carry(model: &mut CoreModel) -> Result<(), NotStepwise> {
     let mut views = Vec::new();
     for (at, node) in model.nodes.iter_mut().enumerate() {
-        let CoreOp::Cell(cell) = &mut node.op else { continue };
+        let name =
+            |letter: &str| format!("{} {letter}", node.name.rsplit('/').next().unwrap_or_default());
+        let mut kept = (&mut model.variables, &mut model.values, &model.constants[..]);
+        let cell = match &mut node.op {
+            CoreOp::Cell(cell) => cell,
+            CoreOp::LinearAttention(of) => {
+                let AttentionSizes { batch, heads, key, value, .. } = of.sizes;
+                let shape = vec![batch, heads, key, value];
+                keep_constant(&mut kept, name("state"), shape, &mut of.state, &mut of.last);
+                continue;
+            }
+            _ => continue,
+        };
         if cell.sequence.take().is_none() {
             return Err(Place::Cell.refused(Why::OutsideSteps));
         }
-        let mut new = |shape: &[usize]| {
-            model.values.push(CoreValue { shape: shape.to_vec() });
-            model.values.len() - 1
-        };
-        let state = [cell.batch, 1, cell.hidden_size];
-        for (initial, last, letter) in
-            [(Some(&mut cell.h), &mut cell.out.h, "h"), (cell.c.as_mut(), &mut cell.out.c, "c")]
-        {
-            let Some(initial) = initial else { continue };
-            if let Source::Constant(constant) = *initial {
-                let value = *last.get_or_insert_with(|| new(&state));
-                let tensor = &model.constants[constant];
-                let zero = (0..tensor.len()).all(|i| tensor.get_f32(i).to_bits() == 0);
-                *initial = Source::Variable(model.variables.len());
-                model.variables.push(Variable {
-                    name: format!("{} {letter}", node.name.rsplit('/').next().unwrap_or_default()),
-                    shape: state.to_vec(),
-                    initial: (!zero).then_some(constant),
-                    next: Some(Source::Value(value)),
-                    history: None,
-                });
-            }
+        let state = vec![cell.batch, 1, cell.hidden_size];
+        keep_constant(&mut kept, name("h"), state.clone(), &mut cell.h, &mut cell.out.h);
+        if let Some(c) = &mut cell.c {
+            keep_constant(&mut kept, name("c"), state.clone(), c, &mut cell.out.c);
         }
-        let h_out = *cell.out.h.get_or_insert_with(|| new(&state));
+        let h_out = *cell.out.h.get_or_insert_with(|| {
+            model.values.push(CoreValue { shape: state });
+            model.values.len() - 1
+        });
         if let Some(y) = cell.out.y.take() {
             let view = View {
                 input: Source::Value(h_out),

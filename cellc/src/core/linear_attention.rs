@@ -1,0 +1,180 @@
+//! Linear attention: a matrix of state for each head, with an outer product added in every step.
+
+use super::{
+    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Treatment,
+    Work, Zeros, drop_unneeded, product,
+};
+use crate::model::{Activation, counted};
+
+/// Linear attention, one step or a sequence. For each row and head, with the matrix S `[K, V]`:
+///
+/// * `w = v`; with a rate, `w = rate (v - sum_i (k[i] decay[i]) S[i])`
+/// * `S'[i] = k[i] w + decay[i] S[i]`
+/// * `y = scale sum_i q[i] S'[i]` for each query of the head
+///
+/// Without a decay every `decay[i]` is 1. Sums over i are [`Self::chains`] sums of every so many
+/// elements, added in pairs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearAttention {
+    /// The sizes.
+    pub sizes: AttentionSizes,
+    /// q, `[N, T, heads * queries * K]`
+    pub query: Source,
+    /// k, `[N, T, heads * K]`
+    pub key: Source,
+    /// v, `[N, T, heads * V]`
+    pub value: Source,
+    /// S before the first step, `[N, heads, K, V]`
+    pub state: Source,
+    /// The factor of S.
+    pub decay: Option<Decay>,
+    /// The rate of the delta rule, `[N, T, heads]`. `None`: the outer product is added as it is.
+    pub rate: Option<Source>,
+    /// The factor of y.
+    pub scale: f32,
+    /// `[N, T, heads * queries * V]`, as a value. `None` if unused.
+    pub y: Option<usize>,
+    /// S after the last step, as a value. `None` if unused.
+    pub last: Option<usize>,
+}
+
+/// The sizes of a [`LinearAttention`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttentionSizes {
+    /// N: rows.
+    pub batch: usize,
+    /// T: steps.
+    pub steps: usize,
+    /// Matrices of a row.
+    pub heads: usize,
+    /// Queries of a head.
+    pub queries: usize,
+    /// K: elements of a key.
+    pub key: usize,
+    /// V: elements of a value.
+    pub value: usize,
+}
+
+/// The factors of the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decay {
+    /// One for each head, `[N, T, heads]`.
+    OfHeads(Source),
+    /// One for each row of each matrix, `[N, T, heads * K]`.
+    OfKeys(Source),
+}
+
+impl Decay {
+    /// The tensor of the factors.
+    pub fn source(self) -> Source {
+        match self {
+            Self::OfHeads(source) | Self::OfKeys(source) => source,
+        }
+    }
+
+    fn source_mut(&mut self) -> &mut Source {
+        match self {
+            Self::OfHeads(source) | Self::OfKeys(source) => source,
+        }
+    }
+}
+
+impl AttentionSizes {
+    /// Elements of a matrix of state.
+    pub fn matrix(&self) -> usize {
+        self.key * self.value
+    }
+}
+
+impl LinearAttention {
+    /// The number of sums whose total is a sum over the rows of a matrix.
+    pub fn chains(&self) -> usize {
+        // additions one after the other take longer than the loads of a short row
+        match self.sizes {
+            AttentionSizes { key, value, .. } if key.is_multiple_of(4) && value <= 16 => 4,
+            AttentionSizes { key, .. } if key.is_multiple_of(2) => 2,
+            _ => 1,
+        }
+    }
+
+    /// The operands with an element of their own for each step.
+    pub fn over_time(&self) -> impl Iterator<Item = Source> {
+        let gates = [self.decay.map(Decay::source), self.rate];
+        [self.query, self.key, self.value].into_iter().chain(gates.into_iter().flatten())
+    }
+
+    fn sources(&mut self) -> impl Iterator<Item = &mut Source> {
+        let gates = [self.decay.as_mut().map(Decay::source_mut), self.rate.as_mut()];
+        let always = [&mut self.query, &mut self.key, &mut self.value, &mut self.state];
+        always.into_iter().chain(gates.into_iter().flatten())
+    }
+}
+
+impl Operation for LinearAttention {
+    fn facts(&self) -> Facts {
+        let AttentionSizes { batch, steps, heads, queries, key, value } = self.sizes;
+        let products = 1 + queries + usize::from(self.rate.is_some());
+        Facts {
+            name: "linear_attention",
+            operands: self.over_time().chain([self.state]).collect(),
+            weights: Vec::new(),
+            outputs: [self.y, self.last].into_iter().flatten().collect(),
+            work: Work::Products { steps, each: product(&[batch, heads, products, key, value]) },
+            over_time: OverTime::AnyStep,
+            zeros: Zeros::Unknown,
+            numbers: Numbers::Any,
+        }
+    }
+
+    fn treatment(&self) -> Treatment {
+        Treatment::EveryStep
+    }
+
+    fn repeat(&mut self, rows: &mut Rows<'_>) {
+        self.sizes.batch *= rows.count;
+        self.sources().for_each(|source| rows.copy(source));
+    }
+
+    fn same_attributes(&self, other: &CoreOp) -> bool {
+        let CoreOp::LinearAttention(other) = other else { return false };
+        let sizes = |of: &Self| AttentionSizes { steps: 1, ..of.sizes };
+        let of_heads = |of: &Self| of.decay.map(|decay| matches!(decay, Decay::OfHeads(_)));
+        sizes(self) == sizes(other)
+            && of_heads(self) == of_heads(other)
+            && self.rate.is_some() == other.rate.is_some()
+            && self.scale == other.scale
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
+        self.sources().for_each(|source| visit(Reference::Source(source)));
+        let values = [&mut self.y, &mut self.last];
+        values.into_iter().flatten().for_each(|value| visit(Reference::Value(value)));
+    }
+
+    fn drop_outputs(&mut self, needed: &[bool]) {
+        [&mut self.y, &mut self.last].into_iter().for_each(|value| drop_unneeded(value, needed));
+    }
+
+    fn activations(&self) -> Vec<Activation> {
+        Vec::new()
+    }
+
+    fn text(&self, _: &CoreModel) -> String {
+        let AttentionSizes { batch, steps, heads, queries, key, value } = self.sizes;
+        let gate = |name: &str, of: Option<Source>| {
+            of.map_or_else(String::new, |of| format!(", {name} = {of}"))
+        };
+        format!(
+            "linear attention, batch {batch}, {}, {heads} x {queries} of [{key}, {value}]\n\
+             q = {}, k = {}, v = {}, S = {}{}{}, scale {}",
+            counted(steps, "step"),
+            self.query,
+            self.key,
+            self.value,
+            self.state,
+            gate("decay", self.decay.map(Decay::source)),
+            gate("rate", self.rate),
+            self.scale,
+        )
+    }
+}

@@ -1,0 +1,221 @@
+//! Readers of operators with a state among their inputs and outputs: linear attention, and
+//! convolutions that keep their last inputs.
+
+use super::graph::{Call, GraphReader, Outputs};
+use super::recurrent::entry;
+use crate::diagnostic::quoted;
+use crate::model::{
+    Binary, BroadcastMode, Composed, Convolution, ElementType, Groups, LedgerEntry,
+    LinearAttention, Op, OutputSizes, Padding, UpdateRule, ValueId, Window,
+};
+
+/// The advice for an attribute with a value that is not supported.
+const EXPORT_AGAIN: &str = "export the model again with a valid value";
+
+/// LinearAttention of ONNX: every head of keys has one head of queries or more.
+pub(super) fn linear_attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    attention(reader, call, true)
+}
+
+/// LinearAttention of ONNX Runtime: also with fewer heads of queries than of keys.
+pub(super) fn linear_attention_of_runtime(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+) -> Outputs {
+    let window = call.attributes.int("state_window");
+    refuse_other(reader, "state_window", window, 0)?;
+    attention(reader, call, false)
+}
+
+/// Refuses a number other than the only one that is supported. `None` after an error.
+fn refuse_other(
+    reader: &mut GraphReader<'_>,
+    name: &str,
+    given: Option<i64>,
+    valid: i64,
+) -> Option<()> {
+    match given {
+        Some(given) if given != valid => {
+            reader.error(format!("{name}={given}"), valid.to_string(), EXPORT_AGAIN);
+            None
+        }
+        _ => Some(()),
+    }
+}
+
+fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>, more_queries: bool) -> Outputs {
+    // the length of the parts in which a processor may compute a sequence
+    call.attributes.ignore("chunk_size");
+    let rule = update_rule(reader, call)?;
+    let [query_heads, heads] = ["q_num_heads", "kv_num_heads"].map(|name| {
+        let heads = call.attributes.int(name);
+        if heads.is_none() {
+            reader.error(format!("no {name}"), format!("the attribute {name}"), EXPORT_AGAIN);
+        }
+        heads
+    });
+    let scale = call.attributes.float("scale").filter(|scale| *scale != 0.0);
+    let (query_heads, heads) = (query_heads?, heads?);
+    if more_queries && query_heads < heads {
+        let found = format!("q_num_heads={query_heads} and kv_num_heads={heads}");
+        reader.error(found, "a multiple of kv_num_heads", EXPORT_AGAIN);
+        return None;
+    }
+    let mut inputs = vec![call.x(), call.input(1)?, call.input(2)?];
+    let gates =
+        [("decay", call.input(4), rule.has_decay()), ("beta", call.input(5), rule.has_rate())];
+    for (name, gate, is_read) in gates {
+        let rule = call_rule(rule);
+        match (gate, is_read) {
+            (Some(gate), true) => inputs.push(gate),
+            (None, false) => {}
+            (None, true) => {
+                let found = format!("update_rule={rule} without the input {name}");
+                reader.error(found, format!("the input {name}"), EXPORT_AGAIN);
+                return None;
+            }
+            (Some(_), false) => {
+                let found = format!("update_rule={rule} with the input {name}");
+                reader.error(found, format!("no input {name}"), EXPORT_AGAIN);
+                return None;
+            }
+        }
+    }
+    let past = call.input(3);
+    inputs.extend(past);
+    let taken = [
+        ("update_rule", call_rule(rule).to_owned()),
+        ("q_num_heads", query_heads.to_string()),
+        ("kv_num_heads", heads.to_string()),
+        ("scale", scale.map_or("one by the root of a key's length".to_owned(), |s| s.to_string())),
+    ];
+    let ledger: Vec<LedgerEntry> =
+        taken.into_iter().map(|(name, meaning)| entry(name, None, meaning)).collect();
+    let of = LinearAttention { rule, query_heads, heads, scale, has_past: past.is_some() };
+    let elements = [inputs[0], past.unwrap_or(inputs[0])].map(|value| reader.element(value));
+    Some(reader.ops_of(Op::LinearAttention(of), inputs, elements.to_vec(), ledger))
+}
+
+/// The name of a rule.
+fn call_rule(rule: UpdateRule) -> &'static str {
+    UpdateRule::ALL.iter().find(|(_, known)| *known == rule).map_or("", |(name, _)| name)
+}
+
+fn update_rule(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<UpdateRule> {
+    let given = call.attributes.text("update_rule").unwrap_or_else(|| "gated_delta".to_owned());
+    let found = UpdateRule::ALL.iter().find(|(name, _)| *name == given).map(|(_, rule)| *rule);
+    if found.is_none() {
+        let valid = UpdateRule::ALL.map(|(name, _)| name).join(", ");
+        reader.error(format!("update_rule={}", quoted(&given)), valid, EXPORT_AGAIN);
+    }
+    found
+}
+
+/// CausalConvWithState of ONNX.
+pub(super) fn causal_conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    convolution_with_state(reader, call, Form { dilation: 1, channels_last: false })
+}
+
+/// CausalConvWithState of ONNX Runtime: also with a dilation and with the channels last.
+pub(super) fn causal_conv_of_runtime(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    let only = [
+        ("ndim", 1),
+        ("state_window", 0),
+        ("state_update_capacity", 0),
+        ("state_channels_last", -1),
+        ("state_length", 0),
+        ("input_channel_offset", 0),
+        ("input_channels", 0),
+    ];
+    for (name, valid) in only {
+        let given = call.attributes.int(name);
+        refuse_other(reader, name, given, valid)?;
+    }
+    let dilation = call.attributes.int("dilation").unwrap_or(1);
+    let Some(dilation) = usize::try_from(dilation).ok().filter(|dilation| *dilation > 0) else {
+        reader.error(format!("dilation={dilation}"), "1 or more", EXPORT_AGAIN);
+        return None;
+    };
+    let channels_last = call.attributes.flag("channels_last", false);
+    if channels_last && reader.rank(call.x()).is_some_and(|rank| rank != 3) {
+        let found = "channels_last=1 with several axes of channels";
+        reader.error(found, "an input of three dimensions", "join the axes by a Reshape");
+        return None;
+    }
+    convolution_with_state(reader, call, Form { dilation, channels_last })
+}
+
+/// The form of a convolution with a state.
+struct Form {
+    /// Steps between the elements of a window.
+    dilation: usize,
+    /// True for `[N, T, C]`, false for `[N, C, T]`.
+    channels_last: bool,
+}
+
+/// A depthwise convolution over the state and the input behind it. The last elements of both are
+/// the next state.
+fn convolution_with_state(
+    reader: &mut GraphReader<'_>,
+    call: &mut Call<'_>,
+    form: Form,
+) -> Outputs {
+    let activation = call.attributes.text("activation").unwrap_or_else(|| "none".to_owned());
+    if !["none", "silu", "swish"].contains(&&activation[..]) {
+        let found = format!("activation={}", quoted(&activation));
+        reader.error(found, "none, silu, swish", EXPORT_AGAIN);
+        return None;
+    }
+    let turned = |reader: &mut GraphReader<'_>, value: ValueId| match form.channels_last {
+        true => {
+            let order = reader.integers(&[0, 2, 1]);
+            reader.op(Op::Transpose, vec![value, order])
+        }
+        false => value,
+    };
+    let (w, x) = (call.input(1)?, turned(reader, call.x()));
+    let [one, two, zero] = [1, 2, 0].map(|number| reader.integers(&[number]));
+    let size = |reader: &mut GraphReader<'_>, of: ValueId, at: ValueId| {
+        let (sizes, axis) =
+            (reader.op_of(Op::ShapeOf, vec![of], ElementType::I64), reader.integer(0));
+        reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, axis])
+    };
+    // a window reaches (k - 1) * dilation elements back
+    let taps = size(reader, w, two);
+    let dilation = reader.integers(&[form.dilation as i64]);
+    let before = reader.elementwise(Binary::Subtract, &[taps, one]);
+    let before = reader.elementwise(Binary::Multiply, &[before, dilation]);
+    let past = match call.input(3) {
+        Some(past) => turned(reader, past),
+        None => {
+            let sizes = [zero, one].map(|at| size(reader, x, at));
+            let shape = reader.op(Op::Concat { axis: 0 }, vec![sizes[0], sizes[1], before]);
+            let value = reader.number_like(x, 0.0);
+            reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![value, shape])
+        }
+    };
+    let all = reader.op(Op::Concat { axis: 2 }, vec![past, x]);
+    // a group for each channel
+    let w = reader.op(Op::Unsqueeze, vec![w, one]);
+    let window =
+        Window { strides: Vec::new(), dilations: vec![form.dilation], padding: Padding::Valid };
+    let convolution = Convolution {
+        window,
+        groups: Groups::InWeights,
+        transposed: false,
+        output_padding: Vec::new(),
+        output_sizes: OutputSizes::Follow,
+    };
+    let mut y = reader.op(Op::Convolution(Box::new(convolution)), vec![all, w]);
+    if let Some(bias) = call.input(2) {
+        let bias = reader.op(Op::Unsqueeze, vec![bias, one]);
+        y = reader.elementwise(Binary::Add, &[y, bias]);
+    }
+    if activation != "none" {
+        y = reader.elementwise(Composed::Swish { scaled: false }, &[y]);
+    }
+    let length = size(reader, x, two);
+    let end = reader.elementwise(Binary::Add, &[length, before]);
+    let last = reader.op(Op::Slice, vec![all, length, end, one, two]);
+    Some(vec![turned(reader, y), turned(reader, last)])
+}

@@ -1,0 +1,447 @@
+//! Linear attention: one pass over a matrix for the sums of the delta rule, one pass that writes
+//! the matrix and reads it with queries. Lanes are columns.
+
+use super::builder::{KernelBuilder, load, op};
+use crate::core::{AttentionSizes, Decay, LinearAttention, Source};
+use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
+use crate::model::counted;
+use crate::plan;
+
+/// A tensor in loops over rows, heads and steps.
+struct Operand {
+    name: &'static str,
+    place: Place,
+    /// Elements of one head in one step.
+    len: usize,
+    /// True if the tensor has elements for each step, with the heads of a step side by side.
+    in_steps: bool,
+    written: bool,
+}
+
+/// The places of one head in one step.
+#[derive(Clone, Copy)]
+struct Head {
+    query: Place,
+    key: Place,
+    value: Place,
+    decay: Option<Place>,
+    rate: Option<Place>,
+    /// S before the step.
+    before: Place,
+    /// S after the step, possibly equal to `before`.
+    after: Place,
+    y: Option<Place>,
+}
+
+/// Some neighbouring columns of a head.
+struct Columns<'a> {
+    of: &'a LinearAttention,
+    /// The values of a pass, as (column, lanes).
+    vectors: &'a [(usize, usize)],
+    /// The number of columns.
+    count: usize,
+    head: Head,
+}
+
+impl<'m> KernelBuilder<'_, 'm> {
+    pub(super) fn linear_attention(&mut self, of: &'m LinearAttention) -> (Vec<String>, Vec<Stmt>) {
+        let mut body = Vec::new();
+        let operands = self.operands_of_attention(of, &mut body);
+        body.extend(self.over_rows(of, &operands));
+        let AttentionSizes { batch, steps, heads, queries, key, value } = of.sizes;
+        let doc = format!(
+            "Linear attention, {} of {}: {} of [{key}, {value}], {} each.",
+            counted(batch, "row"),
+            counted(steps, "step"),
+            counted(heads, "head"),
+            if queries == 1 { "1 query".to_owned() } else { format!("{queries} queries") },
+        );
+        (vec![doc], body)
+    }
+
+    /// The tensors of the operation, in the order of the fields of [`Head`]. The last one is y.
+    fn operands_of_attention(
+        &mut self,
+        of: &'m LinearAttention,
+        body: &mut Vec<Stmt>,
+    ) -> Vec<Operand> {
+        let AttentionSizes { steps, queries, key, value, .. } = of.sizes;
+        let of_decay = match of.decay {
+            Some(Decay::OfHeads(_)) | None => 1,
+            Some(Decay::OfKeys(_)) => key,
+        };
+        let read = [
+            ("query", Some(of.query), queries * key),
+            ("key", Some(of.key), key),
+            ("value", Some(of.value), value),
+            ("decay", of.decay.map(Decay::source), of_decay),
+            ("rate", of.rate, 1),
+        ];
+        let mut operands = Vec::new();
+        for (name, source, len) in read {
+            let Some(source) = source else { continue };
+            let place = self.lowering.source(source);
+            let place = self.given(body, name, source, place);
+            operands.push(Operand { name, place, len, in_steps: true, written: false });
+        }
+        let matrix = of.sizes.matrix();
+        let before = self.lowering.source(of.state);
+        let after = match of.last {
+            Some(last) => self.lowering.source(Source::Value(last)),
+            None => self.block("matrices", self.lowering.len(of.state)),
+        };
+        let mut state = |name, place, written| {
+            operands.push(Operand { name, place, len: matrix, in_steps: false, written });
+        };
+        if steps == 1 && before != after {
+            state("before", before, false);
+        } else if before != after {
+            body.extend(self.read(of.state, before, after));
+        }
+        state("matrix", after, true);
+        if let Some(y) = of.y {
+            let place = self.lowering.source(Source::Value(y));
+            let len = queries * value;
+            operands.push(Operand { name: "y", place, len, in_steps: true, written: true });
+        }
+        operands
+    }
+
+    /// Loops over rows, heads and steps.
+    fn over_rows(&mut self, of: &LinearAttention, operands: &[Operand]) -> Vec<Stmt> {
+        let AttentionSizes { batch, steps, heads, .. } = of.sizes;
+        let turns = |operand: &Operand| if operand.in_steps { steps } else { 1 };
+        let of_row = |operand: &Operand| turns(operand) * heads * operand.len;
+        let of_head = |operand: &Operand| (turns(operand) - 1) * heads * operand.len + operand.len;
+        let of_step = |operand: &Operand| if operand.in_steps { heads * operand.len } else { 0 };
+        let places: Vec<_> = operands.iter().map(|operand| operand.place).collect();
+        let windows = |places: &[Place], len: &dyn Fn(&Operand) -> (usize, usize)| {
+            let all = operands.iter().zip(places);
+            all.map(|(operand, place)| (operand.name, *place, len(operand), operand.written))
+                .collect::<Vec<_>>()
+        };
+        let rows = windows(&places, &|operand| (of_row(operand), of_row(operand)));
+        self.with_windows(batch, &rows, &mut |builder, places| {
+            let heads_of_row = windows(places, &|operand| (of_head(operand), operand.len));
+            builder.with_windows(heads, &heads_of_row, &mut |builder, places| {
+                let steps_of_head = windows(places, &|operand| (operand.len, of_step(operand)));
+                builder.with_windows(steps, &steps_of_head, &mut |builder, places| {
+                    builder.head(of, operands, places)
+                })
+            })
+        })
+    }
+
+    /// A loop that moves windows, each with a length and a step. One turn has no loop.
+    fn with_windows(
+        &mut self,
+        count: usize,
+        windows: &[(&str, Place, (usize, usize), bool)],
+        body: &mut dyn FnMut(&mut Self, &[Place]) -> Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        if count == 1 {
+            let places: Vec<_> = windows.iter().map(|(_, place, ..)| *place).collect();
+            return body(self, &places);
+        }
+        let (mut places, mut walks) = (Vec::new(), Vec::new());
+        for &(name, place, (len, step), written) in windows {
+            // a window that stays in place
+            if step == 0 {
+                places.push(place);
+                continue;
+            }
+            let (place, walk) = self.stride(name, place, (len, step), written);
+            places.push(place);
+            walks.push(walk);
+        }
+        let body = body(self, &places);
+        vec![Stmt::For { count, turn: None, backwards: None, walks, body }]
+    }
+
+    /// One step of one head.
+    fn head(&mut self, of: &LinearAttention, operands: &[Operand], places: &[Place]) -> Vec<Stmt> {
+        let place = |name: &str| {
+            let at = operands.iter().position(|operand| operand.name == name)?;
+            Some(places[at])
+        };
+        let after = place("matrix").expect("lower: attention has a state");
+        let needed = |name: &str| place(name).expect("lower: attention has its operands");
+        let head = Head {
+            query: needed("query"),
+            key: needed("key"),
+            value: needed("value"),
+            decay: place("decay"),
+            rate: place("rate"),
+            before: place("before").unwrap_or(after),
+            after,
+            y: place("y"),
+        };
+        let mut body = Vec::new();
+        let read = self.read_keys(of, &head, &mut body);
+        let isa = self.lowering.isa;
+        // sums of one query, and the values to write
+        let most = (plan::accumulators(isa) / (of.chains() + 1)).max(1);
+        let vectors = plan::vectors(of.sizes.value, isa.lanes);
+        let mut rest = &vectors[..];
+        while let Some(&(first, _)) = rest.first() {
+            let width = |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| lanes).sum();
+            let pass = &rest[..most.min(rest.len())];
+            let columns: usize = width(pass);
+            let alike = rest.chunks(most).take_while(|other| width(other) == columns).count();
+            let own: Vec<_> = pass.iter().map(|(at, lanes)| (at - first, *lanes)).collect();
+            let own = self.lowering.plan.values.of_pass(&own, isa);
+            body.extend(self.passes_of_head(of, (first, columns, alike), &own, (head, read)));
+            rest = &rest[(alike * pass.len()).min(rest.len())..];
+        }
+        body
+    }
+
+    /// The keys that the delta rule reads the matrix with: for a decay of each key, the products
+    /// of both.
+    fn read_keys(&mut self, of: &LinearAttention, head: &Head, body: &mut Vec<Stmt>) -> Place {
+        let (Some(Decay::OfKeys(_)), Some(decay), Some(_)) = (of.decay, head.decay, head.rate)
+        else {
+            return head.key;
+        };
+        let len = of.sizes.key;
+        let keys: Place = self.shared("decayed_keys", len, 1);
+        for (at, lanes) in plan::vectors(len, self.lowering.isa.lanes) {
+            let factors = [head.key, decay].map(|of| load(of.at(at), lanes));
+            let value = op(LaneOp::Mul, factors.to_vec());
+            body.push(Stmt::Store { to: keys.at(at), value });
+        }
+        keys
+    }
+
+    /// The passes over `alike` groups of `count` columns from `first` on.
+    fn passes_of_head(
+        &mut self,
+        of: &LinearAttention,
+        (first, count, alike): (usize, usize, usize),
+        vectors: &[(usize, usize)],
+        (head, read): (Head, Place),
+    ) -> Vec<Stmt> {
+        let AttentionSizes { queries, key, value, .. } = of.sizes;
+        let of_matrix = ((key - 1) * value + count, count);
+        let in_place = head.before == head.after;
+        let mut windows = vec![
+            ("value_part", head.value.at(first), (count, count), false),
+            ("matrix_part", head.after.at(first), of_matrix, true),
+        ];
+        if !in_place {
+            windows.push(("before_part", head.before.at(first), of_matrix, false));
+        }
+        if let Some(y) = head.y {
+            windows.push(("y_part", y.at(first), ((queries - 1) * value + count, count), true));
+        }
+        self.with_windows(alike, &windows, &mut |builder, places| {
+            let before = if in_place { places[1] } else { places[2] };
+            let y = head.y.and(places.last().copied());
+            let head = Head { value: places[0], after: places[1], before, y, ..head };
+            builder.columns_of_head(&Columns { of, vectors, count, head }, read)
+        })
+    }
+
+    /// The step of some columns.
+    fn columns_of_head(&mut self, columns: &Columns<'_>, read: Place) -> Vec<Stmt> {
+        let mut body = Vec::new();
+        let added = self.added_values(columns, read, &mut body);
+        let isa = self.lowering.isa;
+        let of = columns.of;
+        let count = match columns.head.y {
+            Some(_) => of.sizes.queries,
+            None => 0,
+        };
+        let lanes: usize = columns.vectors.iter().map(|(_, lanes)| lanes.div_ceil(isa.lanes)).sum();
+        let registers = plan::accumulators(isa).saturating_sub(lanes);
+        let at_once = (registers / (lanes * of.chains()).max(1)).max(1);
+        let all: Vec<usize> = (0..count).collect();
+        let mut parts = all.chunks(at_once);
+        let first = parts.next().unwrap_or_default();
+        self.sum_over_matrix(columns, first, Some(&added), &mut body);
+        for part in parts {
+            self.sum_over_matrix(columns, part, None, &mut body);
+        }
+        body
+    }
+
+    /// The values whose products with the keys are added to the matrix.
+    fn added_values(
+        &mut self,
+        columns: &Columns<'_>,
+        read: Place,
+        body: &mut Vec<Stmt>,
+    ) -> Vec<Expr> {
+        let Columns { of, head, vectors, .. } = columns;
+        let Some(rate) = head.rate else {
+            let value = |&(at, lanes)| (lanes, load(head.value.at(at), lanes));
+            let all: Vec<_> = vectors.iter().map(value).collect();
+            return all
+                .into_iter()
+                .map(|(lanes, value)| self.let_(body, "added", lanes, value))
+                .collect();
+        };
+        let sums = self.matrix_sums(columns, body, "old");
+        self.over_matrix(columns, (head.before, false), &[("read", read)], body, |this, at| {
+            let mut turn = Vec::new();
+            for (chain, sums) in sums.iter().enumerate() {
+                for (&(column, lanes), &var) in vectors.iter().zip(sums) {
+                    let element = load(at.matrix.at(chain * of.sizes.value + column), lanes);
+                    let element = this.taken(of.state, element);
+                    let factor = Expr::Splat { from: at.keys[0].at(chain), lanes };
+                    let sum = op(LaneOp::MulAdd, vec![element, factor, Expr::Var(var)]);
+                    turn.push(Stmt::Set { var, value: sum });
+                }
+            }
+            turn
+        });
+        let mut added = Vec::new();
+        for (v, &(column, lanes)) in vectors.iter().enumerate() {
+            let mut old = total(sums.iter().map(|sums| Expr::Var(sums[v])).collect());
+            if let (Some(Decay::OfHeads(_)), Some(decay)) = (of.decay, head.decay) {
+                old = op(LaneOp::Mul, vec![Expr::Splat { from: decay, lanes }, old]);
+            }
+            let wanted = load(head.value.at(column), lanes);
+            let error = op(LaneOp::Sub, vec![wanted, old]);
+            let value = op(LaneOp::Mul, vec![Expr::Splat { from: rate, lanes }, error]);
+            added.push(self.let_(body, "added", lanes, value));
+        }
+        added
+    }
+
+    /// The products of some queries with the matrix. With added values, the matrix is written
+    /// first.
+    fn sum_over_matrix(
+        &mut self,
+        columns: &Columns<'_>,
+        queries: &[usize],
+        added: Option<&[Expr]>,
+        body: &mut Vec<Stmt>,
+    ) {
+        let Columns { of, head, vectors, .. } = columns;
+        let AttentionSizes { key, value, .. } = of.sizes;
+        let sums: Vec<_> = queries.iter().map(|_| self.matrix_sums(columns, body, "y")).collect();
+        let mut keys: Vec<_> =
+            queries.iter().map(|query| ("query", head.query.at(query * key))).collect();
+        let from = if added.is_some() { head.before } else { head.after };
+        if added.is_some() {
+            keys.push(("key", head.key));
+        }
+        let of_keys = matches!(of.decay, Some(Decay::OfKeys(_)));
+        if let Some(decay) = head.decay.filter(|_| added.is_some() && of_keys) {
+            keys.push(("decay", decay));
+        }
+        let rows = (from, added.is_some());
+        self.over_matrix(columns, rows, &keys, body, |this, at| {
+            let mut turn = Vec::new();
+            for chain in 0..of.chains() {
+                for (v, &(column, lanes)) in vectors.iter().enumerate() {
+                    let place = chain * value + column;
+                    let mut element = load(at.matrix.at(place), lanes);
+                    if let Some(added) = added {
+                        let factor = |of: Place| Expr::Splat { from: of.at(chain), lanes };
+                        element = this.taken(of.state, element);
+                        let decay = match of.decay {
+                            None => None,
+                            Some(Decay::OfHeads(_)) => {
+                                head.decay.map(|from| Expr::Splat { from, lanes })
+                            }
+                            Some(Decay::OfKeys(_)) => Some(factor(at.keys[queries.len() + 1])),
+                        };
+                        if let Some(decay) = decay {
+                            element = op(LaneOp::Mul, vec![element, decay]);
+                        }
+                        let key = factor(at.keys[queries.len()]);
+                        let new = op(LaneOp::MulAdd, vec![key, added[v].clone(), element]);
+                        let new = this.state(new);
+                        element = this.let_(&mut turn, "new", lanes, new);
+                        let to = at.written.at(place);
+                        turn.push(Stmt::Store { to, value: element.clone() });
+                    } else {
+                        element = this.let_(&mut turn, "row", lanes, element);
+                    }
+                    for (q, sums) in sums.iter().enumerate() {
+                        let var = sums[chain][v];
+                        let factor = Expr::Splat { from: at.keys[q].at(chain), lanes };
+                        let args = vec![element.clone(), factor, Expr::Var(var)];
+                        turn.push(Stmt::Set { var, value: op(LaneOp::MulAdd, args) });
+                    }
+                }
+            }
+            turn
+        });
+        let Some(y) = head.y else { return };
+        for (query, sums) in queries.iter().zip(&sums) {
+            for (v, &(column, lanes)) in vectors.iter().enumerate() {
+                let sum = total(sums.iter().map(|sums| Expr::Var(sums[v])).collect());
+                let scaled = op(LaneOp::Mul, vec![Expr::f32(of.scale, lanes), sum]);
+                let value_of_y = self.state(scaled);
+                body.push(Stmt::Store { to: y.at(query * value + column), value: value_of_y });
+            }
+        }
+    }
+
+    /// Sums over the rows of a matrix, by chain and vector.
+    fn matrix_sums(
+        &mut self,
+        columns: &Columns<'_>,
+        body: &mut Vec<Stmt>,
+        name: &str,
+    ) -> Vec<Vec<Var>> {
+        let chains = 0..columns.of.chains();
+        let chain = |_| {
+            let all = columns.vectors.iter();
+            all.map(|(_, lanes)| self.accumulator(body, name, *lanes, Expr::f32(0.0, *lanes)))
+                .collect()
+        };
+        chains.map(chain).collect()
+    }
+
+    /// A loop over the rows of a matrix, as many at a time as there are chains. `keys`: names and
+    /// places of tensors with an element for each row.
+    fn over_matrix(
+        &mut self,
+        columns: &Columns<'_>,
+        (from, writes): (Place, bool),
+        keys: &[(&str, Place)],
+        body: &mut Vec<Stmt>,
+        turn: impl FnOnce(&mut Self, &Rows) -> Vec<Stmt>,
+    ) {
+        let (chains, sizes) = (columns.of.chains(), columns.of.sizes);
+        let window = ((chains - 1) * sizes.value + columns.count, chains * sizes.value);
+        let in_place = writes && from == columns.head.after;
+        let mut windows = vec![("rows", from, window, in_place)];
+        if writes && !in_place {
+            windows.push(("rows_after", columns.head.after, window, true));
+        }
+        windows.extend(keys.iter().map(|(name, place)| (*name, *place, (chains, chains), false)));
+        let mut turn = Some(turn);
+        body.extend(self.with_windows(sizes.key / chains, &windows, &mut |builder, places| {
+            let apart = usize::from(writes && !in_place);
+            let rows = Rows {
+                matrix: places[0],
+                written: places[apart],
+                keys: places[1 + apart..].to_vec(),
+            };
+            turn.take().map_or_else(Vec::new, |turn| turn(builder, &rows))
+        }));
+    }
+}
+
+/// The windows of some rows of a matrix.
+struct Rows {
+    matrix: Place,
+    written: Place,
+    /// The elements for these rows.
+    keys: Vec<Place>,
+}
+
+/// The sum of chains, added in pairs.
+fn total(mut chains: Vec<Expr>) -> Expr {
+    while chains.len() > 1 {
+        let second = chains.split_off(chains.len() / 2);
+        let pairs = chains.into_iter().zip(second);
+        chains = pairs.map(|(a, b)| op(LaneOp::Add, vec![a, b])).collect();
+    }
+    chains.remove(0)
+}
