@@ -710,10 +710,50 @@ def computed_weights(rng):
                    for k, lengths in ((.7, [3, 5]), (-1.3, [0, 1]))], [None] * 5
 
 
+def matrices_of_state(rng):
+    """LinearAttention by its four rules, with grouped heads, decays and rates of every shape, a past state and none, in one step and in several; CausalConvWithState before it."""
+    nodes, inputs, outputs, feed, values = [], [], [], [], {}
+
+    def given(name, *shape, by=1., below=False):
+        inputs.append(info(name, T.FLOAT, shape))
+        feed.append(-np.abs(draw(rng, *shape, by=by)) if below else draw(rng, *shape, by=by))
+        return name
+
+    def add(name, rule, sizes, decay=0, rate=0, past=False, scale=None):
+        rows, steps, queries, heads, key, value = sizes
+        q, k, v = given(f'{name}_q', rows, steps, queries * key), given(f'{name}_k', rows, steps, heads * key, by=.4), given(f'{name}_v', rows, steps, heads * value)
+        state = given(f'{name}_past', rows, heads, key, value) if past else ''
+        gates = [given(f'{name}_g', rows, steps, decay, below=True) if decay else '', given(f'{name}_b', rows, steps, rate, by=.7) if rate else '']
+        more = {} if scale is None else {'scale': scale}
+        nodes.append(h.make_node('LinearAttention', [q, k, v, state] + gates, [f'{name}_y', f'{name}_present'], name=name, update_rule=rule, q_num_heads=queries, kv_num_heads=heads, **more))
+        outputs.append(info(f'{name}_y', T.FLOAT, [rows, steps, queries * value])), outputs.append(info(f'{name}_present', T.FLOAT, [rows, heads, key, value]))
+
+    add('linear', 'linear', (1, 4, 2, 2, 5, 3), past=True)
+    add('gated', 'gated', (2, 3, 6, 2, 4, 9), decay=2)
+    add('gated_keys', 'gated', (1, 1, 3, 3, 8, 20), decay=24, past=True, scale=.5)
+    add('delta', 'delta', (1, 5, 2, 2, 6, 17), rate=1)
+    add('gated_delta', 'gated_delta', (1, 1, 4, 2, 8, 8), decay=2, rate=2, past=True)
+    add('gated_delta_keys', 'gated_delta', (2, 3, 18, 1, 3, 34), decay=3, rate=1, past=True, scale=-2.)
+    for name, activation, length, past, bias in (('conv', 'silu', 2, True, True), ('conv_alone', 'none', 5, False, False)):
+        values[f'{name}_w'], x = draw(rng, 6, 1, 4), given(f'{name}_x', 1, 6, length)
+        if bias:
+            values[f'{name}_b'] = draw(rng, 6)
+        nodes.append(h.make_node('CausalConvWithState', [x, f'{name}_w', f'{name}_b' if bias else '', given(f'{name}_past', 1, 6, 3) if past else ''], [f'{name}_y', f'{name}_present'],
+                                 name=name, activation=activation))
+        outputs.append(info(f'{name}_y', T.FLOAT, [1, 6, length])), outputs.append(info(f'{name}_present', T.FLOAT, [1, 6, 3]))
+    graph = h.make_graph(nodes, 'matrices_of_state', inputs, outputs, constants(**values))
+
+    def reference(*feed):
+        from onnx.reference import ReferenceEvaluator
+        model = h.make_model(graph, opset_imports=[h.make_opsetid('', 27)], ir_version=13)
+        return ReferenceEvaluator(model).run(None, {given.name: value for given, value in zip(graph.input, feed)})
+    return graph, [feed], [None] * len(outputs), reference
+
+
 def write(folder, make, seed):
     # what ONNX Runtime refuses brings a function of its own
     graph, runs, lengths, *own = make(np.random.default_rng(seed))
-    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8), 'masked_half': (18, 8), 'log_sum_exp': (18, 8), 'places': (18, 8), 'attention_heads': (23, 11)}.get(graph.name, (17, 8))
+    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8), 'masked_half': (18, 8), 'log_sum_exp': (18, 8), 'places': (18, 8), 'attention_heads': (23, 11), 'matrices_of_state': (27, 13)}.get(graph.name, (17, 8))
     if graph.name.startswith('qdq'):
         # a layer's name says what it multiplies
         for k, node in enumerate(graph.node):
@@ -729,7 +769,7 @@ def write(folder, make, seed):
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = None if own else onnxruntime.InferenceSession(model.SerializeToString(), options)
     case = {'name': graph.name, 'family': 'decisions', 'about': make.__doc__, 'origin': 'tests/models/decisions.py', 'model': 'model.onnx',
-            'stateful': False, 'golden': 'numpy' if own else 'onnxruntime', 'inputs': [], 'outputs': [], 'runs': [], 'tolerance': []}
+            'stateful': False, 'golden': ('onnx.reference' if graph.name == 'matrices_of_state' else 'numpy') if own else 'onnxruntime', 'inputs': [], 'outputs': [], 'runs': [], 'tolerance': []}
 
     def save(name, values):
         values.tofile(os.path.join(folder, name))
@@ -776,7 +816,8 @@ def write_ir(folder, name, corpus):
 
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
-                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads, first_steps, windows_and_states, computed_weights, cumulative_norm], 1):
+                             scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads, first_steps, windows_and_states, computed_weights, cumulative_norm,
+                             matrices_of_state], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

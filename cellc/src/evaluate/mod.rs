@@ -12,7 +12,7 @@ use crate::model::Tensor;
 
 mod linear_attention;
 #[cfg(test)]
-mod written;
+pub(crate) mod written;
 
 /// The column of a table: its length, and the elements by row.
 pub(crate) type Column<'a, V> = (usize, &'a dyn Fn(usize) -> V);

@@ -332,41 +332,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             keys.push(("decay", decay));
         }
         let rows = (from, added.is_some());
-        self.over_matrix(columns, rows, &keys, body, |this, at| {
+        self.over_matrix(columns, rows, &keys, body, |this, rows| {
             let mut turn = Vec::new();
-            for chain in 0..of.chains() {
-                for (v, &(column, lanes)) in vectors.iter().enumerate() {
-                    let place = chain * value + column;
-                    let mut element = load(at.matrix.at(place), lanes);
-                    if let Some(added) = added {
-                        let factor = |of: Place| Expr::Splat { from: of.at(chain), lanes };
-                        element = this.taken(of.state, element);
-                        let decay = match of.decay {
-                            None => None,
-                            Some(Decay::OfHeads(_)) => {
-                                head.decay.map(|from| Expr::Splat { from, lanes })
-                            }
-                            Some(Decay::OfKeys(_)) => Some(factor(at.keys[queries.len() + 1])),
-                        };
-                        if let Some(decay) = decay {
-                            element = op(LaneOp::Mul, vec![element, decay]);
-                        }
-                        let key = factor(at.keys[queries.len()]);
-                        let new = op(LaneOp::MulAdd, vec![key, added[v].clone(), element]);
-                        let new = this.state(new);
-                        element = this.let_(&mut turn, "new", lanes, new);
-                        let to = at.written.at(place);
-                        turn.push(Stmt::Store { to, value: element.clone() });
-                    } else {
-                        element = this.let_(&mut turn, "row", lanes, element);
-                    }
-                    for (q, sums) in sums.iter().enumerate() {
-                        let var = sums[chain][v];
-                        let factor = Expr::Splat { from: at.keys[q].at(chain), lanes };
-                        let args = vec![element.clone(), factor, Expr::Var(var)];
-                        turn.push(Stmt::Set { var, value: op(LaneOp::MulAdd, args) });
-                    }
-                }
+            for (chain, v) in (0..of.chains()).flat_map(|c| (0..vectors.len()).map(move |v| (c, v)))
+            {
+                let sums: Vec<_> = sums.iter().map(|sums| sums[chain][v]).collect();
+                let added = added.map(|added| &added[v]);
+                this.row_of_matrix(columns, (chain, v), (rows, added), &sums, &mut turn);
             }
             turn
         });
@@ -378,6 +350,44 @@ impl<'m> KernelBuilder<'_, 'm> {
                 let value_of_y = self.state(scaled);
                 body.push(Stmt::Store { to: y.at(query * value + column), value: value_of_y });
             }
+        }
+    }
+
+    /// Adds a vector of a row to the sums of the queries. With an added value, the vector is
+    /// written first.
+    fn row_of_matrix(
+        &mut self,
+        columns: &Columns<'_>,
+        (chain, v): (usize, usize),
+        (rows, added): (&Rows, Option<&Expr>),
+        sums: &[Var],
+        turn: &mut Vec<Stmt>,
+    ) {
+        let (of, (column, lanes)) = (columns.of, columns.vectors[v]);
+        let place = chain * of.sizes.value + column;
+        let factor = |key: usize| Expr::Splat { from: rows.keys[key].at(chain), lanes };
+        let mut element = load(rows.matrix.at(place), lanes);
+        if let Some(added) = added {
+            element = self.taken(of.state, element);
+            // behind the queries: the keys, and the decay of each key
+            let decay = match (of.decay, columns.head.decay) {
+                (Some(Decay::OfHeads(_)), Some(from)) => Some(Expr::Splat { from, lanes }),
+                (Some(Decay::OfKeys(_)), _) => Some(factor(sums.len() + 1)),
+                _ => None,
+            };
+            if let Some(decay) = decay {
+                element = op(LaneOp::Mul, vec![element, decay]);
+            }
+            let new = op(LaneOp::MulAdd, vec![factor(sums.len()), added.clone(), element]);
+            let new = self.state(new);
+            element = self.let_(turn, "new", lanes, new);
+            turn.push(Stmt::Store { to: rows.written.at(place), value: element.clone() });
+        } else {
+            element = self.let_(turn, "row", lanes, element);
+        }
+        for (query, &var) in sums.iter().enumerate() {
+            let args = vec![element.clone(), factor(query), Expr::Var(var)];
+            turn.push(Stmt::Set { var, value: op(LaneOp::MulAdd, args) });
         }
     }
 

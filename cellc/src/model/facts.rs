@@ -260,7 +260,7 @@ impl Op {
                     .map(usize::from)
                     .iter()
                     .sum::<usize>();
-                row("LinearAttention", exactly(inputs)).outputs(1..=2).rank(R::Fixed(3))
+                row("LinearAttention", exactly(inputs)).outputs(1..=2).rank(R::First)
             }
             Self::Broadcast(mode) => {
                 let rank = match mode {

@@ -5,16 +5,28 @@
 pub struct LinearAttention {
     /// The change of the state in a step.
     pub rule: UpdateRule,
-    /// Heads of the queries.
-    pub query_heads: i64,
-    /// Heads of keys and values, each with a matrix of state. Neighbouring heads of the queries
-    /// share a matrix; with more matrices than heads of queries, neighbouring matrices share a
-    /// query.
-    pub heads: i64,
+    /// The heads. Each head of the values has a matrix of state. Neighbouring heads of the queries
+    /// share a matrix; if there are fewer queries or keys than matrices, neighbouring matrices
+    /// share one.
+    pub heads: Heads,
     /// The factor of the outputs. `None`: one by the root of a key's length.
     pub scale: Option<f32>,
-    /// True if the last input is the state before the first step; otherwise the state is zero.
+    /// True if the fourth input is the state before the first step; otherwise the state is zero.
     pub has_past: bool,
+}
+
+/// The heads of linear attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heads {
+    /// An axis of queries, keys and values.
+    Axis,
+    /// So many of the queries, and so many of keys and values, joined in the last axis.
+    Joined {
+        /// Heads of the queries.
+        queries: i64,
+        /// Heads of keys and values.
+        keys: i64,
+    },
 }
 
 /// The change of the state S of linear attention in a step, with key k and value v.
@@ -31,13 +43,28 @@ pub enum UpdateRule {
 }
 
 impl UpdateRule {
-    /// All rules, each with its name in files.
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("linear", Self::Linear),
-        ("gated", Self::Gated),
-        ("delta", Self::Delta),
-        ("gated_delta", Self::GatedDelta),
-    ];
+    /// All rules.
+    pub const ALL: [Self; 4] = [Self::Linear, Self::Gated, Self::Delta, Self::GatedDelta];
+
+    /// The rule's name in ONNX.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Gated => "gated",
+            Self::Delta => "delta",
+            Self::GatedDelta => "gated_delta",
+        }
+    }
+
+    /// The state S after a step, from the state before, key k, value v, decay g and rate b.
+    pub fn formula(self) -> &'static str {
+        match self {
+            Self::Linear => "S' = S + k v",
+            Self::Gated => "S' = exp(g) S + k v",
+            Self::Delta => "S' = S + b k (v - k S)",
+            Self::GatedDelta => "S' = exp(g) S + b k (v - k exp(g) S)",
+        }
+    }
 
     /// True if the state decays.
     pub fn has_decay(self) -> bool {

@@ -28,7 +28,7 @@ pub use elementwise::{
 pub(crate) use f32_range::overflows;
 pub use f32_range::underflows;
 pub use facts::{Axes, Elements, OpFacts, Rank};
-pub use linear_attention::{LinearAttention, UpdateRule};
+pub use linear_attention::{Heads, LinearAttention, UpdateRule};
 pub(crate) use names::{is_made_up, lasting};
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, GatherNd, Groups, If, Loop, LoopInput,

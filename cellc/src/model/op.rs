@@ -146,10 +146,10 @@ pub enum Op {
         /// True if query `i` attends only to the keys 0 to `i`.
         causal: bool,
     },
-    /// Linear attention. Inputs: query `[N, T, query heads * K]`, key `[N, T, heads * K]`, value `[N,
-    /// T, heads * V]`, then where present decay `[N, T, heads]` or `[N, T, heads * K]`, rate `[N, T,
-    /// heads]` or `[N, T, 1]`, and past state `[N, heads, K, V]`. Outputs: as value, with the larger
-    /// number of heads, and the last state.
+    /// Linear attention. Inputs: query and key `[N, T, heads * K]`, value `[N, T, heads * V]`, all
+    /// or none with the heads as an axis; then where present past state `[N, heads, K, V]`, decay
+    /// `[N, T, heads]` or `[N, T, heads * K]`, and rate `[N, T, heads]` or `[N, T, 1]`. Outputs: as
+    /// value, with the larger number of heads, and the last state.
     LinearAttention(LinearAttention),
     /// Data broadcast to a shape. Inputs: data, shape, axes (explicit mode only).
     Broadcast(BroadcastMode),

@@ -6,11 +6,10 @@ use super::refusal::{Refusal, Rule};
 use crate::core::{
     AttentionSizes, CoreBuilder, CoreOp, Decay, Geometry, Known, LinearAttention, Source,
 };
-use crate::model::{self, Activation, ElementType, shape_text};
+use crate::model::{self, Activation, ElementType, Heads, shape_text};
 
-/// Inputs: query `[N, T, query heads * K]`, key `[N, T, heads * K]`, value `[N, T, heads * V]`, then
-/// where present decay, rate, and past state `[N, heads, K, V]`. Outputs: `[N, T, heads * V]` with
-/// the larger number of heads, and the last state.
+/// Linear attention. Outputs: `[N, T, heads * V]` with the larger number of heads, and the last
+/// state.
 pub(super) fn linear_attention(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -18,29 +17,13 @@ pub(super) fn linear_attention(
 ) -> Rule<Vec<Known>> {
     let inputs = args.all()?;
     all_floats(&inputs)?;
-    let shapes: Vec<_> = inputs.iter().map(|input| core.shape_of(input)).collect();
-    let (sizes, query_heads) = sizes(args, of, &shapes)?;
-    let AttentionSizes { batch, steps, heads, key, value, .. } = sizes;
-    let mut rest = inputs[3..].iter().zip(&shapes[3..]);
-    let decay = match rest.next().filter(|_| of.rule.has_decay()) {
-        Some((decay, shape)) => Some(decay_of(core, decay, shape, sizes)?),
-        None => None,
-    };
-    let mut rest = inputs[3 + usize::from(decay.is_some())..].iter();
-    let rate = match rest.next().filter(|_| of.rule.has_rate()) {
-        Some(rate) => Some(rate_of(core, rate, sizes)?),
-        None => None,
-    };
+    let sizes = sizes(core, args, of, &inputs[..3])?;
+    let AttentionSizes { batch, steps, heads, queries, key, value } = sizes;
+    let mut rest = inputs[3..].iter();
     let of_state = vec![batch, heads, key, value];
-    let state = match inputs.last().filter(|_| of.has_past) {
-        Some(state) => {
-            let shape = core.shape_of(state);
-            if shape != of_state {
-                let valid = format!("a past state of {}", shape_text(&of_state));
-                return Err(shapes_differ(&[shape], &valid, "correct its shape"));
-            }
-            state.clone()
-        }
+    core.computable(&of_state)?;
+    let state = match of.has_past.then(|| rest.next()).flatten() {
+        Some(state) => with_shape(core, state, "a past state", &of_state)?,
         None => {
             core.foldable(&of_state, ElementType::F32)?;
             let zero = Known::number_like(&inputs[0], 0.0);
@@ -48,95 +31,110 @@ pub(super) fn linear_attention(
             core.view(&zero, zeros)?
         }
     };
-    let query = of_each_head(core, &inputs[0], sizes, query_heads)?;
-    let of_y = vec![batch, steps, heads * sizes.queries * value];
+    let decay = match of.rule.has_decay().then(|| rest.next()).flatten() {
+        Some(decay) => Some(decay_of(core, decay, sizes)?),
+        None => None,
+    };
+    let rate = match of.rule.has_rate().then(|| rest.next()).flatten() {
+        Some(rate) => Some(rate_of(core, rate, sizes)?),
+        None => None,
+    };
+    let [query, keys] = [0, 1].map(|at| of_each_head(core, &inputs[at], sizes));
+    let [query, keys, values, state] =
+        [&query?, &keys?, &inputs[2], &state].map(|known| core.source(known));
+    let of_y = vec![batch, steps, heads * queries * value];
     core.computable(&of_y)?;
-    core.computable(&of_state)?;
-    let [query, key, value, state] =
-        [&query, &inputs[1], &inputs[2], &state].map(|known| core.source(known));
-    let (query, key, value, state) = (query?, key?, value?, state?);
     let [y, last] = [of_y, of_state].map(|shape| core.value(shape));
     core.emit(CoreOp::LinearAttention(LinearAttention {
         sizes,
-        query,
-        key,
-        value,
-        state,
+        query: query?,
+        key: keys?,
+        value: values?,
+        state: state?,
         decay,
         rate,
-        scale: of.scale.unwrap_or((1.0 / (sizes.key as f64).sqrt()) as f32),
+        scale: of.scale.unwrap_or((1.0 / (key as f64).sqrt()) as f32),
         y: Some(y),
         last: Some(last),
     }));
     core.note_layer_value(last);
     let known = |value| Known::Source(Source::Value(value), ElementType::F32);
-    Ok(vec![known(y), known(last)])
+    let mut y = known(y);
+    if of.heads == Heads::Axis {
+        y = core.view(&y, Geometry::reshaped(vec![batch, steps, heads * queries, value]))?;
+    }
+    Ok(vec![y, known(last)])
 }
 
-/// The sizes, with every head of the queries of its own, and the heads of the queries.
+/// The sizes of an operation with the given queries, keys and values.
 fn sizes(
+    core: &CoreBuilder,
     args: &Operands,
     of: &model::LinearAttention,
-    shapes: &[Vec<usize>],
-) -> Rule<(AttentionSizes, usize)> {
-    let [query, key, value, ..] = shapes else { return Err(Refusal::Reported) };
-    let count = |heads: i64, what: &str| {
-        usize::try_from(heads).ok().filter(|heads| *heads > 0).ok_or_else(|| {
-            let found = format!("{what}={heads}");
-            let origin = args.node.attribute_origin(what);
-            Refusal::at(origin, found, "1 or more", "export the model again")
-        })
+    inputs: &[Known],
+) -> Rule<AttentionSizes> {
+    let shapes: Vec<_> = inputs.iter().map(|input| core.shape_of(input)).collect();
+    let wrong =
+        |valid: &str| shapes_differ(&shapes, valid, "correct the shapes, or the numbers of heads");
+    let (split, valid): (Vec<_>, _) = match of.heads {
+        Heads::Axis => (
+            shapes.iter().map(|shape| <[usize; 4]>::try_from(&shape[..]).ok()).collect(),
+            "query [N, T, H, K], key [N, T, H, K] and value [N, T, H, V]".to_owned(),
+        ),
+        Heads::Joined { queries, keys } => {
+            let by = |shape: &Vec<usize>, heads: i64| match (&shape[..], usize::try_from(heads)) {
+                (&[rows, steps, width], Ok(heads)) if heads > 0 && width.is_multiple_of(heads) => {
+                    Some([rows, steps, heads, width / heads])
+                }
+                _ => None,
+            };
+            let heads = [queries, keys, keys];
+            (
+                shapes.iter().zip(heads).map(|(shape, heads)| by(shape, heads)).collect(),
+                format!(
+                    "query [N, T, {queries} K], key [N, T, {keys} K] and value [N, T, {keys} V]"
+                ),
+            )
+        }
     };
-    let query_heads = count(of.query_heads, "q_num_heads")?;
-    let heads = count(of.heads, "kv_num_heads")?;
-    if !query_heads.is_multiple_of(heads) && !heads.is_multiple_of(query_heads) {
-        let found = format!("q_num_heads={query_heads} and kv_num_heads={heads}");
+    let [Some(query), Some(key), Some(value)] = split[..] else { return Err(wrong(&valid)) };
+    let [batch, steps, heads, of_value] = value;
+    let same = [query, key].iter().all(|of| of[..2] == [batch, steps]) && query[3] == key[3];
+    if !same || query[3] == 0 || of_value == 0 {
+        return Err(wrong(&valid));
+    }
+    let divides = |a: usize, b: usize| a > 0 && b.is_multiple_of(a);
+    let shared = divides(query[2], heads) || divides(heads, query[2]);
+    if !shared || !divides(key[2], heads) {
+        let found =
+            format!("{} heads of queries, {} of keys and {heads} of values", query[2], key[2]);
         let origin = args.node.attribute_origin("q_num_heads");
-        let valid = "a multiple of kv_num_heads";
+        let valid = "numbers of which one is a multiple of the other";
         return Err(Refusal::at(origin, found, valid, "export the model again"));
     }
-    let of_head = |shape: &[usize], heads: usize| match shape {
-        &[_, _, width] if width.is_multiple_of(heads) && width > 0 => Some(width / heads),
-        _ => None,
-    };
-    let fits = of_head(query, query_heads)
-        .zip(of_head(value, heads))
-        .filter(|(width, _)| of_head(key, heads) == Some(*width))
-        .filter(|_| query[..2] == key[..2] && key[..2] == value[..2]);
-    let Some((width, of_value)) = fits else {
-        let valid = format!(
-            "query [N, T, {query_heads} K], key [N, T, {heads} K] and value [N, T, {heads} V]"
-        );
-        return Err(shapes_differ(&shapes[..3], &valid, "correct the shapes, or the heads"));
-    };
-    let sizes = AttentionSizes {
-        batch: query[0],
-        steps: query[1],
-        heads,
-        queries: (query_heads / heads).max(1),
-        key: width,
-        value: of_value,
-    };
-    Ok((sizes, query_heads))
+    let queries = (query[2] / heads).max(1);
+    Ok(AttentionSizes { batch, steps, heads, queries, key: key[3], value: of_value })
+}
+
+/// A tensor, refused unless its shape is `valid`.
+fn with_shape(core: &CoreBuilder, known: &Known, what: &str, valid: &[usize]) -> Rule<Known> {
+    let shape = core.shape_of(known);
+    if shape != valid {
+        let valid = format!("{what} of {}", shape_text(valid));
+        return Err(shapes_differ(&[shape], &valid, "correct its shape"));
+    }
+    Ok(known.clone())
 }
 
 /// The factors of the state from their logarithms.
-fn decay_of(
-    core: &mut CoreBuilder,
-    decay: &Known,
-    shape: &[usize],
-    sizes: AttentionSizes,
-) -> Rule<Decay> {
+fn decay_of(core: &mut CoreBuilder, decay: &Known, sizes: AttentionSizes) -> Rule<Decay> {
     let AttentionSizes { batch, steps, heads, key, .. } = sizes;
-    let with_width = |width: usize| shape == [batch, steps, width];
-    let of_heads = with_width(heads);
-    if !of_heads && !with_width(heads * key) {
-        let valid = format!(
-            "a decay of {} or {}",
-            shape_text(&[batch, steps, heads]),
-            shape_text(&[batch, steps, heads * key])
-        );
-        return Err(shapes_differ(&[shape.to_vec()], &valid, "correct its shape"));
+    let shape = core.shape_of(decay);
+    let of_heads = shape == [batch, steps, heads];
+    if !of_heads && shape != [batch, steps, heads * key] {
+        let [one, other] = [heads, heads * key].map(|width| shape_text(&[batch, steps, width]));
+        let valid = format!("a decay of {one} or {other}");
+        return Err(shapes_differ(&[shape], &valid, "correct its shape"));
     }
     let factors = compute(core, Activation::Exp, vec![decay.clone()])?;
     let source = core.source(&factors)?;
@@ -146,35 +144,26 @@ fn decay_of(
 /// The rate of each head.
 fn rate_of(core: &mut CoreBuilder, rate: &Known, sizes: AttentionSizes) -> Rule<Source> {
     let AttentionSizes { batch, steps, heads, .. } = sizes;
-    let shape = core.shape_of(rate);
-    let of_all = [batch, steps, heads];
-    if shape == of_all {
-        return Ok(core.source(rate)?);
-    }
-    if shape != [batch, steps, 1] {
-        let valid =
-            format!("a beta of {} or {}", shape_text(&of_all), shape_text(&[batch, steps, 1]));
-        return Err(shapes_differ(&[shape], &valid, "correct its shape"));
+    let of_all = vec![batch, steps, heads];
+    if core.shape_of(rate) != [batch, steps, 1] {
+        let rate = with_shape(core, rate, "a beta", &of_all)?;
+        return Ok(core.source(&rate)?);
     }
     let strides = vec![steps as isize, 1, 0];
-    let rate = core.view(rate, Geometry { offset: 0, strides, shape: of_all.to_vec() })?;
+    let rate = core.view(rate, Geometry { offset: 0, strides, shape: of_all })?;
     Ok(core.source(&rate)?)
 }
 
-/// The queries, with a query for every matrix: neighbouring matrices may share one.
-fn of_each_head(
-    core: &mut CoreBuilder,
-    query: &Known,
-    sizes: AttentionSizes,
-    query_heads: usize,
-) -> Rule<Known> {
+/// Queries or keys, one for every matrix: neighbouring matrices may share one.
+fn of_each_head(core: &mut CoreBuilder, known: &Known, sizes: AttentionSizes) -> Rule<Known> {
     let AttentionSizes { batch, steps, heads, key, .. } = sizes;
-    if query_heads >= heads {
-        return Ok(query.clone());
+    let width = core.shape_of(known)[2..].iter().product::<usize>();
+    let given = width / key;
+    if given >= heads {
+        return Ok(known.clone());
     }
-    let width = query_heads * key;
     let strides = [steps * width, width, key, 0, 1].map(|stride| stride as isize).to_vec();
-    let shape = vec![batch, steps, query_heads, heads / query_heads, key];
-    let repeated = core.view(query, Geometry { offset: 0, strides, shape })?;
+    let shape = vec![batch, steps, given, heads / given, key];
+    let repeated = core.view(known, Geometry { offset: 0, strides, shape })?;
     Ok(core.view(&repeated, Geometry::reshaped(vec![batch, steps, heads * key]))?)
 }

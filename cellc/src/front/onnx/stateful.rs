@@ -5,8 +5,8 @@ use super::graph::{Call, GraphReader, Outputs};
 use super::recurrent::entry;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Binary, BroadcastMode, Composed, Convolution, ElementType, Groups, LedgerEntry,
-    LinearAttention, Op, OutputSizes, Padding, UpdateRule, ValueId, Window,
+    Binary, BroadcastMode, Composed, Convolution, ElementType, Groups, Heads, LinearAttention, Op,
+    OutputSizes, Padding, UpdateRule, ValueId, Window,
 };
 
 /// The advice for an attribute with a value that is not supported.
@@ -47,7 +47,7 @@ fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>, more_queries: bo
     // the length of the parts in which a processor may compute a sequence
     call.attributes.ignore("chunk_size");
     let rule = update_rule(reader, call)?;
-    let [query_heads, heads] = ["q_num_heads", "kv_num_heads"].map(|name| {
+    let [queries, keys] = ["q_num_heads", "kv_num_heads"].map(|name| {
         let heads = call.attributes.int(name);
         if heads.is_none() {
             reader.error(format!("no {name}"), format!("the attribute {name}"), EXPORT_AGAIN);
@@ -55,57 +55,56 @@ fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>, more_queries: bo
         heads
     });
     let scale = call.attributes.float("scale").filter(|scale| *scale != 0.0);
-    let (query_heads, heads) = (query_heads?, heads?);
-    if more_queries && query_heads < heads {
-        let found = format!("q_num_heads={query_heads} and kv_num_heads={heads}");
+    let (queries, keys) = (queries?, keys?);
+    if more_queries && queries < keys {
+        let found = format!("q_num_heads={queries} and kv_num_heads={keys}");
         reader.error(found, "a multiple of kv_num_heads", EXPORT_AGAIN);
         return None;
     }
-    let mut inputs = vec![call.x(), call.input(1)?, call.input(2)?];
-    let gates =
-        [("decay", call.input(4), rule.has_decay()), ("beta", call.input(5), rule.has_rate())];
-    for (name, gate, is_read) in gates {
-        let rule = call_rule(rule);
-        match (gate, is_read) {
-            (Some(gate), true) => inputs.push(gate),
-            (None, false) => {}
-            (None, true) => {
-                let found = format!("update_rule={rule} without the input {name}");
-                reader.error(found, format!("the input {name}"), EXPORT_AGAIN);
-                return None;
-            }
-            (Some(_), false) => {
-                let found = format!("update_rule={rule} with the input {name}");
-                reader.error(found, format!("no input {name}"), EXPORT_AGAIN);
-                return None;
-            }
-        }
-    }
     let past = call.input(3);
-    inputs.extend(past);
-    let taken = [
-        ("update_rule", call_rule(rule).to_owned()),
-        ("q_num_heads", query_heads.to_string()),
-        ("kv_num_heads", heads.to_string()),
-        ("scale", scale.map_or("one by the root of a key's length".to_owned(), |s| s.to_string())),
+    let inputs = inputs_of_attention(reader, call, rule)?;
+    let ledger = vec![
+        entry("update_rule", Some(rule.name().to_owned()), rule.formula()),
+        entry("q_num_heads", Some(queries.to_string()), "heads of the queries"),
+        entry("kv_num_heads", Some(keys.to_string()), "heads of keys and values"),
+        match scale {
+            Some(scale) => entry("scale", Some(scale.to_string()), "the factor of the output"),
+            None => entry("scale", None, "one by the root of a key's length"),
+        },
     ];
-    let ledger: Vec<LedgerEntry> =
-        taken.into_iter().map(|(name, meaning)| entry(name, None, meaning)).collect();
-    let of = LinearAttention { rule, query_heads, heads, scale, has_past: past.is_some() };
+    let heads = Heads::Joined { queries, keys };
+    let attention = LinearAttention { rule, heads, scale, has_past: past.is_some() };
     let elements = [inputs[0], past.unwrap_or(inputs[0])].map(|value| reader.element(value));
-    Some(reader.ops_of(Op::LinearAttention(of), inputs, elements.to_vec(), ledger))
+    Some(reader.ops_of(Op::LinearAttention(attention), inputs, elements.to_vec(), ledger))
 }
 
-/// The name of a rule.
-fn call_rule(rule: UpdateRule) -> &'static str {
-    UpdateRule::ALL.iter().find(|(_, known)| *known == rule).map_or("", |(name, _)| name)
+/// Query, key, value, and what else a node has. Refuses gates that the rule lacks or does not
+/// read.
+fn inputs_of_attention(
+    reader: &mut GraphReader<'_>,
+    call: &Call<'_>,
+    rule: UpdateRule,
+) -> Option<Vec<ValueId>> {
+    let mut inputs = vec![call.x(), call.input(1)?, call.input(2)?];
+    inputs.extend(call.input(3));
+    for (name, at, is_read) in [("decay", 4, rule.has_decay()), ("beta", 5, rule.has_rate())] {
+        let gate = call.input(at);
+        if gate.is_some() != is_read {
+            let [found, valid] = if is_read { ["without", "the"] } else { ["with", "no"] };
+            let found = format!("update_rule={} {found} the input {name}", rule.name());
+            reader.error(found, format!("{valid} input {name}"), EXPORT_AGAIN);
+            return None;
+        }
+        inputs.extend(gate);
+    }
+    Some(inputs)
 }
 
 fn update_rule(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<UpdateRule> {
     let given = call.attributes.text("update_rule").unwrap_or_else(|| "gated_delta".to_owned());
-    let found = UpdateRule::ALL.iter().find(|(name, _)| *name == given).map(|(_, rule)| *rule);
+    let found = UpdateRule::ALL.into_iter().find(|rule| rule.name() == given);
     if found.is_none() {
-        let valid = UpdateRule::ALL.map(|(name, _)| name).join(", ");
+        let valid = UpdateRule::ALL.map(UpdateRule::name).join(", ");
         reader.error(format!("update_rule={}", quoted(&given)), valid, EXPORT_AGAIN);
     }
     found

@@ -656,7 +656,7 @@ pub static SUPPORTED: &[Supported] = &[
         &[27],
         3..=6,
         stateful::linear_attention,
-        "all rules, grouped heads, every shape of decay and beta; past and present state",
+        "all rules; grouped heads; a past state",
     )
     .giving(1..=2),
     row(
@@ -664,7 +664,7 @@ pub static SUPPORTED: &[Supported] = &[
         &[27],
         2..=4,
         stateful::causal_conv,
-        "constant weights; past and present state",
+        "constant weights; a past state",
     )
     .giving(1..=2),
     row("Einsum", &[12, 28], 1..=ANY, arrange::einsum, "any equation; products of two by two"),
@@ -931,14 +931,14 @@ pub static SUPPORTED: &[Supported] = &[
         "LinearAttention",
         3..=6,
         stateful::linear_attention_of_runtime,
-        "as LinearAttention; fewer heads of queries; state_window=0",
+        "as LinearAttention; state_window=0",
     )
     .giving(1..=2),
     microsoft(
         "CausalConvWithState",
         2..=4,
         stateful::causal_conv_of_runtime,
-        "as CausalConvWithState; dilation, channels_last with three dimensions; ndim=1",
+        "as CausalConvWithState; ndim=1",
     )
     .giving(1..=2),
     microsoft("FusedConv", 2..=4, fused::conv, "as Conv; its activations; Z"),

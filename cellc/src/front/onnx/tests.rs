@@ -1921,6 +1921,37 @@ fn of_nodes(nodes: &[Vec<u8>], constants: &[(&str, i64)]) -> Vec<u8> {
     nodes.chain(constants).chain(long(11, &value("x", 4))).chain(long(12, &value("y", 4))).collect()
 }
 
+/// Attributes and gates of operators with a state are refused by name and value.
+#[test]
+fn operators_with_a_state_are_refused_by_attribute() {
+    let heads = |queries: i64, keys: i64| {
+        [integer_attribute("q_num_heads", queries), integer_attribute("kv_num_heads", keys)]
+            .concat()
+    };
+    let rule = |name: &str| attribute("update_rule", 3, &long(4, name.as_bytes()));
+    let window = [heads(1, 1), rule("linear"), integer_attribute("state_window", 2)].concat();
+    let cases = [
+        ("", [heads(1, 1), rule("other")].concat(), "update_rule=\"other\""),
+        ("", [heads(1, 2), rule("linear")].concat(), "q_num_heads=1 and kv_num_heads=2"),
+        ("", [heads(1, 1), rule("gated")].concat(), "update_rule=gated without the input decay"),
+        ("", [heads(1, 1), rule("delta")].concat(), "update_rule=delta without the input beta"),
+        ("", integer_attribute("q_num_heads", 1), "no kv_num_heads"),
+        ("", window.clone(), "state_window"),
+        ("com.microsoft", window, "state_window=2"),
+    ];
+    for (domain, attributes, words) in cases {
+        let operator = long(7, domain.as_bytes());
+        let rest = [attributes, operator].concat();
+        let nodes = [node("LinearAttention", &["x", "x", "x"], "y", &rest)];
+        let mut bytes = file(&of_nodes(&nodes, &[]), 27);
+        if !domain.is_empty() {
+            bytes.extend(long(8, &[long(1, domain.as_bytes()), int(2, 1)].concat()));
+        }
+        let said = read(&bytes, None).expect_err("refused").to_string();
+        assert!(said.contains(words), "{said}, not {words}");
+    }
+}
+
 /// An axis beyond the rank is named as one, in the words of the operator.
 #[test]
 fn axes_beyond_the_rank_are_named() {
@@ -2046,6 +2077,7 @@ const NEED_MORE: &[&str] = &[
     "Concat",
     "Slice",
     "Attention",
+    "LinearAttention",
     "Einsum",
     "Resize",
     "Upsample",
@@ -2071,6 +2103,7 @@ const NEED_MORE: &[&str] = &[
     "QLinearConcat",
     "QLinearAveragePool",
     "QLinearGlobalAveragePool",
+    "LinearAttention",
     "FusedGemm",
     "Scaler",
     "Imputer",
