@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    CoreModel, CoreOp, Facts, FixedProduct, Numbers, Operation, OverTime, Reference, Rows, Source,
-    Treatment, WeightSource, Work, Zeros, drop_unneeded, product,
+    CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime, Reference, Rows,
+    Source, Treatment, WeightSource, Work, Zeros, drop_unneeded, product,
 };
 use crate::model::{Activation, CellKind, Coupled, ResetGate, WeightLayout, counted};
 
@@ -185,7 +185,10 @@ impl Operation for CoreCell {
     }
 
     fn product(&self) -> Option<FixedProduct> {
-        Some(FixedProduct { input_size: self.input_size, is_planned: true })
+        let x = Factor { source: Some(self.x), len: self.input_size };
+        let h = Some(self.h).filter(|_| self.steps() == 1);
+        let h = Factor { source: h, len: self.hidden_size };
+        Some(FixedProduct { x, h: Some(h), is_planned: true })
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

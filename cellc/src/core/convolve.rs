@@ -1,8 +1,8 @@
 //! Convolutions.
 
 use super::{
-    ConstantId, CoreModel, CoreOp, Facts, FixedProduct, Numbers, Operation, OverTime, Reference,
-    Rows, Source, Work, Zeros,
+    ConstantId, CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime,
+    Reference, Rows, Source, Work, Zeros,
 };
 use crate::model::{Activation, counted};
 
@@ -258,8 +258,10 @@ impl Operation for Convolve {
     }
 
     fn product(&self) -> Option<FixedProduct> {
-        self.is_depthwise()
-            .then(|| FixedProduct { input_size: self.offsets().len(), is_planned: false })
+        self.is_depthwise().then(|| {
+            let x = Factor { source: Some(self.x), len: self.offsets().len() };
+            FixedProduct { x, h: None, is_planned: false }
+        })
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

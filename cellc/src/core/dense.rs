@@ -1,8 +1,8 @@
 //! A product with a fixed matrix.
 
 use super::{
-    CoreModel, CoreOp, Facts, FixedProduct, Numbers, Operation, OverTime, Reference, Rows, Source,
-    WeightSource, Work, Zeros, product,
+    CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime, Reference, Rows,
+    Source, WeightSource, Work, Zeros, product,
 };
 use crate::model::{Activation, counted};
 
@@ -55,7 +55,8 @@ impl Operation for Dense {
     }
 
     fn product(&self) -> Option<FixedProduct> {
-        Some(FixedProduct { input_size: self.inputs, is_planned: true })
+        let x = Factor { source: Some(self.x), len: self.inputs };
+        Some(FixedProduct { x, h: None, is_planned: true })
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

@@ -79,12 +79,22 @@ pub enum OverTime {
     /// All steps, if the last this many elements of the operand include the axis of time. Otherwise
     /// the element's own step.
     CombinesRows(usize),
+    /// The element's own step and, if this axis of the operand is the axis of time, the sum of the
+    /// steps before: one addition to the sum of the step before.
+    Accumulates(usize),
     /// The step of the index. The table must not depend on the step.
     Selects,
     /// Neighbouring steps.
     Windows,
     /// Any steps: refused, except for the operations with a rule of their own in `stream/steps`.
     AnyStep,
+}
+
+impl OverTime {
+    /// True for [`Self::Accumulates`].
+    pub(crate) fn accumulates(&self) -> bool {
+        matches!(self, Self::Accumulates(_))
+    }
 }
 
 /// The operands that make the outputs zero.
@@ -114,10 +124,21 @@ pub enum Numbers {
 /// A product with fixed matrices whose precision can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FixedProduct {
-    /// The length of the rows of x; for a depthwise convolution the taps of a window.
-    pub(crate) input_size: usize,
+    /// x; for a depthwise convolution the windows of a channel.
+    pub(crate) x: Factor,
+    /// h of a recurrent cell.
+    pub(crate) h: Option<Factor>,
     /// True if the plan has sizes for the product.
     pub(crate) is_planned: bool,
+}
+
+/// The vectors that fixed matrices multiply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Factor {
+    /// The tensor of the vectors. `None` for h of a sequence, which each step computes.
+    pub(crate) source: Option<Source>,
+    /// The length of a vector; for a depthwise convolution the taps of a window.
+    pub(crate) len: usize,
 }
 
 /// How an operation treats denormals.

@@ -53,7 +53,8 @@ pub use denormals::{Denormals, TensorDenormals};
 pub use dense::Dense;
 pub use equations::general_equations;
 pub use facts::{Effort, Facts, Numbers, OverTime, Work, Zeros};
-use facts::{FixedProduct, Treatment, product};
+pub(crate) use facts::{Factor, FixedProduct};
+use facts::{Treatment, product};
 pub(crate) use geometry::{
     Geometry, axis_index, broadcast, broadcast_strides, element_count, signed, strides,
     without_axes,

@@ -42,10 +42,14 @@ pub(super) trait Operation {
     /// Gives every tensor a first axis, with a row for each of [`Rows::count`] streams.
     fn repeat(&mut self, rows: &mut Rows<'_>);
 
-    /// The product of the operation with fixed matrices of any precision. `None` for other
-    /// operations.
+    /// [`CoreOp::product`].
     fn product(&self) -> Option<FixedProduct> {
         None
+    }
+
+    /// [`CoreOp::chooses_by_order`].
+    fn chooses_by_order(&self) -> bool {
+        false
     }
 
     /// How the operation treats denormals.
@@ -136,6 +140,11 @@ impl CoreOp {
         self.operation().facts()
     }
 
+    /// True if the operation chooses elements by their order, in which a NaN is behind all numbers.
+    pub(crate) fn chooses_by_order(&self) -> bool {
+        self.operation().chooses_by_order()
+    }
+
     /// How the operation treats denormals.
     pub(super) fn treatment(&self) -> Treatment {
         self.operation().treatment()
@@ -184,20 +193,21 @@ impl CoreOp {
         self.outputs()[0]
     }
 
+    /// The product of the operation with fixed matrices of any precision. `None` for other
+    /// operations.
+    pub(crate) fn product(&self) -> Option<FixedProduct> {
+        self.operation().product()
+    }
+
     /// True if the operation multiplies constant matrices by vectors, with sizes in the plan.
     pub fn is_product(&self) -> bool {
-        self.operation().product().is_some_and(|product| product.is_planned)
+        self.product().is_some_and(|product| product.is_planned)
     }
 
     /// True if the operation multiplies fixed matrices whose precision can be chosen: a cell, a
     /// dense layer or a depthwise convolution.
     pub fn has_precision(&self) -> bool {
-        self.operation().product().is_some()
-    }
-
-    /// [`FixedProduct::input_size`].
-    pub fn input_size(&self) -> Option<usize> {
-        self.operation().product().map(|product| product.input_size)
+        self.product().is_some()
     }
 }
 

@@ -35,7 +35,7 @@ impl Operation for RunningSum {
             weights: Vec::new(),
             outputs: vec![self.out],
             work: Work::elements(self.input, Effort::Arithmetic),
-            over_time: OverTime::AnyStep,
+            over_time: OverTime::Accumulates(self.axis),
             zeros: Zeros::IfAll,
             numbers: Numbers::Any,
         }

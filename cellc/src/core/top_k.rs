@@ -42,6 +42,10 @@ impl Operation for TopK {
         }
     }
 
+    fn chooses_by_order(&self) -> bool {
+        true
+    }
+
     fn repeat(&mut self, rows: &mut Rows<'_>) {
         self.rows *= rows.count;
         rows.copy(&mut self.input);

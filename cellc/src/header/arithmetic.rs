@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::activation;
-use crate::core::{CoreModel, CoreNode, CoreOp};
+use crate::core::{CoreModel, CoreNode, CoreOp, Factor, FixedProduct};
 use crate::encoding::{Arithmetic, WeightFormat};
 use crate::numerics::{Loss, Precisions, Vector};
 use crate::plan::Plan;
@@ -93,7 +93,7 @@ const POWERS: &str = "Exception: a power of an infinity, of a zero of either sig
 pub(crate) fn not_finite_exceptions(model: &CoreModel) -> Vec<&'static str> {
     let nodes = model.all_nodes();
     let has = |is: fn(&CoreNode) -> bool| nodes.iter().any(|node| is(node));
-    let chooses = has(|node| matches!(node.op, CoreOp::TopK(_))).then_some(UNORDERED);
+    let chooses = has(|node| node.op.chooses_by_order()).then_some(UNORDERED);
     let powers = has(|node| matches!(&node.kind[..], "Pow" | "Power")).then_some(POWERS);
     chooses.into_iter().chain(powers).collect()
 }
@@ -145,11 +145,9 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
     lines.extend(
         layers.iter().filter_map(|(_, arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned),
     );
-    let in_windows = |node: &&CoreNode| match &node.op {
-        CoreOp::Convolve(of) => {
-            of.is_depthwise() && products.of(of.out).arithmetic() != Arithmetic::F32
-        }
-        _ => false,
+    let in_windows = |node: &&CoreNode| {
+        node.op.product().is_some_and(|product| !product.is_planned)
+            && products.of(node.op.first_value()).arithmetic() != Arithmetic::F32
     };
     lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));
     let in_f32 =
@@ -169,13 +167,12 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
     for (vector, letter) in [(Vector::X, "x"), (Vector::H, "h")] {
         let mut own: [Vec<String>; 2] = Default::default();
         for node in model.all_nodes() {
-            let len = match (vector, &node.op) {
-                (Vector::X, op) => op.input_size(),
-                (Vector::H, CoreOp::Cell(cell)) => Some(cell.hidden_size),
-                (Vector::H, _) => None,
-            };
-            let of = |len| products.of(node.op.first_value()).own(vector, len);
-            let Some(v) = len.filter(|_| node.op.has_precision()).and_then(of) else { continue };
+            let factor = node.op.product().and_then(|FixedProduct { x, h, .. }| match vector {
+                Vector::X => Some(x),
+                Vector::H => h,
+            });
+            let of = |factor: Factor| products.of(node.op.first_value()).own(vector, factor.len);
+            let Some(v) = factor.and_then(of) else { continue };
             let names = &mut own[usize::from(v.scale != 1.0)];
             let name = format!("\"{}\"", escape(&node.name));
             let name = match v.scale {

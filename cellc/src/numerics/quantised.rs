@@ -173,19 +173,14 @@ impl Analysis<'_> {
 
     /// The quantisation of x and of h, if no sum exceeds 32 bits.
     fn operands(&self, node: &CoreNode, matrices: &[Matrix<'_>]) -> [Option<Multiples>; 2] {
-        let [x, h] = match &node.op {
-            CoreOp::Dense(of) => [Some(of.x), None],
-            CoreOp::Convolve(of) => [Some(of.x), None],
-            // a state that later steps read has no scale
-            CoreOp::Cell(of) => [Some(of.x), Some(of.h).filter(|_| of.steps() == 1)],
-            _ => [None, None],
-        };
+        let product = node.op.product();
+        let factors = [product.map(|product| product.x), product.and_then(|product| product.h)];
         let multiples = |of| {
             let (scale, [least, most], off) = self.numbers.multiples(of)?;
             Some(Multiples { scale, least, most, off })
         };
         let fit = |v: &Multiples| matrices.iter().all(|matrix| fits(matrix, *v));
-        [x, h].map(|of| of.and_then(multiples).filter(fit))
+        factors.map(|factor| factor.and_then(|of| of.source).and_then(multiples).filter(fit))
     }
 
     /// True if products are f32, and no format was asked for.

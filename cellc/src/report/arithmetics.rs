@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{kernels, layers, layers_by_value, operand};
 use crate::arch::Isa;
 use crate::compile::{self, Compilation};
-use crate::core::{CoreModel, CoreNode, CoreOp};
+use crate::core::{CoreModel, CoreNode, FixedProduct};
 use crate::encoding::Arithmetic;
 use crate::numerics::Precisions;
 use crate::plan::plan;
@@ -85,11 +85,9 @@ fn has_own_integers(precisions: &Precisions, node: &CoreNode) -> bool {
 /// convolutions.
 fn is_same_in_8_bits(model: &CoreModel) -> bool {
     let is_same = |len: usize| Arithmetic::Int8.largest(len) == Arithmetic::Int8x16.largest(len);
-    model.all_nodes().iter().all(|node| match &node.op {
-        CoreOp::Cell(cell) => is_same(cell.input_size) && is_same(cell.hidden_size),
-        CoreOp::Dense(dense) => is_same(dense.inputs),
-        _ => true,
-    })
+    let products = model.all_nodes().into_iter().filter_map(|node| node.op.product());
+    let mut planned = products.filter(|product| product.is_planned);
+    planned.all(|FixedProduct { x, h, .. }| is_same(x.len) && h.is_none_or(|h| is_same(h.len)))
 }
 
 /// The costs of the layers of one kernel.

@@ -197,9 +197,9 @@ impl<'a> Translator<'_, 'a> {
                 self.set_all(node, y.flatten().map(|y| vec![y]));
                 self.range_of_products(node);
             }
-            Op::Pool(ref of) => self.apply(node, |core, args| pool(core, args, of)),
-            Op::Pad(mode) => self.apply(node, |core, args| pad(core, args, mode)),
-            Op::Concat { axis } => self.apply(node, |core, args| concat(core, args, axis)),
+            Op::Pool(ref of) => self.apply_with(node, pool, of),
+            Op::Pad(mode) => self.apply_with(node, pad, mode),
+            Op::Concat { axis } => self.apply_with(node, concat, axis),
             Op::Split { parts } => self.apply_all(node, |core, args| split(core, args, parts)),
             Op::VariadicSplit => self.apply_all(node, variadic_split),
             Op::RunningSum { exclusive, reverse } => {
@@ -211,42 +211,26 @@ impl<'a> Translator<'_, 'a> {
             Op::Reduce { reduction, keep, no_axes } => {
                 self.apply(node, |core, args| reduce(core, args, reduction, keep, no_axes));
             }
-            Op::Normalize(of) => self.apply(node, |core, args| normalize(core, args, of)),
-            Op::Reshape { zero_keeps } => {
-                self.apply(node, |core, args| reshape(core, args, zero_keeps));
-            }
-            Op::Squeeze { skip } => self.apply(node, |core, args| squeeze(core, args, skip)),
+            Op::Normalize(of) => self.apply_with(node, normalize, of),
+            Op::Reshape { zero_keeps } => self.apply_with(node, reshape, zero_keeps),
+            Op::Squeeze { skip } => self.apply_with(node, squeeze, skip),
             Op::Unsqueeze => self.apply(node, unsqueeze),
             Op::Transpose => self.apply(node, transpose),
-            Op::Gather { batch_dims } => {
-                self.apply(node, |core, args| gather(core, args, batch_dims));
-            }
-            Op::Broadcast(mode) => {
-                self.apply(node, |core, args| broadcast_input(core, args, mode));
-            }
+            Op::Gather { batch_dims } => self.apply_with(node, gather, batch_dims),
+            Op::Broadcast(mode) => self.apply_with(node, broadcast_input, mode),
             Op::ReverseSequence { batch_axis, seq_axis } => {
                 self.apply(node, |core, args| reverse_sequence(core, args, batch_axis, seq_axis));
             }
             Op::ScatterUpdate => self.apply(node, scatter_update),
-            Op::ScatterNd { combine } => {
-                self.apply(node, |core, args| scatter_nd(core, args, combine));
-            }
-            Op::ScatterElements { combine } => {
-                self.apply(node, |core, args| scatter_elements(core, args, combine));
-            }
-            Op::GatherElements { axis } => {
-                self.apply(node, |core, args| gather_elements(core, args, axis));
-            }
-            Op::GatherNd(of) => self.apply(node, |core, args| gather_nd(core, args, of)),
-            Op::Dft(of) => self.apply(node, |core, args| dft(core, args, of)),
-            Op::Stft { one_sided } => self.apply(node, |core, args| stft(core, args, one_sided)),
-            Op::SpectralWindow(of) => {
-                self.apply(node, |core, args| spectral_window(core, args, of));
-            }
+            Op::ScatterNd { combine } => self.apply_with(node, scatter_nd, combine),
+            Op::ScatterElements { combine } => self.apply_with(node, scatter_elements, combine),
+            Op::GatherElements { axis } => self.apply_with(node, gather_elements, axis),
+            Op::GatherNd(of) => self.apply_with(node, gather_nd, of),
+            Op::Dft(of) => self.apply_with(node, dft, of),
+            Op::Stft { one_sided } => self.apply_with(node, stft, one_sided),
+            Op::SpectralWindow(of) => self.apply_with(node, spectral_window, of),
             Op::MelWeights => self.apply(node, mel_weights),
-            Op::Attention { causal } => {
-                self.apply(node, |core, args| attention(core, args, causal));
-            }
+            Op::Attention { causal } => self.apply_with(node, attention, causal),
             Op::LinearAttention(ref of) => {
                 self.apply_all(node, |core, args| linear_attention(core, args, of));
             }
@@ -254,17 +238,13 @@ impl<'a> Translator<'_, 'a> {
             Op::OneHot { axis, from_end } => {
                 self.apply(node, |core, args| one_hot(core, args, axis, from_end));
             }
-            Op::Triangle { upper } => self.apply(node, |core, args| triangle(core, args, upper)),
-            Op::EyeLike { diagonal } => {
-                self.apply(node, |core, args| eye_like(core, args, diagonal));
-            }
+            Op::Triangle { upper } => self.apply_with(node, triangle, upper),
+            Op::EyeLike { diagonal } => self.apply_with(node, eye_like, diagonal),
             Op::Eye => self.apply(node, eye),
             Op::Roll => self.apply(node, roll),
-            Op::Blocks(of) => self.apply(node, |core, args| blocks(core, args, of)),
-            Op::Einsum { ref equation } => {
-                self.apply(node, |core, args| einsum(core, args, equation));
-            }
-            Op::Resize(of) => self.apply(node, |core, args| resize(core, args, of)),
+            Op::Blocks(of) => self.apply_with(node, blocks, of),
+            Op::Einsum { ref equation } => self.apply_with(node, einsum, equation.as_str()),
+            Op::Resize(of) => self.apply_with(node, resize, of),
             Op::ShapeOf => self.apply(node, shape_of_op),
             Op::Range { .. } => self.apply(node, range),
             Op::TopK { axis, largest, last, sorted_by_place } => {
@@ -282,6 +262,16 @@ impl<'a> Translator<'_, 'a> {
     ) {
         let output = self.rule(node, rule);
         self.set_all(node, output.map(|known| vec![known]));
+    }
+
+    /// Applies a rule with attributes and one output.
+    fn apply_with<A>(
+        &mut self,
+        node: &'a Node,
+        rule: impl FnOnce(&mut CoreBuilder, &Operands, A) -> Rule<Known>,
+        attributes: A,
+    ) {
+        self.apply(node, |core, args| rule(core, args, attributes));
     }
 
     /// Applies a rule with several outputs.

@@ -5,7 +5,7 @@ use super::States;
 use crate::check::hints::MOST_CHOICES;
 use crate::check::names::{Side, name};
 use crate::core::{Before, Front};
-use crate::core::{CoreModel, CoreNode, CoreOp, Source, StatePair};
+use crate::core::{CoreModel, CoreNode, Source, StatePair};
 use crate::diagnostic::{Cause, Diagnostic, Message, listed, message, quoted};
 use crate::model::Node;
 use crate::request::State;
@@ -93,9 +93,8 @@ impl States<'_, '_> {
     /// True if the axis of size 1 of a running sum may be the axis of the steps: with open steps
     /// no running sum within a step is left of the node.
     fn sums_steps(&self, node: &Node) -> bool {
-        let is_within = |other: &&CoreNode| {
-            other.name == node.name && matches!(other.op, CoreOp::RunningSum(_))
-        };
+        let is_within =
+            |other: &&CoreNode| other.name == node.name && other.op.facts().over_time.accumulates();
         let mut opened = (0..MOST_CHOICES).filter_map(|choice| {
             let steps = (1, false);
             self.hints.opened(&self.hints.axes_of_steps(

@@ -25,7 +25,6 @@ pub(super) fn in_words(NotStepwise { in_front, place, why }: &NotStepwise) -> St
         Place::Input(index) => format!("input {index}"),
         Place::Output(index) => format!("output {index}"),
         Place::Variable => "a variable".to_owned(),
-        Place::RunningSum => "a running sum".to_owned(),
         Place::Padding => "what stands in front of the first step".to_owned(),
         Place::Cell => "a cell".to_owned(),
     };

@@ -217,15 +217,13 @@ impl GraphReader<'_, '_> {
         if errors > before {
             return None;
         }
-        let ids = |kind: LayerType| {
-            layers.iter().filter(move |layer| layer.kind == kind && layer.node.is_some())
-        };
-        let places = |kind: LayerType| {
-            ids(kind).enumerate().map(|(place, layer)| (layer.id, place)).collect()
+        let places = |is_kind: fn(LayerType) -> bool| {
+            let read = layers.iter().filter(|layer| is_kind(layer.kind) && layer.node.is_some());
+            read.enumerate().map(|(place, layer)| (layer.id, place)).collect()
         };
         Some(Body {
-            parameters: places(LayerType::Parameter),
-            results: places(LayerType::Result),
+            parameters: places(LayerType::is_parameter),
+            results: places(LayerType::is_result),
             model: graph.model,
         })
     }

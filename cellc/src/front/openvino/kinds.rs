@@ -1,20 +1,32 @@
-//! The types of layers that the reader treats in ways of their own.
+//! The kinds of layers, by the way to read them.
 
-use crate::model::Family;
+use super::attributes::Data;
+use super::layers::GraphReader;
+use super::operations::ReadOperation;
+use crate::model::{Elementwise, Family, Reduction};
 
-/// What a layer is for the reader of its graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Reads the attributes of a layer.
+pub(super) type Reader = fn(&mut GraphReader<'_, '_>, &mut Data) -> Option<ReadOperation>;
+
+/// The way to read a layer.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum LayerType {
     Parameter,
+    Const,
     Result,
     Cell(Family),
     Sequence(Family),
+    /// Without attributes.
+    Elementwise(Elementwise),
+    /// With the attribute `auto_broadcast`.
+    Broadcasting(Elementwise),
+    Reduce(Reduction),
     Assign,
     TensorIterator,
     Loop,
     If,
-    /// Any other type that is read.
-    Other,
+    /// By a function.
+    By(Reader),
     /// Not read.
     Unknown,
 }
@@ -28,5 +40,17 @@ impl LayerType {
     /// Whether every attribute may change what is computed.
     pub(super) fn is_recurrent(self) -> bool {
         matches!(self, Self::Cell(_) | Self::Sequence(_))
+    }
+
+    pub(super) fn is_result(self) -> bool {
+        matches!(self, Self::Result)
+    }
+
+    pub(super) fn is_parameter(self) -> bool {
+        matches!(self, Self::Parameter)
+    }
+
+    pub(super) fn is_unknown(self) -> bool {
+        matches!(self, Self::Unknown)
     }
 }

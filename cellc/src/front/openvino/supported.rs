@@ -8,7 +8,7 @@ use super::operations::{OutputTypes, Ports, ReadOperation, Then};
 use super::readers::{self, plain};
 use crate::model::{
     Activation, Binary, Comparison, Composed, Dft, Dim, ElementType, Elementwise, Family, Groups,
-    Logic, NoAxes, Op, Primitive, Reduction, Remainder, ResultType, Unary,
+    LedgerEntry, Logic, NoAxes, Op, Primitive, Reduction, Remainder, ResultType, Unary,
 };
 
 /// The latest known operation set of OpenVINO. Later sets may change the meaning of a type.
@@ -23,31 +23,7 @@ pub struct Supported {
     pub sets: &'static [&'static str],
     /// The limits of the support, in one line.
     pub what: &'static str,
-    reading: Reading,
-}
-
-/// Reads the attributes of a layer.
-type Reader = fn(&mut GraphReader<'_, '_>, &mut Data) -> Option<ReadOperation>;
-
-/// The way to read a layer.
-#[derive(Clone, Copy, Debug)]
-enum Reading {
-    Parameter,
-    Const,
-    Result,
-    Cell(Family),
-    Sequence(Family),
-    /// Without attributes.
-    Elementwise(Elementwise),
-    /// With the attribute `auto_broadcast`.
-    Broadcasting(Elementwise),
-    Reduce(Reduction),
-    Assign,
-    TensorIterator,
-    Loop,
-    If,
-    /// By a function.
-    By(Reader),
+    pub(super) kind: LayerType,
 }
 
 const fn activation(of: Activation) -> Elementwise {
@@ -85,11 +61,17 @@ fn element_of(elementwise: Elementwise) -> OutputTypes {
     }
 }
 
+/// A recurrent operation, whose layer has a port for every output.
+fn with_all_outputs(op: Op, ledger: Vec<LedgerEntry>) -> ReadOperation {
+    let outputs = *op.facts().outputs.end();
+    ReadOperation { ledger, ..ReadOperation::new(op).ports(Ports::Exactly(outputs)) }
+}
+
 impl GraphReader<'_, '_> {
     /// The operation of a layer, as its operation set defines the type. `None` after an error.
     pub(super) fn operation(&mut self, data: &mut Data) -> Option<ReadOperation> {
-        let operation = match find(self.layers[data.index].type_name)?.reading {
-            Reading::Parameter => {
+        let operation = match self.layers[data.index].kind {
+            LayerType::Parameter => {
                 let (element, shape) = self.parameter(data)?;
                 let shape = Some(("shape", shape));
                 ReadOperation {
@@ -97,67 +79,45 @@ impl GraphReader<'_, '_> {
                     ..ReadOperation::new(Op::Parameter).of(OutputTypes::Is(element))
                 }
             }
-            Reading::Const => {
+            LayerType::Const => {
                 let tensor = self.constant(data)?;
                 let shape =
                     Some(("shape", tensor.shape().iter().map(|&d| Dim::Fixed(d)).collect()));
                 let element = OutputTypes::Is(tensor.element());
                 ReadOperation { shape, ..ReadOperation::new(Op::Constant(tensor)).of(element) }
             }
-            Reading::Result => ReadOperation::new(Op::Result),
-            Reading::Cell(family) => {
+            LayerType::Result => ReadOperation::new(Op::Result),
+            LayerType::Cell(_) => {
                 let (cell, _, ledger) = self.cell(data)?;
-                let outputs = if family == Family::Lstm { 2 } else { 1 };
-                ReadOperation {
-                    ledger,
-                    ..ReadOperation::new(Op::Cell(cell)).ports(Ports::Exactly(outputs))
-                }
+                with_all_outputs(Op::Cell(cell), ledger)
             }
-            Reading::Sequence(family) => {
+            LayerType::Sequence(_) => {
                 let (cell, direction, ledger) = self.cell(data)?;
-                let outputs = if family == Family::Lstm { 3 } else { 2 };
-                ReadOperation {
-                    ledger,
-                    ..ReadOperation::new(Op::Sequence(cell, direction))
-                        .ports(Ports::Exactly(outputs))
-                }
+                with_all_outputs(Op::Sequence(cell, direction), ledger)
             }
-            Reading::Elementwise(elementwise) => {
+            LayerType::Elementwise(elementwise) => {
                 ReadOperation::new(Op::elementwise(elementwise)).of(element_of(elementwise))
             }
-            Reading::Broadcasting(elementwise) => {
+            LayerType::Broadcasting(elementwise) => {
                 self.auto_broadcast(data)?;
                 ReadOperation::new(Op::elementwise(elementwise)).of(element_of(elementwise))
             }
-            Reading::Reduce(reduction) => {
+            LayerType::Reduce(reduction) => {
                 let keep = self.boolean(data, "keep_dims", Some(false))?;
                 ReadOperation::new(Op::Reduce { reduction, keep, no_axes: NoAxes::Same })
             }
-            Reading::Assign => readers::assign(self, data)?,
-            Reading::By(read) => read(self, data)?,
+            LayerType::Assign => readers::assign(self, data)?,
+            LayerType::By(read) => read(self, data)?,
             // their bodies are graphs
-            Reading::TensorIterator | Reading::Loop | Reading::If => return None,
+            LayerType::TensorIterator | LayerType::Loop | LayerType::If | LayerType::Unknown => {
+                return None;
+            }
         };
         Some(operation)
     }
 }
 
 impl Supported {
-    /// The kind of layer, for the other parts of the reader.
-    pub(super) fn kind(&self) -> LayerType {
-        match self.reading {
-            Reading::Parameter => LayerType::Parameter,
-            Reading::Result => LayerType::Result,
-            Reading::Assign => LayerType::Assign,
-            Reading::Cell(family) => LayerType::Cell(family),
-            Reading::Sequence(family) => LayerType::Sequence(family),
-            Reading::TensorIterator => LayerType::TensorIterator,
-            Reading::Loop => LayerType::Loop,
-            Reading::If => LayerType::If,
-            _ => LayerType::Other,
-        }
-    }
-
     /// The number of the latest operation set, up to the set `text`, that defines the layer; 0 for
     /// a set without number. `None` if no set up to `text` defines the layer.
     pub(super) fn definition(&self, text: &str) -> Option<u64> {
@@ -192,10 +152,10 @@ pub(super) fn names() -> String {
 const fn row(
     name: &'static str,
     sets: &'static [&'static str],
-    reading: Reading,
+    kind: LayerType,
     what: &'static str,
 ) -> Supported {
-    Supported { name, sets, what, reading }
+    Supported { name, sets, what, kind }
 }
 
 /// The transform of complex numbers, without an axis for the parts of real numbers.
@@ -203,7 +163,7 @@ const DFT: Dft = Dft { inverse: false, one_sided: false, parts_of_real: false };
 
 /// Every type of layer that is read.
 pub const SUPPORTED: &[Supported] = {
-    use Reading as K;
+    use LayerType as K;
     use Reduction as R;
     const ONE: &[&str] = &["opset1"];
     const FIVE: &[&str] = &["opset5"];

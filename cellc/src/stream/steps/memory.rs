@@ -7,8 +7,8 @@
 
 use super::{InFront, NotStepwise, Place, StepAnalysis, Stepwise, Time, Why, strides};
 use crate::core::{
-    Concat, CoreModel, CoreNode, CoreOp, CoreValue, Pointwise, PointwiseFunction, RunningSum,
-    Source, Variable, View,
+    Concat, CoreModel, CoreNode, CoreOp, CoreValue, Pointwise, PointwiseFunction, Source, Variable,
+    View,
 };
 
 /// Padding in front of the first step and running sums, for all tensors of a model.
@@ -69,15 +69,14 @@ impl StepAnalysis<'_> {
         }
     }
 
-    /// The time of a running sum.
-    pub(super) fn running_sum(&mut self, at: usize, sum: &RunningSum) -> Stepwise<Time> {
-        let time = self.time(sum.input)?;
+    /// The time of the sums of node `at` along `axis`, from the time of the operand.
+    pub(super) fn sum(&mut self, at: usize, time: Time, axis: usize) -> Stepwise<Time> {
         match time {
-            Time::Along(axis) if axis == sum.axis => {
+            Time::Along(steps) if steps == axis => {
                 self.padded.sums.push(at);
                 Ok(time)
             }
-            Time::WithFront(axis, _) if axis == sum.axis => Err(Why::AddsFront),
+            Time::WithFront(steps, _) if steps == axis => Err(Why::AddsFront),
             _ => Ok(time),
         }
     }
@@ -115,14 +114,15 @@ impl StepAnalysis<'_> {
 /// Turns each running sum over the steps into an addition to a variable with the last sum. The
 /// variable starts as zero.
 pub(super) fn carry_sums(
+    long: &CoreModel,
     model: &mut CoreModel,
     sums: &[usize],
     pairs: &[Option<usize>],
 ) -> Result<(), NotStepwise> {
     for &sum in sums {
         let node = pairs[sum].map(|node| &mut model.nodes[node]);
-        let Some(node) = node.filter(|node| matches!(node.op, CoreOp::RunningSum(_))) else {
-            return Err(Place::RunningSum.refused(Why::Otherwise));
+        let Some(node) = node.filter(|node| node.op.facts().over_time.accumulates()) else {
+            return Err(Place::of(&long.nodes[sum]).refused(Why::Otherwise));
         };
         let (input, out) = (node.op.reads()[0], node.op.first_value());
         let before = Source::Variable(model.variables.len());

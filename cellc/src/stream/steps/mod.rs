@@ -48,7 +48,7 @@ pub(crate) fn one_step(
     let (found, padded, times) = StepAnalysis::new(long, steps, axes.to_vec()).run()?;
     let pairs = same_but_for_time(long, &one, steps, &times)?;
     same_windows(long, &one, steps, &padded.windows, &pairs)?;
-    carry_sums(&mut one, &padded.sums, &pairs)?;
+    carry_sums(long, &mut one, &padded.sums, &pairs)?;
     remember(&mut one, &padded.memories, &pairs)?;
     carry(&mut one)?;
     // layers reset at every call now keep their states
@@ -255,8 +255,7 @@ impl<'a> StepAnalysis<'a> {
                 time => time,
             },
             CoreOp::Concat(concat) => self.concat(at, concat)?,
-            CoreOp::RunningSum(sum) => self.running_sum(at, sum)?,
-            op => self.of_facts(&op.facts())?,
+            op => self.of_facts(at, &op.facts())?,
         };
         for value in node.op.outputs() {
             self.values.insert(value, time);
@@ -264,8 +263,8 @@ impl<'a> StepAnalysis<'a> {
         Ok(())
     }
 
-    /// The time of an operation's outputs, from the operation's [`OverTime`].
-    fn of_facts(&self, facts: &Facts) -> Stepwise<Time> {
+    /// The time of the outputs of node `at`, from its [`OverTime`].
+    fn of_facts(&mut self, at: usize, facts: &Facts) -> Stepwise<Time> {
         let first = facts.operands[0];
         let rank = self.model.shape(first).len();
         let combines = |axes: Range<usize>, why: Why| match self.time(first)? {
@@ -282,6 +281,10 @@ impl<'a> StepAnalysis<'a> {
                     true => Err(Why::CombinesAll),
                     false => Ok(time),
                 }
+            }
+            OverTime::Accumulates(axis) => {
+                let time = self.time(first)?;
+                self.sum(at, time, *axis)
             }
             OverTime::Selects => match (self.time(first)?, self.time(facts.operands[1])?) {
                 (Time::Fixed, time) if time != Time::Before => Ok(time),

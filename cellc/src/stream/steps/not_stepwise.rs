@@ -36,7 +36,6 @@ pub(crate) enum Place {
     /// An output, by its index.
     Output(usize),
     Variable,
-    RunningSum,
     /// Elements in front of the first step.
     Padding,
     Cell,
