@@ -13,8 +13,8 @@ use super::weights::Baked;
 use super::weights::DenseLayer;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, message};
 use crate::model::{
-    Activation, Binary, Elementwise, InputFile, Model, Op, Primitive, Spelling, Tensor, ValueId,
-    counted, shape_text,
+    Activation, Binary, Elementwise, InputFile, Model, Op, Primitive, Softmax, Spelling, Tensor,
+    ValueId, counted, shape_text,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -369,7 +369,7 @@ impl<'s> Chain<'s> {
                 elementwise(graph, "prelu", Primitive::PRelu, (out, slopes), origin)
             }
             StackLayer::Softmax => {
-                let op = Op::Softmax { axis: -1, log: false };
+                let op = Op::Softmax(Softmax { axis: -1, log: false });
                 graph.computed("softmax", op, vec![out], origin)
             }
         };

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use super::{
     BroadcastMode, Convolution, Elementwise, ElementwiseFacts, NoAxes, Normalization, Op, Pool,
-    Reduction, SliceMasks,
+    Reduce, Reduction, SliceMasks,
 };
 
 /// The facts about one operation.
@@ -207,8 +207,8 @@ impl Op {
             &Self::MatMul { transpose_a, transpose_b } => row("MatMul", exactly(2))
                 .rank(R::Product)
                 .axes(A::Product { transpose_a, transpose_b }),
-            Self::Softmax { .. } => row("Softmax", exactly(1)).rank(R::First).axes(A::Softmax),
-            Self::Reduce { reduction, keep, no_axes } => {
+            Self::Softmax(_) => row("Softmax", exactly(1)).rank(R::First).axes(A::Softmax),
+            Self::Reduce(Reduce { reduction, keep, no_axes }) => {
                 let rank = match (keep, no_axes) {
                     (true, _) => R::First,
                     (false, NoAxes::All) => R::Reduced,
@@ -243,7 +243,7 @@ impl Op {
             Self::StridedSlice(masks) => {
                 row("StridedSlice", 3..=4).moves(R::Unknown, A::Masked(masks))
             }
-            Self::ReverseSequence { .. } => row("ReverseSequence", exactly(2)).rank(R::First),
+            Self::ReverseSequence(_) => row("ReverseSequence", exactly(2)).rank(R::First),
             Self::ScatterUpdate => row("ScatterUpdate", exactly(4)).rank(R::First),
             Self::ScatterNd { .. } => row("ScatterND", exactly(3)).rank(R::First),
             Self::ScatterElements { .. } => row("ScatterElements", exactly(4)).rank(R::First),
@@ -270,8 +270,8 @@ impl Op {
                 row("Broadcast", 2..=3).moves(rank, A::Other)
             }
             Self::Tile => row("Tile", exactly(2)).rank(R::First),
-            Self::RunningSum { .. } => row("CumSum", exactly(2)).rank(R::First),
-            Self::OneHot { .. } => row("OneHot", exactly(4)).rank(R::FirstAndOne),
+            Self::RunningSum(_) => row("CumSum", exactly(2)).rank(R::First),
+            Self::OneHot(_) => row("OneHot", exactly(4)).rank(R::FirstAndOne),
             Self::Triangle { .. } => row("Trilu", 1..=2).rank(R::First),
             Self::Unread(_) => row("Unread", exactly(0)).outputs(any_from(0)),
             Self::Eye => row("Eye", exactly(3)).rank(R::Fixed(2)),
@@ -292,7 +292,7 @@ impl Op {
                 row("Pool", exactly(1)).outputs(1..=2).rank(R::First).axes(A::Pooled(of))
             }
             Self::Pad(_) => row("Pad", 3..=5).rank(R::First).axes(A::Padded),
-            Self::TopK { .. } => row("TopK", exactly(2)).outputs(1..=2).rank(R::First),
+            Self::TopK(_) => row("TopK", exactly(2)).outputs(1..=2).rank(R::First),
             Self::Loop(_) => row("Loop", any_from(0)).outputs(any_from(0)),
             Self::If(_) => row("If", any_from(1)).outputs(any_from(0)),
         }

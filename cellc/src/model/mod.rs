@@ -32,9 +32,10 @@ pub use linear_attention::{Heads, LinearAttention, UpdateRule};
 pub(crate) use names::{is_made_up, lasting};
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, GatherNd, Groups, If, Loop, LoopInput,
-    LoopOutput, MOST_NESTED, Nearest, NoAxes, Normalization, Op, OutputSizes, PadMode, Padding,
-    Pool, PoolKind, Reduction, Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks, Slicing,
-    SpectralWindow, Unread, Window,
+    LoopOutput, MOST_NESTED, Nearest, NoAxes, Normalization, OneHot, Op, OutputSizes, PadMode,
+    Padding, Pool, PoolKind, Reduce, Reduction, Resize, ResizeBy, ReverseSequence, Rounding,
+    RunningSum, Sampling, Scaling, SliceMasks, Slicing, Softmax, SpectralWindow, TopK, Unread,
+    Window,
 };
 pub use size::ModelSize;
 pub use spelling::{ActivationLists, Spelling};

@@ -35,21 +35,9 @@ pub enum Op {
         transpose_b: bool,
     },
     /// `exp(v) / sum exp(v)` along an axis, or the logarithm of this quotient. Input: data.
-    Softmax {
-        /// The axis; negative values count from the end.
-        axis: i64,
-        /// True for the logarithm.
-        log: bool,
-    },
+    Softmax(Softmax),
     /// The reduction of data along some axes. Inputs: data, axes (all if absent).
-    Reduce {
-        /// The operation.
-        reduction: Reduction,
-        /// True if the reduced axes stay, with size 1.
-        keep: bool,
-        /// The meaning of an empty list of axes.
-        no_axes: NoAxes,
-    },
+    Reduce(Reduce),
     /// A normalisation: data minus the mean, divided by the standard deviation, and variants.
     Normalize(Normalization),
     /// The concatenation of the inputs.
@@ -94,12 +82,7 @@ pub enum Op {
     StridedSlice(SliceMasks),
     /// Data with the first elements along the axis of steps in reverse order. Inputs: data, the
     /// number of these elements for each row of the batch.
-    ReverseSequence {
-        /// The axis of the batch; negative values count from the end.
-        batch_axis: i64,
-        /// The axis of the steps; negative values count from the end.
-        seq_axis: i64,
-    },
+    ReverseSequence(ReverseSequence),
     /// Data with replaced parts along an axis. Inputs: data, indices, new parts, axis.
     ScatterUpdate,
     /// Data with replaced parts. Inputs: data, indices `[.., K]`, new parts. Each row of K indices
@@ -156,21 +139,10 @@ pub enum Op {
     /// Data repeated along each axis. Inputs: data, numbers of repetitions.
     Tile,
     /// Cumulative sums along an axis. Inputs: data, axis.
-    RunningSum {
-        /// True to exclude each element from its own sum.
-        exclusive: bool,
-        /// True to sum from the end.
-        reverse: bool,
-    },
+    RunningSum(RunningSum),
     /// A row for each index: `on` at the index, `off` elsewhere. Inputs: indices, length of a row,
     /// on, off.
-    OneHot {
-        /// The axis of the rows in the result; negative values count from the end.
-        axis: i64,
-        /// True if negative indices count from the end. False if the row of a negative index is all
-        /// `off`.
-        from_end: bool,
-    },
+    OneHot(OneHot),
     /// Matrices with zeros on one side of a diagonal. Inputs: data, optional diagonal (default:
     /// main).
     Triangle {
@@ -225,20 +197,72 @@ pub enum Op {
     /// after each axis in elements (negative: cropping), value, optional axes (default: all).
     Pad(PadMode),
     /// The largest or smallest elements along an axis, and their indices. Inputs: data, count.
-    TopK {
-        /// The axis; negative values count from the end.
-        axis: i64,
-        /// True for the largest elements, false for the smallest.
-        largest: bool,
-        /// True to prefer the last of equal elements, false to prefer the first.
-        last: bool,
-        /// True to sort by index, false to sort best first.
-        sorted_by_place: bool,
-    },
+    TopK(TopK),
     /// A loop.
     Loop(Box<Loop>),
     /// One of two bodies.
     If(Box<If>),
+}
+
+/// The attributes of [`Op::Softmax`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Softmax {
+    /// The axis; negative values count from the end.
+    pub axis: i64,
+    /// True for the logarithm.
+    pub log: bool,
+}
+
+/// The attributes of [`Op::Reduce`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reduce {
+    /// The operation.
+    pub reduction: Reduction,
+    /// True if the reduced axes stay, with size 1.
+    pub keep: bool,
+    /// The meaning of an empty list of axes.
+    pub no_axes: NoAxes,
+}
+
+/// The attributes of [`Op::ReverseSequence`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReverseSequence {
+    /// The axis of the batch; negative values count from the end.
+    pub batch_axis: i64,
+    /// The axis of the steps; negative values count from the end.
+    pub seq_axis: i64,
+}
+
+/// The attributes of [`Op::RunningSum`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunningSum {
+    /// True to exclude each element from its own sum.
+    pub exclusive: bool,
+    /// True to sum from the end.
+    pub reverse: bool,
+}
+
+/// The attributes of [`Op::OneHot`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneHot {
+    /// The axis of the rows in the result; negative values count from the end.
+    pub axis: i64,
+    /// True if negative indices count from the end. False if the row of a negative index is all
+    /// `off`.
+    pub from_end: bool,
+}
+
+/// The attributes of [`Op::TopK`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TopK {
+    /// The axis; negative values count from the end.
+    pub axis: i64,
+    /// True for the largest elements, false for the smallest.
+    pub largest: bool,
+    /// True to prefer the last of equal elements, false to prefer the first.
+    pub last: bool,
+    /// True to sort by index, false to sort best first.
+    pub sorted_by_place: bool,
 }
 
 impl Op {

@@ -15,8 +15,8 @@ use crate::core::{
     broadcast_strides, fold, signed, strides,
 };
 use crate::model::{
-    Binary, Blocks, Comparison, ElementType, Logic, Nearest, Primitive, Resize, ResizeBy, Sampling,
-    Scaling, shape_text,
+    self, Binary, Blocks, Comparison, ElementType, Logic, Nearest, OneHot, Primitive, Resize,
+    ResizeBy, Sampling, Scaling, shape_text,
 };
 
 /// Largest size of an axis that Resize computes.
@@ -26,8 +26,7 @@ const MOST_BETWEEN: usize = 1 << 20;
 pub(super) fn running_sum(
     core: &mut CoreBuilder,
     args: &Operands,
-    exclusive: bool,
-    reverse: bool,
+    model::RunningSum { exclusive, reverse }: model::RunningSum,
 ) -> Rule<Known> {
     let (x, axis) = (args.get(0)?, args.integer(1, "the axis")?);
     let shape = core.shape_of(&x);
@@ -118,8 +117,7 @@ fn running_sum_of(core: &mut CoreBuilder, x: &Known, axis: usize, reverse: bool)
 pub(super) fn one_hot(
     core: &mut CoreBuilder,
     args: &Operands,
-    axis: i64,
-    from_end: bool,
+    OneHot { axis, from_end }: OneHot,
 ) -> Rule<Known> {
     let indices = args.get(0)?;
     let (on, off) = (args.get(2)?, args.get(3)?);

@@ -6,7 +6,7 @@ use super::reduce::listed_axes;
 use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
 use crate::core::{CoreBuilder, Known, broadcast, without_axes};
-use crate::model::{Axes, Node, Op, Reduction, shape_text};
+use crate::model::{Axes, Node, Op, Reduce, Reduction, shape_text};
 
 impl<'a> Translator<'_, 'a> {
     /// True if a node computes with a tensor without elements. The node is folded or refused.
@@ -45,11 +45,11 @@ fn result_of_none(core: &mut CoreBuilder, args: &Operands) -> Rule<Option<Known>
     let shapes: Vec<Vec<usize>> = args.all()?.iter().map(|known| core.shape_of(known)).collect();
     let result = match &args.node.op {
         Op::Elementwise(_) => broadcast(shapes.iter().map(Vec::as_slice)).zip(Some(0.0)),
-        Op::Softmax { .. } => Some((shapes[0].clone(), 0.0)),
+        Op::Softmax(_) => Some((shapes[0].clone(), 0.0)),
         Op::MatMul { transpose_a, transpose_b } => {
             product(&shapes, *transpose_a, *transpose_b).zip(Some(0.0))
         }
-        Op::Reduce { reduction, keep, .. } => {
+        Op::Reduce(Reduce { reduction, keep, .. }) => {
             let given = if args.len() > 1 { args.integers(1, "the axes")? } else { Vec::new() };
             let axes = listed_axes(args, &given, shapes[0].len())?;
             Some(without_axes(&shapes[0], &axes, *keep)).zip(reduction_of_none(*reduction))

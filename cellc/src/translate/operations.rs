@@ -27,7 +27,7 @@ use super::refusal::{Refusal, Rule};
 use super::rounding::convert;
 use super::scatter::{gather_elements, reverse_sequence, scatter_elements, scatter_update};
 use super::softmax::softmax;
-use super::top_k::{Order, top_k};
+use super::top_k::top_k;
 use super::transform::{dft, mel_weights, spectral_window, stft};
 use super::translator::{LoopForm, Translator};
 use super::variables::Declaration;
@@ -202,15 +202,9 @@ impl<'a> Translator<'_, 'a> {
             Op::Concat { axis } => self.apply_with(node, concat, axis),
             Op::Split { parts } => self.apply_all(node, |core, args| split(core, args, parts)),
             Op::VariadicSplit => self.apply_all(node, variadic_split),
-            Op::RunningSum { exclusive, reverse } => {
-                self.apply(node, |core, args| running_sum(core, args, exclusive, reverse));
-            }
-            Op::Softmax { axis, log } => {
-                self.apply(node, |core, args| softmax(core, args, axis, log));
-            }
-            Op::Reduce { reduction, keep, no_axes } => {
-                self.apply(node, |core, args| reduce(core, args, reduction, keep, no_axes));
-            }
+            Op::RunningSum(of) => self.apply_with(node, running_sum, of),
+            Op::Softmax(of) => self.apply_with(node, softmax, of),
+            Op::Reduce(of) => self.apply_with(node, reduce, of),
             Op::Normalize(of) => self.apply_with(node, normalize, of),
             Op::Reshape { zero_keeps } => self.apply_with(node, reshape, zero_keeps),
             Op::Squeeze { skip } => self.apply_with(node, squeeze, skip),
@@ -218,9 +212,7 @@ impl<'a> Translator<'_, 'a> {
             Op::Transpose => self.apply(node, transpose),
             Op::Gather { batch_dims } => self.apply_with(node, gather, batch_dims),
             Op::Broadcast(mode) => self.apply_with(node, broadcast_input, mode),
-            Op::ReverseSequence { batch_axis, seq_axis } => {
-                self.apply(node, |core, args| reverse_sequence(core, args, batch_axis, seq_axis));
-            }
+            Op::ReverseSequence(of) => self.apply_with(node, reverse_sequence, of),
             Op::ScatterUpdate => self.apply(node, scatter_update),
             Op::ScatterNd { combine } => self.apply_with(node, scatter_nd, combine),
             Op::ScatterElements { combine } => self.apply_with(node, scatter_elements, combine),
@@ -235,9 +227,7 @@ impl<'a> Translator<'_, 'a> {
                 self.apply_all(node, |core, args| linear_attention(core, args, of));
             }
             Op::Tile => self.apply(node, tile),
-            Op::OneHot { axis, from_end } => {
-                self.apply(node, |core, args| one_hot(core, args, axis, from_end));
-            }
+            Op::OneHot(of) => self.apply_with(node, one_hot, of),
             Op::Triangle { upper } => self.apply_with(node, triangle, upper),
             Op::EyeLike { diagonal } => self.apply_with(node, eye_like, diagonal),
             Op::Eye => self.apply(node, eye),
@@ -247,10 +237,7 @@ impl<'a> Translator<'_, 'a> {
             Op::Resize(of) => self.apply_with(node, resize, of),
             Op::ShapeOf => self.apply(node, shape_of_op),
             Op::Range { .. } => self.apply(node, range),
-            Op::TopK { axis, largest, last, sorted_by_place } => {
-                let order = Order { largest, last, sorted_by_place };
-                self.apply_all(node, |core, args| top_k(core, args, axis, order));
-            }
+            Op::TopK(of) => self.apply_all(node, |core, args| top_k(core, args, of)),
         }
     }
 

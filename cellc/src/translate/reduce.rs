@@ -9,15 +9,15 @@ use super::refusal::{Refusal, Rule};
 use crate::check::report::UNDEFINED;
 use crate::core::CoreBuilder;
 use crate::core::{Combiner, CoreOp, DynamicLength, Geometry, Known, Reduce, Source, fold};
-use crate::model::{Activation, Binary, ElementType, NoAxes, Reduction, Remainder, Tensor, Unary};
+use crate::model::{
+    self, Activation, Binary, ElementType, NoAxes, Reduction, Remainder, Tensor, Unary,
+};
 
 /// A reduction. `keep`: true if reduced axes stay with size 1.
 pub(super) fn reduce(
     core: &mut CoreBuilder,
     args: &Operands,
-    reduction: Reduction,
-    keep: bool,
-    no_axes: NoAxes,
+    model::Reduce { reduction, keep, no_axes }: model::Reduce,
 ) -> Rule<Known> {
     let input = args.get(0)?;
     let rank = core.shape_of(&input).len();

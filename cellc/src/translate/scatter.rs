@@ -11,7 +11,7 @@ use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::axis_index;
 use crate::core::{Geometry, Known, strides};
-use crate::model::{Binary, Comparison, Primitive, Unary, shape_text};
+use crate::model::{Binary, Comparison, Primitive, ReverseSequence, Unary, shape_text};
 
 /// The most updates at run-time indices: kernels compare each update with each place.
 const MOST_SCATTERED: usize = 64;
@@ -437,8 +437,7 @@ pub(super) fn scatter_update(core: &mut CoreBuilder, args: &Operands) -> Rule<Kn
 pub(super) fn reverse_sequence(
     core: &mut CoreBuilder,
     args: &Operands,
-    batch_axis: i64,
-    seq_axis: i64,
+    ReverseSequence { batch_axis, seq_axis }: ReverseSequence,
 ) -> Rule<Known> {
     let data = args.get(0)?;
     let shape = core.shape_of(&data);

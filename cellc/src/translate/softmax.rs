@@ -4,17 +4,17 @@ use super::operands::{Operands, all_floats};
 use super::parts::padded_behind;
 use super::refusal::Rule;
 use crate::core::{CoreBuilder, CoreOp, Known, Softmax, Source};
+use crate::model;
 
 /// Softmax along an axis, or its logarithm.
 pub(super) fn softmax(
     core: &mut CoreBuilder,
     args: &Operands,
-    axis: i64,
-    log: bool,
+    attributes: model::Softmax,
 ) -> Rule<Known> {
     let input = args.get(0)?;
     let shape = core.shape_of(&input);
-    let axis = args.axis(axis, shape.len())?;
+    let axis = args.axis(attributes.axis, shape.len())?;
     let length = core.facts.dynamic_length(&input);
     let input = match length.filter(|length| length.parts_along == Some(axis)) {
         Some(length) => {
@@ -23,7 +23,7 @@ pub(super) fn softmax(
         }
         None => input,
     };
-    softmax_along(core, &input, axis, log)
+    softmax_along(core, &input, axis, attributes.log)
 }
 
 /// `exp(v) / sum exp(v)` along an axis, or its logarithm.

@@ -5,7 +5,7 @@ use super::operands::all_exact;
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::{CoreOp, Geometry, Known, Source, TopK, strides};
-use crate::model::ElementType;
+use crate::model::{self, ElementType};
 
 /// The most elements that TopK selects from a row. Generated code reads the row once
 /// for each selected element.
@@ -14,23 +14,11 @@ const MOST_WANTED: usize = 64;
 /// The most elements in a row: their indices are stored in f32.
 const MOST_PLACES: usize = 1 << 24;
 
-/// Which elements of a row are the best, and their order.
-#[derive(Clone, Copy)]
-pub(super) struct Order {
-    /// True for the largest elements, false for the smallest.
-    pub(super) largest: bool,
-    /// True if the last of equal elements wins.
-    pub(super) last: bool,
-    /// True to sort by place, false to sort best first.
-    pub(super) sorted_by_place: bool,
-}
-
 /// TopK. Inputs: data and the count. Outputs: the elements and their indices.
 pub(super) fn top_k(
     core: &mut CoreBuilder,
     args: &Operands,
-    axis: i64,
-    Order { largest, last, sorted_by_place }: Order,
+    model::TopK { axis, largest, last, sorted_by_place }: model::TopK,
 ) -> Rule<Vec<Known>> {
     let input = args.get(0)?;
     let count = args.integer(1, "the number of elements")?;

@@ -4,7 +4,8 @@
 use super::states::{H, sequence};
 use super::*;
 use crate::model::{
-    Convolution, Direction, Groups, OutputSizes, PadMode, Padding, Pool, PoolKind, Rounding, Window,
+    Convolution, Direction, Groups, OutputSizes, PadMode, Padding, Pool, PoolKind, Reduce,
+    Rounding, RunningSum, Softmax, Window,
 };
 
 /// Makes something of channels over time, `[1, H, steps]`.
@@ -148,7 +149,7 @@ fn what_looks_ahead_is_told_to_keep_its_inputs() {
 fn sums_of_steps_go_on_where_steps_are_open() {
     let graph = kept_behind(-1, |g, x| {
         let axis = g.int(2);
-        g.op(Op::RunningSum { exclusive: false, reverse: false }, &[x, axis])
+        g.op(Op::RunningSum(RunningSum { exclusive: false, reverse: false }), &[x, axis])
     });
     let text = said(&graph, &shapes(&[("x", &[1, 7, H])]));
     assert!(text.contains("it begins at zero in every call"), "{text}");
@@ -164,7 +165,7 @@ fn sums_of_steps_go_on_where_steps_are_open() {
         let integers = g.convert(x, ElementType::I32);
         let sum = g.node(
             "cumsum",
-            Op::RunningSum { exclusive: false, reverse: false },
+            Op::RunningSum(RunningSum { exclusive: false, reverse: false }),
             &[integers, axis],
             Graph::value(None, ElementType::I32),
         );
@@ -176,7 +177,7 @@ fn sums_of_steps_go_on_where_steps_are_open() {
     // a sum over the rows of a batch of one has nothing to do with steps
     let graph = kept_behind(-1, |g, x| {
         let axis = g.int(0);
-        g.op(Op::RunningSum { exclusive: false, reverse: false }, &[x, axis])
+        g.op(Op::RunningSum(RunningSum { exclusive: false, reverse: false }), &[x, axis])
     });
     assert_eq!(said(&graph, &shapes(&[("x", &[1, 1, H])])), "");
 }
@@ -189,7 +190,7 @@ fn one_step_is_offered_where_it_goes_on() {
         let axes = g.ints(&[1, 2]);
         let reduction = crate::model::Reduction::Max;
         let most = g.op(
-            Op::Reduce { reduction, keep: true, no_axes: crate::model::NoAxes::All },
+            Op::Reduce(Reduce { reduction, keep: true, no_axes: crate::model::NoAxes::All }),
             &[x, axes],
         );
         g.elementwise(Binary::Divide, &[x, most])
@@ -259,7 +260,7 @@ fn masked(new: f32, added: Between) -> Graph {
     let next = graph.op(Op::Slice, &[longer, start, stop, one, one]);
     let hidden = added(&mut graph, next);
     let scores = graph.elementwise(Binary::Add, &[x, hidden]);
-    let shares = graph.op(Op::Softmax { axis: 1, log: false }, &[scores]);
+    let shares = graph.op(Op::Softmax(Softmax { axis: 1, log: false }), &[scores]);
     graph.result("y", shares);
     graph.result("mask_out", next);
     graph
@@ -286,7 +287,7 @@ fn kept_masks_that_begin_open_are_warned_of() {
     let mut summed = Graph::default();
     let (x, sum) = (summed.parameter("x", &[1, 4]), summed.parameter("sum", &[1, 4]));
     let next = summed.elementwise(Binary::Add, &[x, sum]);
-    let shares = summed.op(Op::Softmax { axis: 1, log: false }, &[next]);
+    let shares = summed.op(Op::Softmax(Softmax { axis: 1, log: false }), &[next]);
     summed.result("y", shares);
     summed.result("sum_out", next);
     assert_eq!(said(&summed, &states(&[("sum", "sum_out")])), "");

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::model::{
-    BroadcastMode, NoAxes, Normalization, Padding, Pool, PoolKind, Reduction, Rounding, SliceMasks,
-    Window,
+    BroadcastMode, NoAxes, Normalization, Padding, Pool, PoolKind, Reduce, Reduction,
+    ReverseSequence, Rounding, RunningSum, SliceMasks, Softmax, Window,
 };
 
 /// 0, 1, 2 ... of a shape.
@@ -334,7 +334,7 @@ fn sequences_are_reversed_and_parts_replaced() {
     let reversed = |batch_axis: i64, seq_axis: i64, lengths: &'static [i64]| {
         move |g: &mut Graph, x| {
             let lengths = g.ints(lengths);
-            g.op(Op::ReverseSequence { batch_axis, seq_axis }, &[x, lengths])
+            g.op(Op::ReverseSequence(ReverseSequence { batch_axis, seq_axis }), &[x, lengths])
         }
     };
     gives(&[2, 2], reversed(0, 1, &[2, 2]), (&[2, 2], &[1.0, 0.0, 3.0, 2.0]));
@@ -751,7 +751,7 @@ fn what_nothing_reads_is_not_there() {
     graph.elementwise(Activation::Exp, &[dead]);
     let axis = graph.int(0);
     let parts = graph.ops(Op::Split { parts: 2 }, &[x, axis], 2);
-    let y = graph.op(Op::Softmax { axis: -1, log: false }, &[parts[1]]);
+    let y = graph.op(Op::Softmax(Softmax { axis: -1, log: false }), &[parts[1]]);
     graph.result("y", y);
     let valid = accepted(&graph, &Options::default());
     assert_eq!((valid.nodes.len(), valid.values.len(), valid.constants.len()), (2, 2, 0));
@@ -802,14 +802,14 @@ fn running_sums_are_added_in_order() {
         let mut graph = Graph::default();
         let x = graph.floats(&[1, 4], &[3e38, 3e38, -3e38, 1.0]);
         let axis = graph.int(1);
-        let sums = graph.op(Op::RunningSum { exclusive, reverse }, &[x, axis]);
+        let sums = graph.op(Op::RunningSum(RunningSum { exclusive, reverse }), &[x, axis]);
         graph.result("y", sums);
         assert_eq!(computed(&graph, &[]), [(vec![1, 4], wanted.to_vec())]);
     }
     // integers whose sums have room, unlike sums of neighbours
     let mut graph = Graph::default();
     let (x, axis) = (graph.ints(&[-10, i64::MAX, 5]), graph.int(0));
-    let sum = graph.op(Op::RunningSum { exclusive: false, reverse: false }, &[x, axis]);
+    let sum = graph.op(Op::RunningSum(RunningSum { exclusive: false, reverse: false }), &[x, axis]);
     let last = graph.int(2);
     let last = graph.op(Op::Gather { batch_dims: 0 }, &[sum, last, axis]);
     let most = graph.int(i64::MAX - 7);
@@ -827,7 +827,7 @@ fn parts_without_elements_are_folded() {
     };
     let reduce = |g: &mut Graph, reduction: Reduction, part: ValueId, keep: bool| {
         let axis = g.ints(&[1]);
-        g.op(Op::Reduce { reduction, keep, no_axes: NoAxes::All }, &[part, axis])
+        g.op(Op::Reduce(Reduce { reduction, keep, no_axes: NoAxes::All }), &[part, axis])
     };
     let data = counting(&[2, 3]);
     let folded = both_ways(&[2, 3], &data, |g, x| {

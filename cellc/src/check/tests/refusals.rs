@@ -3,7 +3,8 @@
 use super::*;
 use crate::arch::{GENERIC, Isa, IsaId};
 use crate::model::{
-    BroadcastMode, Nearest, NoAxes, Reduction, Resize, ResizeBy, Sampling, Scaling, SliceMasks,
+    BroadcastMode, Nearest, NoAxes, Reduce, Reduction, Resize, ResizeBy, ReverseSequence, Sampling,
+    Scaling, SliceMasks, Softmax, TopK,
 };
 
 /// x [2, 3], y = what is built of it.
@@ -116,11 +117,11 @@ fn operations_are_refused_by_name() {
         ("strided slice, an index outside", Box::new(|g, x| strided(g, x, &[2], &[0], true, 0))),
         (
             "reverse, more than all",
-            simple(Op::ReverseSequence { batch_axis: 0, seq_axis: 1 }, &[&[3, 4]]),
+            simple(Op::ReverseSequence(ReverseSequence { batch_axis: 0, seq_axis: 1 }), &[&[3, 4]]),
         ),
         (
             "reverse, other lengths",
-            simple(Op::ReverseSequence { batch_axis: 0, seq_axis: 1 }, &[&[3]]),
+            simple(Op::ReverseSequence(ReverseSequence { batch_axis: 0, seq_axis: 1 }), &[&[3]]),
         ),
         ("update, in no order", updated(&[1, 0], &[2, 3])),
         ("update, outside", updated(&[1, 2], &[2, 3])),
@@ -162,7 +163,10 @@ fn operations_are_refused_by_name() {
                 g.op(Op::Concat { axis: 0 }, &[x, c])
             }),
         ),
-        ("softmax, no such axis", Box::new(|g, x| g.op(Op::Softmax { axis: -3, log: true }, &[x]))),
+        (
+            "softmax, no such axis",
+            Box::new(|g, x| g.op(Op::Softmax(Softmax { axis: -3, log: true }), &[x])),
+        ),
         (
             "matmul",
             Box::new(|g, x| g.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[x, x])),
@@ -246,7 +250,7 @@ fn operations_are_refused_by_name() {
             Box::new(|g, x| {
                 let count = g.ints(&[4]);
                 g.op(
-                    Op::TopK { axis: 1, largest: true, last: false, sorted_by_place: false },
+                    Op::TopK(TopK { axis: 1, largest: true, last: false, sorted_by_place: false }),
                     &[x, count],
                 )
             }),
@@ -396,7 +400,8 @@ fn masked(limit: fn(&mut Graph, [ValueId; 2]) -> ValueId) -> Graph {
 fn a_range_to_a_limit_of_run_time_is_refused_with_what_works() {
     let largest = masked(|graph, [_, lengths]| {
         let axes = graph.ints(&[0, 1]);
-        let op = Op::Reduce { reduction: Reduction::Max, keep: false, no_axes: NoAxes::All };
+        let op =
+            Op::Reduce(Reduce { reduction: Reduction::Max, keep: false, no_axes: NoAxes::All });
         graph.node("largest", op, &[lengths, axes], Graph::value(None, ElementType::I64))
     });
     let refusal = core_model(&largest.0, &Options::default()).unwrap_err().to_string();
@@ -418,7 +423,7 @@ fn a_range_to_a_limit_of_run_time_is_refused_with_what_works() {
 fn numbers(graph: &mut Graph) -> (ValueId, ValueId) {
     let lengths = graph.input_of("lengths", &[2, 1], ElementType::I64);
     let axes = graph.ints(&[0, 1]);
-    let op = Op::Reduce { reduction: Reduction::Max, keep: false, no_axes: NoAxes::All };
+    let op = Op::Reduce(Reduce { reduction: Reduction::Max, keep: false, no_axes: NoAxes::All });
     let largest = graph.node("largest", op, &[lengths, axes], Graph::value(None, ElementType::I64));
     let most = graph.int(4);
     let least = Op::elementwise(Binary::Minimum);
@@ -443,8 +448,10 @@ fn a_range_to_a_bounded_limit_counts_its_elements() {
         let (numbers, _) = numbers(&mut graph);
         let numbers = graph.convert(numbers, ElementType::F32);
         let axes = graph.ints(&[0]);
-        let y =
-            graph.op(Op::Reduce { reduction, keep: false, no_axes: NoAxes::All }, &[numbers, axes]);
+        let y = graph.op(
+            Op::Reduce(Reduce { reduction, keep: false, no_axes: NoAxes::All }),
+            &[numbers, axes],
+        );
         graph.result("y", y);
         graph
     };
@@ -492,7 +499,7 @@ fn a_softmax_of_a_bounded_range_is_one_of_the_elements_that_there_are() {
         let numbers = graph.convert(numbers, ElementType::F32);
         let rows = graph.floats(&[2, 1], &[0.0, 1.0]);
         let x = graph.elementwise(Binary::Multiply, &[rows, numbers]);
-        let y = graph.op(Op::Softmax { axis, log: false }, &[x]);
+        let y = graph.op(Op::Softmax(Softmax { axis, log: false }), &[x]);
         graph.result("y", y);
         for (lengths, count) in [([9.0, 2.0], 3), ([2.0, 0.0], 1), ([0.0, 0.0], 0)] {
             let found = computed(&graph, &[lengths.to_vec()]);

@@ -2,7 +2,7 @@
 //! reads them.
 
 use super::*;
-use crate::model::{Direction, NoAxes, Reduction};
+use crate::model::{Direction, NoAxes, Reduce, Reduction};
 
 /// How a test gives W, R and B.
 #[derive(Clone, Copy, PartialEq)]
@@ -81,7 +81,7 @@ fn converted(kind: CellKind, given: [As; 3]) -> Given {
             let halves = of.graph.op(Op::Reshape { zero_keeps: false }, &[b, shape]);
             let axes = of.graph.ints(&[1]);
             let reduce =
-                Op::Reduce { reduction: Reduction::Sum, keep: false, no_axes: NoAxes::All };
+                Op::Reduce(Reduce { reduction: Reduction::Sum, keep: false, no_axes: NoAxes::All });
             let sum = of.graph.op(reduce, &[halves, axes]);
             of.in_order(sum, order)
         }

@@ -3,7 +3,7 @@
 
 use super::states::{GRU, H, N, started, zeros};
 use super::*;
-use crate::model::{Direction, Loop, LoopInput, LoopOutput, Slicing};
+use crate::model::{Direction, Loop, LoopInput, LoopOutput, Slicing, Softmax};
 use crate::stream::dependence::Dependence;
 
 const PRODUCT: Op = Op::MatMul { transpose_a: false, transpose_b: false };
@@ -76,7 +76,7 @@ fn states_that_are_computed_from_constants_alone_start_anew() {
         }),
         ("softmax, moved", |g, _| {
             let c = g.constant(&[3, 1]);
-            let c = g.op(Op::Softmax { axis: 0, log: false }, &[c]);
+            let c = g.op(Op::Softmax(Softmax { axis: 0, log: false }), &[c]);
             let order = g.ints(&[1, 0]);
             g.op(Op::Transpose, &[c, order])
         }),

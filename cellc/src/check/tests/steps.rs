@@ -3,7 +3,7 @@
 use super::hints::valid_convolution;
 use super::states::{FORWARD, GRU, H, Join, LayerSplit, joined, part, sequence};
 use super::*;
-use crate::model::{Branch, If, NoAxes, PadMode, Reduction};
+use crate::model::{Branch, If, NoAxes, PadMode, Reduce, Reduction, Softmax};
 
 /// Layers as PyTorch's exporters write them: x `[1, T, width]`, turned to `[T, 1, width]` and back,
 /// the states `[L, 1, H]` in and out.
@@ -201,7 +201,7 @@ fn growing_cache(permuted: bool) -> Graph {
     let before = turned(&mut graph, past);
     let keys = graph.op(Op::Concat { axis: -2 }, &[before, x]);
     let scores = graph.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, keys]);
-    let weights = graph.op(Op::Softmax { axis: -1, log: false }, &[scores]);
+    let weights = graph.op(Op::Softmax(Softmax { axis: -1, log: false }), &[scores]);
     let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[weights, keys]);
     let present = turned(&mut graph, keys);
     graph.result("y", y);
@@ -231,7 +231,7 @@ fn the_mask_of_a_growing_cache_is_longer_than_the_cache() {
     let keys = graph.op(Op::Concat { axis: 1 }, &[past, x]);
     let scores = graph.op(Op::MatMul { transpose_a: false, transpose_b: true }, &[x, keys]);
     let scores = graph.elementwise(Binary::Add, &[scores, mask]);
-    let weights = graph.op(Op::Softmax { axis: -1, log: false }, &[scores]);
+    let weights = graph.op(Op::Softmax(Softmax { axis: -1, log: false }), &[scores]);
     let y = graph.op(Op::MatMul { transpose_a: false, transpose_b: false }, &[weights, keys]);
     graph.result("y", y);
     graph.result("present", keys);
@@ -311,7 +311,7 @@ fn elements_in_front_of_the_first_step_pass_through_other_operations() {
             let dense = graph.op(product.clone(), &[x, weights]);
             let bent = graph.elementwise(Activation::Exp, &[dense]);
             let both = graph.elementwise(Binary::Add, &[bent, x]);
-            let scaled = graph.op(Op::Softmax { axis: 2, log: false }, &[both]);
+            let scaled = graph.op(Op::Softmax(Softmax { axis: 2, log: false }), &[both]);
             convolved(graph, scaled, 3)
         }),
         padded(|graph, x| {
@@ -358,7 +358,11 @@ fn pads_in_front_of_what_takes_no_such_elements_are_named() {
             padded(|graph, x| {
                 let axes = graph.ints(&[1]);
                 graph.op(
-                    Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::All },
+                    Op::Reduce(Reduce {
+                        reduction: Reduction::Mean,
+                        keep: true,
+                        no_axes: NoAxes::All,
+                    }),
                     &[x, axes],
                 )
             }),

@@ -5,7 +5,8 @@ use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Blocks, ElementType, GatherNd, Nearest, Op, Resize, ResizeBy, Sampling, Scaling, ValueId,
+    Blocks, ElementType, GatherNd, Nearest, OneHot, Op, Resize, ResizeBy, RunningSum, Sampling,
+    Scaling, ValueId,
 };
 
 pub(super) fn gather_nd(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
@@ -17,7 +18,10 @@ pub(super) fn gather_nd(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Ou
 pub(super) fn running_sum(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let [exclusive, reverse] =
         ["exclusive", "reverse"].map(|name| call.attributes.flag(name, false));
-    Some(vec![reader.op(Op::RunningSum { exclusive, reverse }, vec![call.x(), call.input(1)?])])
+    Some(vec![
+        reader
+            .op(Op::RunningSum(RunningSum { exclusive, reverse }), vec![call.x(), call.input(1)?]),
+    ])
 }
 
 pub(super) fn one_hot(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
@@ -34,7 +38,7 @@ pub(super) fn one_hot(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     });
     let element = reader.element(values);
     Some(vec![reader.op_of(
-        Op::OneHot { axis, from_end: true },
+        Op::OneHot(OneHot { axis, from_end: true }),
         vec![indices, depth, on, off],
         element,
     )])

@@ -3,7 +3,7 @@
 use super::graph::{Call, GraphReader, Outputs};
 use crate::model::{
     Activation, Binary, BroadcastMode, Comparison, ElementType, Elementwise, NoAxes, Op, Primitive,
-    Reduction, ValueId,
+    Reduce, Reduction, Softmax, ValueId,
 };
 
 /// Queries, keys and values, each of shape `[N, heads, steps, size]`.
@@ -112,11 +112,12 @@ fn weights(
         let seen = causal(reader, of);
         y = masked(reader, y, seen);
     }
-    let softmax = Op::Softmax { axis: -1, log: false };
+    let softmax = Op::Softmax(Softmax { axis: -1, log: false });
     let Some(mask) = mask else { return reader.op(softmax, vec![y]) };
     y = masked(reader, y, mask);
     let axis = reader.integers(&[-1]);
-    let largest = Op::Reduce { reduction: Reduction::Max, keep: true, no_axes: NoAxes::All };
+    let largest =
+        Op::Reduce(Reduce { reduction: Reduction::Max, keep: true, no_axes: NoAxes::All });
     let largest = reader.op(largest, vec![y, axis]);
     let [none, zero] = [f32::NEG_INFINITY, 0.0].map(|number| reader.number_like(y, number));
     let is_alone = reader.elementwise(Comparison::Equal, &[largest, none]);

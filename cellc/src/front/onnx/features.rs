@@ -5,7 +5,8 @@ use super::graph::{Call, GraphReader, Outputs};
 use super::remedies::BEFORE_FEATURES;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Binary, Comparison, Dim, ElementType, NoAxes, Op, Primitive, Reduction, ValueId, counted,
+    Binary, Comparison, Dim, ElementType, NoAxes, Op, Primitive, Reduce, Reduction, ValueId,
+    counted,
 };
 
 fn float(reader: &mut GraphReader<'_>, value: ValueId) -> ValueId {
@@ -98,8 +99,8 @@ pub(super) fn normalizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
         return None;
     }
     let last = reader.integers(&[-1]);
-    let divisor =
-        reader.op(Op::Reduce { reduction, keep: true, no_axes: NoAxes::All }, vec![x, last]);
+    let divisor = reader
+        .op(Op::Reduce(Reduce { reduction, keep: true, no_axes: NoAxes::All }), vec![x, last]);
     let quotient = reader.elementwise(Binary::Divide, &[x, divisor]);
     let zero = reader.number_like(x, 0.0);
     let none = reader.elementwise(Comparison::Equal, &[divisor, zero]);

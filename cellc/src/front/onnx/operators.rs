@@ -6,7 +6,8 @@ use super::tensors::element_type;
 use crate::diagnostic::quoted;
 use crate::model::{
     Activation, Binary, BroadcastMode, Comparison, Composed, ElementType, Elementwise, NoAxes,
-    Normalization, Op, Primitive, Reduction, Remainder, Tensor, Unary, ValueId,
+    Normalization, OneHot, Op, Primitive, Reduce, Reduction, Remainder, ReverseSequence, Softmax,
+    Tensor, TopK, Unary, ValueId,
 };
 
 /// An operation element by element on all inputs.
@@ -160,14 +161,14 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
 /// Softmax.
 pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     along_axis(reader, call, |reader, x, axis| {
-        Some(reader.op(Op::Softmax { axis, log: false }, vec![x]))
+        Some(reader.op(Op::Softmax(Softmax { axis, log: false }), vec![x]))
     })
 }
 
 /// LogSoftmax.
 pub(super) fn log_softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     along_axis(reader, call, |reader, x, axis| {
-        Some(reader.op(Op::Softmax { axis, log: true }, vec![x]))
+        Some(reader.op(Op::Softmax(Softmax { axis, log: true }), vec![x]))
     })
 }
 
@@ -175,7 +176,7 @@ pub(super) fn log_softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> 
 pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     along_axis(reader, call, |reader, x, axis| {
         let (one, element) = (reader.integer(1), reader.element(x));
-        let best = Op::TopK { axis, largest: true, last: false, sorted_by_place: false };
+        let best = Op::TopK(TopK { axis, largest: true, last: false, sorted_by_place: false });
         let place = *reader
             .ops_of(best, vec![x, one], vec![element, ElementType::I64], Vec::new())
             .get(1)?;
@@ -186,7 +187,7 @@ pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
         let size = reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, zero]);
         let [on, off] = [1.0, 0.0].map(|number| reader.number_like(x, number));
         Some(reader.op_of(
-            Op::OneHot { axis, from_end: false },
+            Op::OneHot(OneHot { axis, from_end: false }),
             vec![place, size, on, off],
             element,
         ))
@@ -236,8 +237,11 @@ fn flattened_from(
             let (places, zero) =
                 (reader.integers(&(axis..0).collect::<Vec<_>>()), reader.integer(0));
             let tail = reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, places, zero]);
-            let product =
-                Op::Reduce { reduction: Reduction::Product, keep: true, no_axes: NoAxes::All };
+            let product = Op::Reduce(Reduce {
+                reduction: Reduction::Product,
+                keep: true,
+                no_axes: NoAxes::All,
+            });
             let (first, rest) = (reader.integers(&[0]), reader.integers(&[-1]));
             let columns = reader.op(product, vec![tail, first]);
             (reader.op(Op::Concat { axis: 0 }, vec![rest, columns]), false)
@@ -358,7 +362,8 @@ pub(super) fn shape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
 
 pub(super) fn size(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let shape = reader.op_of(Op::ShapeOf, vec![call.x()], ElementType::I64);
-    let product = Op::Reduce { reduction: Reduction::Product, keep: false, no_axes: NoAxes::All };
+    let product =
+        Op::Reduce(Reduce { reduction: Reduction::Product, keep: false, no_axes: NoAxes::All });
     Some(vec![reader.op(product, vec![shape])])
 }
 
@@ -558,9 +563,10 @@ pub(super) fn range(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
 pub(super) fn reverse_sequence(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let batch_axis = call.attributes.int("batch_axis").unwrap_or(1);
     let seq_axis = call.attributes.int("time_axis").unwrap_or(0);
-    Some(vec![
-        reader.op(Op::ReverseSequence { batch_axis, seq_axis }, vec![call.x(), call.input(1)?]),
-    ])
+    Some(vec![reader.op(
+        Op::ReverseSequence(ReverseSequence { batch_axis, seq_axis }),
+        vec![call.x(), call.input(1)?],
+    )])
 }
 
 pub(super) fn reduce(
@@ -580,7 +586,7 @@ pub(super) fn reduce(
         axes = Some(reader.integers(&[]));
     }
     let inputs = [Some(call.x()), axes].into_iter().flatten().collect();
-    Some(vec![reader.op(Op::Reduce { reduction, keep, no_axes }, inputs)])
+    Some(vec![reader.op(Op::Reduce(Reduce { reduction, keep, no_axes }), inputs)])
 }
 
 pub(super) fn power(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
@@ -707,7 +713,10 @@ pub(super) fn layer_norm(
     let end = if axis < 0 { reader.integer(0) } else { rank_of(reader, x) };
     let axes = reader.op(Op::Range { run_time: false }, vec![first, end, step]);
     let mean_of = |x| {
-        (Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::All }, vec![x, axes])
+        (
+            Op::Reduce(Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::All }),
+            vec![x, axes],
+        )
     };
     let (mean, inputs) = mean_of(x);
     let mean = reader.op(mean, inputs);
@@ -755,8 +764,8 @@ pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
         if call.attributes.int("p").unwrap_or(2) == 1 { Reduction::L1 } else { Reduction::L2 };
     let axes = reader.integers(&[axis]);
     let x = call.x();
-    let length =
-        reader.op(Op::Reduce { reduction, keep: true, no_axes: NoAxes::All }, vec![x, axes]);
+    let length = reader
+        .op(Op::Reduce(Reduce { reduction, keep: true, no_axes: NoAxes::All }), vec![x, axes]);
     let quotient = reader.elementwise(Binary::Divide, &[x, length]);
     // a vector of zeros stays zero
     let zero = reader.number_like(x, 0.0);
@@ -850,7 +859,7 @@ pub(super) fn index_of(
     let x = call.x();
     let count = reader.integer(1);
     let element = reader.element(x);
-    let best = Op::TopK { axis, largest, last, sorted_by_place: false };
+    let best = Op::TopK(TopK { axis, largest, last, sorted_by_place: false });
     let outputs = reader.ops_of(best, vec![x, count], vec![element, ElementType::I64], Vec::new());
     let place = outputs.get(1).copied()?;
     if keep {
@@ -875,6 +884,6 @@ pub(super) fn top_k(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
         }
     };
     let element = reader.element(x);
-    let best = Op::TopK { axis, largest, last: false, sorted_by_place: false };
+    let best = Op::TopK(TopK { axis, largest, last: false, sorted_by_place: false });
     Some(reader.ops_of(best, vec![x, count], vec![element, ElementType::I64], Vec::new()))
 }

@@ -13,7 +13,8 @@ use super::tensors::element_type;
 use super::windows::convolution;
 use crate::model::{
     Activation, Binary, Cell, CellKind, Comparison, Direction, ElementType, Elementwise, Loop,
-    LoopInput, LoopOutput, NoAxes, Op, Primitive, Reduction, Slicing, Unary, ValueId,
+    LoopInput, LoopOutput, NoAxes, OneHot, Op, Primitive, Reduce, Reduction, Slicing, Unary,
+    ValueId,
 };
 
 const F32: ElementType = ElementType::F32;
@@ -89,7 +90,7 @@ fn along(
 fn beside(reader: &mut GraphReader<'_>, of: ValueId, axis: i64, rank: ValueId) -> ValueId {
     let [axis, all, one] = [axis, -1, 1].map(|number| reader.integer(number));
     let shape = reader.op_of(
-        Op::OneHot { axis: -1, from_end: true },
+        Op::OneHot(OneHot { axis: -1, from_end: true }),
         vec![axis, rank, all, one],
         ElementType::I64,
     );
@@ -218,7 +219,7 @@ struct Dynamic {
 impl Dynamic {
     fn of(reader: &mut GraphReader<'_>, x: ValueId) -> Self {
         let all = |reader: &mut GraphReader<'_>, reduction| {
-            reader.op(Op::Reduce { reduction, keep: false, no_axes: NoAxes::All }, vec![x])
+            reader.op(Op::Reduce(Reduce { reduction, keep: false, no_axes: NoAxes::All }), vec![x])
         };
         let [nothing, one, steps] = [0.0, 1.0, 255.0].map(|number| reader.number_like(x, number));
         let least = all(reader, Reduction::Min);

@@ -5,8 +5,8 @@ use super::attributes::{Data, Presence};
 use super::layers::GraphReader;
 use super::operations::{ANY_INTEGER, OutputTypes, Ports, ReadOperation, Then};
 use crate::model::{
-    Activation, Binary, Blocks, BroadcastMode, Composed, ElementType, GatherNd, Normalization, Op,
-    PadMode, SliceMasks, Unary,
+    Activation, Binary, Blocks, BroadcastMode, Composed, ElementType, GatherNd, Normalization,
+    OneHot, Op, PadMode, ReverseSequence, RunningSum, SliceMasks, Softmax, TopK, Unary,
 };
 
 /// An operation without attributes.
@@ -93,7 +93,7 @@ pub(super) fn softmax(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Opti
     // only the first definition lacks negative axes
     let range = if data.set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
     let axis = reader.integer(data, "axis", Some(1), range)?;
-    Some(ReadOperation::new(Op::Softmax { axis, log: false }))
+    Some(ReadOperation::new(Op::Softmax(Softmax { axis, log: false })))
 }
 
 /// LogSoftmax.
@@ -102,7 +102,7 @@ pub(super) fn log_softmax(
     data: &mut Data,
 ) -> Option<ReadOperation> {
     let axis = reader.integer(data, "axis", Some(1), ANY_INTEGER)?;
-    Some(ReadOperation::new(Op::Softmax { axis, log: true }))
+    Some(ReadOperation::new(Op::Softmax(Softmax { axis, log: true })))
 }
 
 /// Exact or by tanh.
@@ -247,7 +247,7 @@ pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     reader.boolean(data, "stable", Some(false))?;
     let (axis, largest, sorted_by_place) = (axis?, largest?, sorted_by_place?);
     Some(
-        ReadOperation::new(Op::TopK { axis, largest, last: false, sorted_by_place })
+        ReadOperation::new(Op::TopK(TopK { axis, largest, last: false, sorted_by_place }))
             .ports(Ports::Exactly(2)),
     )
 }
@@ -256,13 +256,16 @@ pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
 pub(super) fn cum_sum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let [exclusive, reverse] =
         ["exclusive", "reverse"].map(|name| reader.boolean(data, name, Some(false)));
-    Some(ReadOperation::new(Op::RunningSum { exclusive: exclusive?, reverse: reverse? }))
+    Some(ReadOperation::new(Op::RunningSum(RunningSum {
+        exclusive: exclusive?,
+        reverse: reverse?,
+    })))
 }
 
 /// Reads OneHot with its rows along `axis`.
 pub(super) fn one_hot(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let axis = reader.integer(data, "axis", None, ANY_INTEGER)?;
-    Some(ReadOperation::new(Op::OneHot { axis, from_end: false }).of(OutputTypes::Of(2)))
+    Some(ReadOperation::new(Op::OneHot(OneHot { axis, from_end: false })).of(OutputTypes::Of(2)))
 }
 
 /// The equation.
@@ -330,7 +333,10 @@ pub(super) fn reverse_sequence(
 ) -> Option<ReadOperation> {
     let batch_axis = reader.integer(data, "batch_axis", Some(0), ANY_INTEGER);
     let seq_axis = reader.integer(data, "seq_axis", Some(1), ANY_INTEGER);
-    Some(ReadOperation::new(Op::ReverseSequence { batch_axis: batch_axis?, seq_axis: seq_axis? }))
+    Some(ReadOperation::new(Op::ReverseSequence(ReverseSequence {
+        batch_axis: batch_axis?,
+        seq_axis: seq_axis?,
+    })))
 }
 
 /// The operation that combines old and new elements of a scattered update: the outer `None` after

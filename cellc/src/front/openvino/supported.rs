@@ -8,7 +8,7 @@ use super::operations::{OutputTypes, Ports, ReadOperation, Then};
 use super::readers::{self, plain};
 use crate::model::{
     Activation, Binary, Comparison, Composed, Dft, Dim, ElementType, Elementwise, Family, Groups,
-    LedgerEntry, Logic, NoAxes, Op, Primitive, Reduction, Remainder, ResultType, Unary,
+    LedgerEntry, Logic, NoAxes, Op, Primitive, Reduce, Reduction, Remainder, ResultType, Unary,
 };
 
 /// The latest known operation set of OpenVINO. Later sets may change the meaning of a type.
@@ -104,7 +104,7 @@ impl GraphReader<'_, '_> {
             }
             LayerType::Reduce(reduction) => {
                 let keep = self.boolean(data, "keep_dims", Some(false))?;
-                ReadOperation::new(Op::Reduce { reduction, keep, no_axes: NoAxes::Same })
+                ReadOperation::new(Op::Reduce(Reduce { reduction, keep, no_axes: NoAxes::Same }))
             }
             LayerType::Assign => readers::assign(self, data)?,
             LayerType::By(read) => read(self, data)?,

@@ -4,8 +4,9 @@ use super::*;
 use crate::model::{
     Activation, Binary, Blocks, BroadcastMode, Cell, Comparison, Composed, Convolution, Coupled,
     Dft, Dim, Direction, Elementwise, GatherNd, Groups, Logic, LstmGateOrder, Nearest, NoAxes,
-    Normalization, OutputSizes, PadMode, Padding, Pool, PoolKind, Primitive, Reduction, Remainder,
-    Resize, ResizeBy, Rounding, Sampling, Scaling, SliceMasks, Unary, WeightLayout, Window,
+    Normalization, OneHot, OutputSizes, PadMode, Padding, Pool, PoolKind, Primitive, Reduce,
+    Reduction, Remainder, Resize, ResizeBy, ReverseSequence, Rounding, RunningSum, Sampling,
+    Scaling, SliceMasks, Softmax, TopK, Unary, WeightLayout, Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
@@ -153,19 +154,25 @@ fn cases() -> Vec<Case> {
         ),
         ("SoftPlus", "opset4", "", (1, 1), Op::elementwise(Activation::Softplus)),
         ("SoftSign", "opset9", "", (1, 1), Op::elementwise(Activation::Softsign)),
-        ("SoftMax", "opset1", "axis=\"1\"", (1, 1), Op::Softmax { axis: 1, log: false }),
-        ("Softmax", "opset8", "axis=\"-2\"", (1, 1), Op::Softmax { axis: -2, log: false }),
-        ("LogSoftmax", "opset5", "axis=\"-1\"", (1, 1), Op::Softmax { axis: -1, log: true }),
-        ("SoftMax", "opset1", "", (1, 1), Op::Softmax { axis: 1, log: false }),
-        ("SoftMax", "opset8", "", (1, 1), Op::Softmax { axis: 1, log: false }),
-        ("LogSoftmax", "opset5", "", (1, 1), Op::Softmax { axis: 1, log: true }),
+        ("SoftMax", "opset1", "axis=\"1\"", (1, 1), Op::Softmax(Softmax { axis: 1, log: false })),
+        ("Softmax", "opset8", "axis=\"-2\"", (1, 1), Op::Softmax(Softmax { axis: -2, log: false })),
+        (
+            "LogSoftmax",
+            "opset5",
+            "axis=\"-1\"",
+            (1, 1),
+            Op::Softmax(Softmax { axis: -1, log: true }),
+        ),
+        ("SoftMax", "opset1", "", (1, 1), Op::Softmax(Softmax { axis: 1, log: false })),
+        ("SoftMax", "opset8", "", (1, 1), Op::Softmax(Softmax { axis: 1, log: false })),
+        ("LogSoftmax", "opset5", "", (1, 1), Op::Softmax(Softmax { axis: 1, log: true })),
         ("ConvertLike", "opset1", "", (2, 1), Op::Convert),
         (
             "ReduceMean",
             "opset1",
             "keep_dims=\"true\"",
             (2, 1),
-            Op::Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::Same },
+            Op::Reduce(Reduce { reduction: Reduction::Mean, keep: true, no_axes: NoAxes::Same }),
         ),
         (
             "MVN",
@@ -249,9 +256,15 @@ fn cases() -> Vec<Case> {
             "opset3",
             "exclusive=\"true\"",
             (2, 1),
-            Op::RunningSum { exclusive: true, reverse: false },
+            Op::RunningSum(RunningSum { exclusive: true, reverse: false }),
         ),
-        ("OneHot", "opset1", "axis=\"-1\"", (4, 1), Op::OneHot { axis: -1, from_end: false }),
+        (
+            "OneHot",
+            "opset1",
+            "axis=\"-1\"",
+            (4, 1),
+            Op::OneHot(OneHot { axis: -1, from_end: false }),
+        ),
         (
             "Einsum",
             "opset7",
@@ -327,14 +340,14 @@ fn cases() -> Vec<Case> {
             "opset3",
             "axis=\"1\" mode=\"max\" sort=\"index\" index_element_type=\"i32\"",
             (2, 2),
-            Op::TopK { axis: 1, largest: true, last: false, sorted_by_place: true },
+            Op::TopK(TopK { axis: 1, largest: true, last: false, sorted_by_place: true }),
         ),
         (
             "TopK",
             "opset11",
             "axis=\"-1\" mode=\"min\" sort=\"value\" stable=\"true\"",
             (2, 2),
-            Op::TopK { axis: -1, largest: false, last: false, sorted_by_place: false },
+            Op::TopK(TopK { axis: -1, largest: false, last: false, sorted_by_place: false }),
         ),
         ("Round", "opset5", "mode=\"half_to_even\"", (1, 1), Op::elementwise(Activation::Round)),
         ("Slice", "opset8", "", (5, 1), Op::Slice),
@@ -371,7 +384,7 @@ fn cases() -> Vec<Case> {
             "opset1",
             "batch_axis=\"1\" seq_axis=\"-2\"",
             (2, 1),
-            Op::ReverseSequence { batch_axis: 1, seq_axis: -2 },
+            Op::ReverseSequence(ReverseSequence { batch_axis: 1, seq_axis: -2 }),
         ),
         ("ScatterUpdate", "opset3", "", (4, 1), Op::ScatterUpdate),
         ("ScatterNDUpdate", "opset3", "", (3, 1), Op::ScatterNd { combine: None }),
@@ -483,7 +496,13 @@ fn cases() -> Vec<Case> {
         ("ReduceLogicalOr", "opset1", Reduction::Any),
     ];
     cases.extend(reductions.map(|(name, set, reduction)| {
-        (name, set, "", (2, 1), Op::Reduce { reduction, keep: false, no_axes: NoAxes::Same })
+        (
+            name,
+            set,
+            "",
+            (2, 1),
+            Op::Reduce(Reduce { reduction, keep: false, no_axes: NoAxes::Same }),
+        )
     }));
     let broadcasting = [
         ("Power", Op::elementwise(Elementwise::Power)),
