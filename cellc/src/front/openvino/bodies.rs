@@ -217,13 +217,13 @@ impl GraphReader<'_, '_> {
         if errors > before {
             return None;
         }
-        let places = |is_kind: fn(LayerType) -> bool| {
-            let read = layers.iter().filter(|layer| is_kind(layer.kind) && layer.node.is_some());
+        let places = |kind: LayerType| {
+            let read = layers.iter().filter(|layer| layer.kind == kind && layer.node.is_some());
             read.enumerate().map(|(place, layer)| (layer.id, place)).collect()
         };
         Some(Body {
-            parameters: places(LayerType::is_parameter),
-            results: places(LayerType::is_result),
+            parameters: places(LayerType::Parameter),
+            results: places(LayerType::Result),
             model: graph.model,
         })
     }

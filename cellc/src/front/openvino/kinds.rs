@@ -1,15 +1,9 @@
 //! The kinds of layers, by the way to read them.
 
-use super::attributes::Data;
-use super::layers::GraphReader;
-use super::operations::ReadOperation;
 use crate::model::{Elementwise, Family, Reduction};
 
-/// Reads the attributes of a layer.
-pub(super) type Reader = fn(&mut GraphReader<'_, '_>, &mut Data) -> Option<ReadOperation>;
-
 /// The way to read a layer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum LayerType {
     Parameter,
     Const,
@@ -25,8 +19,8 @@ pub(super) enum LayerType {
     TensorIterator,
     Loop,
     If,
-    /// By a function.
-    By(Reader),
+    /// By the function in the row of the table.
+    Other,
     /// Not read.
     Unknown,
 }
@@ -40,17 +34,5 @@ impl LayerType {
     /// Whether every attribute may change what is computed.
     pub(super) fn is_recurrent(self) -> bool {
         matches!(self, Self::Cell(_) | Self::Sequence(_))
-    }
-
-    pub(super) fn is_result(self) -> bool {
-        matches!(self, Self::Result)
-    }
-
-    pub(super) fn is_parameter(self) -> bool {
-        matches!(self, Self::Parameter)
-    }
-
-    pub(super) fn is_unknown(self) -> bool {
-        matches!(self, Self::Unknown)
     }
 }

@@ -234,7 +234,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let mut types: Vec<(usize, usize)> = Vec::new();
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for (index, layer) in self.layers.iter().enumerate() {
-            if layer.reached && layer.kind.is_unknown() {
+            if layer.reached && layer.kind == LayerType::Unknown {
                 let place = *seen.entry(layer.type_name).or_insert_with(|| {
                     types.push((index, 0));
                     types.len() - 1
@@ -260,7 +260,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
 
     /// Lowers one layer to a node.
     fn layer(&mut self, index: usize) {
-        if self.layers[index].kind.is_unknown() {
+        if self.layers[index].kind == LayerType::Unknown {
             return;
         }
         let set = self.layer_itself(index);
@@ -271,14 +271,14 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             if self.is_too_deep() {
                 let elements = vec![ElementType::F32; self.port_ids(index, "output").len()];
                 Some(ReadOperation::with_body(Op::Loop(Box::new(Loop::too_deep())), elements))
-            } else if matches!(kind, LayerType::If) {
+            } else if kind == LayerType::If {
                 self.either(index, read).map(|(either, elements)| {
                     ReadOperation::with_body(Op::If(Box::new(either)), elements)
                 })
             } else {
-                self.repeated(index, matches!(kind, LayerType::Loop), read).map(
-                    |(body, elements)| ReadOperation::with_body(Op::Loop(Box::new(body)), elements),
-                )
+                self.repeated(index, kind == LayerType::Loop, read).map(|(body, elements)| {
+                    ReadOperation::with_body(Op::Loop(Box::new(body)), elements)
+                })
             }
         } else {
             set.and_then(|_| self.operation(&mut data))
@@ -401,7 +401,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             let text = document.value(attribute);
             match document.attribute_name(attribute) {
                 "id" | "name" | "type" => {}
-                "output_names" if self.layers[index].kind.is_result() => {}
+                "output_names" if self.layers[index].kind == LayerType::Result => {}
                 "version" if text.is_empty() => {}
                 "version" => {
                     set = row.definition(text);
@@ -532,7 +532,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let Ok(place) = outputs.binary_search_by_key(&edge.from_port, |(port, _)| *port) else {
             let last = outputs.last().map(|(port, _)| *port);
             // other causes were reported earlier
-            if self.layers[edge.from_layer].kind.is_result() {
+            if self.layers[edge.from_layer].kind == LayerType::Result {
                 let found = format!(
                     "the edge starts at {}, which has no output",
                     self.label(edge.from_layer)

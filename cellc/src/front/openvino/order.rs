@@ -27,7 +27,7 @@ impl GraphReader<'_, '_> {
                 self.layers[index].incoming.iter().map(|&edge| self.edges[edge].from_layer),
             );
         }
-        if !self.layers.iter().any(|layer| layer.kind.is_result()) {
+        if !self.layers.iter().any(|layer| layer.kind == LayerType::Result) {
             let what = if self.is_body() { "body" } else { "model" };
             self.push(
                 Diagnostic::error(self.document.origin(root), format!("the {what} has no Result"))

@@ -24,7 +24,12 @@ pub struct Supported {
     /// The limits of the support, in one line.
     pub what: &'static str,
     pub(super) kind: LayerType,
+    /// Reads layers of [`LayerType::Other`].
+    reader: Option<Reader>,
 }
+
+/// Reads the attributes of a layer.
+type Reader = fn(&mut GraphReader<'_, '_>, &mut Data) -> Option<ReadOperation>;
 
 const fn activation(of: Activation) -> Elementwise {
     Elementwise::Primitive(Primitive::Activation(of))
@@ -107,7 +112,10 @@ impl GraphReader<'_, '_> {
                 ReadOperation::new(Op::Reduce(Reduce { reduction, keep, no_axes: NoAxes::Same }))
             }
             LayerType::Assign => readers::assign(self, data)?,
-            LayerType::By(read) => read(self, data)?,
+            LayerType::Other => {
+                let read = find(self.layers[data.index].type_name)?.reader?;
+                read(self, data)?
+            }
             // their bodies are graphs
             LayerType::TensorIterator | LayerType::Loop | LayerType::If | LayerType::Unknown => {
                 return None;
@@ -155,7 +163,17 @@ const fn row(
     kind: LayerType,
     what: &'static str,
 ) -> Supported {
-    Supported { name, sets, what, kind }
+    Supported { name, sets, what, kind, reader: None }
+}
+
+/// A row for a type that a function reads.
+const fn read_by(
+    name: &'static str,
+    sets: &'static [&'static str],
+    reader: Reader,
+    what: &'static str,
+) -> Supported {
+    Supported { name, sets, what, kind: LayerType::Other, reader: Some(reader) }
 }
 
 /// The transform of complex numbers, without an axis for the parts of real numbers.
@@ -233,10 +251,10 @@ pub const SUPPORTED: &[Supported] = {
             "a constant trip count, or a condition that ends at a constant iteration",
         ),
         row("If", &["opset8"], K::If, "a step computes the chosen branch, or both if small"),
-        row(
+        read_by(
             "ReadValue",
             &["opset3", "opset6"],
-            K::By(|reader, data| reader.read_value(data)),
+            |reader, data| reader.read_value(data),
             "a variable; its initial value must be constant",
         ),
         row(
@@ -245,58 +263,58 @@ pub const SUPPORTED: &[Supported] = {
             K::Assign,
             "the value of the variable in the next call",
         ),
-        row(
+        read_by(
             "MatMul",
             ONE,
-            K::By(readers::matmul),
+            readers::matmul,
             "any number of dimensions; either side can be transposed",
         ),
-        row(
+        read_by(
             "Convolution",
             ONE,
-            K::By(|reader, data| reader.convolution(data, Groups::Count(1))),
+            |reader, data| reader.convolution(data, Groups::Count(1)),
             "1 to 3 dimensions; every auto_pad",
         ),
-        row(
+        read_by(
             "GroupConvolution",
             ONE,
-            K::By(|reader, data| reader.convolution(data, Groups::InWeights)),
+            |reader, data| reader.convolution(data, Groups::InWeights),
             "like Convolution; depthwise too",
         ),
-        row(
+        read_by(
             "ConvolutionBackpropData",
             ONE,
-            K::By(|reader, data| reader.transposed_convolution(data, Groups::Count(1))),
+            |reader, data| reader.transposed_convolution(data, Groups::Count(1)),
             "like Convolution; output_padding; constant output_shape",
         ),
-        row(
+        read_by(
             "GroupConvolutionBackpropData",
             ONE,
-            K::By(|reader, data| reader.transposed_convolution(data, Groups::InWeights)),
+            |reader, data| reader.transposed_convolution(data, Groups::InWeights),
             "like ConvolutionBackpropData",
         ),
-        row(
+        read_by(
             "MaxPool",
             &["opset1", "opset8", "opset14"],
-            K::By(|reader, data| reader.max_pool(data)),
+            |reader, data| reader.max_pool(data),
             "every rounding_type and auto_pad; no indices",
         ),
-        row(
+        read_by(
             "AvgPool",
             &["opset1", "opset14", "opset16"],
-            K::By(|reader, data| reader.average_pool(data)),
+            |reader, data| reader.average_pool(data),
             "every rounding_type and auto_pad; exclude-pad",
         ),
-        row(
+        read_by(
             "Pad",
             &["opset1", "opset12"],
-            K::By(readers::pad),
+            readers::pad,
             "constant pads and value; constant, edge, reflect, symmetric; negative pads",
         ),
         row("Add", ONE, K::Broadcasting(binary(Binary::Add)), "NumPy broadcasting"),
         row("Subtract", ONE, K::Broadcasting(binary(Binary::Subtract)), "NumPy broadcasting"),
         row("Multiply", ONE, K::Broadcasting(binary(Binary::Multiply)), "NumPy broadcasting"),
-        row("Divide", ONE, K::By(readers::divide), "NumPy broadcasting"),
+        read_by("Divide", ONE, readers::divide, "NumPy broadcasting"),
         row("Maximum", ONE, K::Broadcasting(binary(Binary::Maximum)), "NumPy broadcasting"),
         row("Minimum", ONE, K::Broadcasting(binary(Binary::Minimum)), "NumPy broadcasting"),
         row(
@@ -314,7 +332,7 @@ pub const SUPPORTED: &[Supported] = {
             K::Elementwise(Elementwise::Composed(Composed::HardSigmoid)),
             "constant alpha and beta",
         ),
-        row("Elu", ONE, K::By(readers::elu), "elementwise"),
+        read_by("Elu", ONE, readers::elu, "elementwise"),
         row(
             "SoftPlus",
             &["opset4"],
@@ -333,13 +351,13 @@ pub const SUPPORTED: &[Supported] = {
             K::Elementwise(Elementwise::Primitive(Primitive::PRelu)),
             "any slope; NumPy broadcasting",
         ),
-        row("Clamp", ONE, K::By(readers::clamp), "elementwise"),
+        read_by("Clamp", ONE, readers::clamp, "elementwise"),
         row("Exp", ONE, K::Elementwise(activation(Activation::Exp)), "elementwise"),
         row("Log", ONE, K::Elementwise(activation(Activation::Log)), "elementwise"),
         row("Negative", ONE, K::Elementwise(unary(Unary::Negative)), "elementwise"),
         row("Abs", ONE, K::Elementwise(unary(Unary::Abs)), "elementwise"),
-        row("SoftMax", &["opset1", "opset8"], K::By(readers::softmax), "along any axis"),
-        row("LogSoftmax", FIVE, K::By(readers::log_softmax), "along any axis"),
+        read_by("SoftMax", &["opset1", "opset8"], readers::softmax, "along any axis"),
+        read_by("LogSoftmax", FIVE, readers::log_softmax, "along any axis"),
         row(
             "HSwish",
             &["opset4"],
@@ -358,15 +376,15 @@ pub const SUPPORTED: &[Supported] = {
             K::Elementwise(Elementwise::Composed(Composed::Mish)),
             "elementwise",
         ),
-        row(
+        read_by(
             "Swish",
             &["opset4"],
-            K::By(|_, _| {
+            |_, _| {
                 Some(
                     ReadOperation::new(Op::elementwise(Composed::Swish { scaled: false }))
                         .then(Then::Scaled),
                 )
-            }),
+            },
             "beta may be computed",
         ),
         row(
@@ -375,12 +393,7 @@ pub const SUPPORTED: &[Supported] = {
             K::Elementwise(Elementwise::Composed(Composed::Selu)),
             "constant alpha and lambda",
         ),
-        row(
-            "Gelu",
-            &["opset2", "opset7"],
-            K::By(readers::gelu),
-            "exact, or approximation_mode tanh",
-        ),
+        read_by("Gelu", &["opset2", "opset7"], readers::gelu, "exact, or approximation_mode tanh"),
         row("Erf", ONE, K::Elementwise(activation(Activation::Erf)), "elementwise"),
         row("Sin", ONE, K::Elementwise(activation(Activation::Sin)), "elementwise; up to 6.5e6"),
         row("Cos", ONE, K::Elementwise(activation(Activation::Cos)), "elementwise; up to 6.5e6"),
@@ -435,149 +448,134 @@ pub const SUPPORTED: &[Supported] = {
         row("ReduceL2", &["opset4"], K::Reduce(R::L2), "constant axes"),
         row("ReduceLogicalAnd", ONE, K::Reduce(R::All), "constant axes"),
         row("ReduceLogicalOr", ONE, K::Reduce(R::Any), "constant axes"),
-        row("MVN", &["opset1", "opset6"], K::By(readers::mvn), "constant axes"),
-        row("NormalizeL2", ONE, K::By(readers::normalize_l2), "constant axes"),
-        row("GRN", ONE, K::By(readers::grn), "along axis 1"),
-        row(
+        read_by("MVN", &["opset1", "opset6"], readers::mvn, "constant axes"),
+        read_by("NormalizeL2", ONE, readers::normalize_l2, "constant axes"),
+        read_by("GRN", ONE, readers::grn, "along axis 1"),
+        read_by(
             "LRN",
             ONE,
-            K::By(readers::local_response),
+            readers::local_response,
             "over the channels of two to four dimensions, or over axes behind them",
         ),
-        row(
-            "BatchNormInference",
-            &["opset1", "opset5"],
-            K::By(readers::batch_norm),
-            "along axis 1",
-        ),
-        row("GroupNormalization", &["opset12"], K::By(readers::group_norm), "along axis 1"),
-        row(
-            "Convert",
-            ONE,
-            K::By(readers::convert),
-            "all floating-point types are computed in f32",
-        ),
-        row(
+        read_by("BatchNormInference", &["opset1", "opset5"], readers::batch_norm, "along axis 1"),
+        read_by("GroupNormalization", &["opset12"], readers::group_norm, "along axis 1"),
+        read_by("Convert", ONE, readers::convert, "all floating-point types are computed in f32"),
+        read_by(
             "ConvertLike",
             ONE,
-            K::By(|_, _| Some(ReadOperation::new(Op::Convert).then(Then::FirstInputOnly))),
+            |_, _| Some(ReadOperation::new(Op::Convert).then(Then::FirstInputOnly)),
             "like Convert",
         ),
-        row("Identity", &["opset16"], K::By(|_, _| plain(Op::Convert)), "the value itself"),
-        row(
+        read_by("Identity", &["opset16"], |_, _| plain(Op::Convert), "the value itself"),
+        read_by(
             "ScaledDotProductAttention",
             &["opset13"],
-            K::By(readers::attention),
+            readers::attention,
             "causal; a mask of booleans, or one that is added; any scale",
         ),
-        row(
+        read_by(
             "DFT",
             &["opset7"],
-            K::By(|_, _| plain(Op::Dft(DFT))),
+            |_, _| plain(Op::Dft(DFT)),
             "constant lengths, as products of matrices",
         ),
-        row(
+        read_by(
             "IDFT",
             &["opset7"],
-            K::By(|_, _| plain(Op::Dft(Dft { inverse: true, ..DFT }))),
+            |_, _| plain(Op::Dft(Dft { inverse: true, ..DFT })),
             "like DFT",
         ),
-        row(
+        read_by(
             "RDFT",
             &["opset9"],
-            K::By(|_, _| plain(Op::Dft(Dft { one_sided: true, ..DFT }))),
+            |_, _| plain(Op::Dft(Dft { one_sided: true, ..DFT })),
             "like DFT",
         ),
-        row(
+        read_by(
             "IRDFT",
             &["opset9"],
-            K::By(|_, _| plain(Op::Dft(Dft { inverse: true, one_sided: true, ..DFT }))),
+            |_, _| plain(Op::Dft(Dft { inverse: true, one_sided: true, ..DFT })),
             "like DFT",
         ),
-        row("Concat", ONE, K::By(readers::concat), "along any axis"),
-        row("Split", ONE, K::By(readers::split), "constant axis"),
-        row(
+        read_by("Concat", ONE, readers::concat, "along any axis"),
+        read_by("Split", ONE, readers::split, "constant axis"),
+        read_by(
             "VariadicSplit",
             ONE,
-            K::By(|_, _| Some(ReadOperation::new(Op::VariadicSplit).ports(Ports::OneOrMore))),
+            |_, _| Some(ReadOperation::new(Op::VariadicSplit).ports(Ports::OneOrMore)),
             "constant axis and lengths",
         ),
-        row("Reshape", ONE, K::By(readers::reshape), "constant shape; special_zero"),
-        row("Squeeze", &["opset1", "opset15"], K::By(readers::squeeze), "constant axes"),
-        row("Unsqueeze", ONE, K::By(|_, _| plain(Op::Unsqueeze)), "constant axes"),
-        row("Transpose", ONE, K::By(|_, _| plain(Op::Transpose)), "constant order"),
-        row(
+        read_by("Reshape", ONE, readers::reshape, "constant shape; special_zero"),
+        read_by("Squeeze", &["opset1", "opset15"], readers::squeeze, "constant axes"),
+        read_by("Unsqueeze", ONE, |_, _| plain(Op::Unsqueeze), "constant axes"),
+        read_by("Transpose", ONE, |_, _| plain(Op::Transpose), "constant order"),
+        read_by(
             "Gather",
             &["opset1", "opset7", "opset8"],
-            K::By(readers::gather),
+            readers::gather,
             "constant axis; run-time indices are clamped",
         ),
-        row(
-            "GatherElements",
-            &["opset6"],
-            K::By(readers::gather_elements),
-            "any indices, as Gather",
-        ),
-        row(
+        read_by("GatherElements", &["opset6"], readers::gather_elements, "any indices, as Gather"),
+        read_by(
             "GatherND",
             &["opset5", "opset8"],
-            K::By(readers::gather_nd),
+            readers::gather_nd,
             "any indices, as Gather; batch_dims",
         ),
-        row(
+        read_by(
             "Slice",
             &["opset8"],
-            K::By(|_, _| plain(Op::Slice)),
+            |_, _| plain(Op::Slice),
             "constant bounds; or from 0 to a computed stop",
         ),
-        row("StridedSlice", ONE, K::By(readers::strided_slice), "constant bounds; all masks"),
-        row(
+        read_by("StridedSlice", ONE, readers::strided_slice, "constant bounds; all masks"),
+        read_by(
             "ReverseSequence",
             ONE,
-            K::By(readers::reverse_sequence),
+            readers::reverse_sequence,
             "any lengths; run-time lengths are clamped",
         ),
-        row(
+        read_by(
             "ScatterUpdate",
             &["opset3"],
-            K::By(|_, _| plain(Op::ScatterUpdate)),
+            |_, _| plain(Op::ScatterUpdate),
             "constant axis; constant, consecutive indices",
         ),
-        row(
+        read_by(
             "ScatterNDUpdate",
             &["opset3", "opset15"],
-            K::By(readers::scatter_nd),
+            readers::scatter_nd,
             "up to 64 run-time indices; every reduction but sub",
         ),
-        row(
+        read_by(
             "ScatterElementsUpdate",
             &["opset3", "opset12"],
-            K::By(readers::scatter_elements),
+            readers::scatter_elements,
             "up to 64 run-time indices; every reduction but mean; initial values count",
         ),
-        row(
+        read_by(
             "DepthToSpace",
             ONE,
-            K::By(|reader, data| readers::blocks(reader, data, true)),
+            |reader, data| readers::blocks(reader, data, true),
             "both modes",
         ),
-        row(
+        read_by(
             "SpaceToDepth",
             ONE,
-            K::By(|reader, data| readers::blocks(reader, data, false)),
+            |reader, data| readers::blocks(reader, data, false),
             "both modes",
         ),
-        row(
+        read_by(
             "Broadcast",
             &["opset1", "opset3"],
-            K::By(readers::broadcast),
+            readers::broadcast,
             "constant shape; numpy, bidirectional, explicit",
         ),
-        row("Roll", &["opset7"], K::By(|_, _| plain(Op::Roll)), "constant shift and axes"),
-        row("Eye", &["opset9"], K::By(readers::eye), "computed when compiling; no batch"),
-        row("Tile", ONE, K::By(|_, _| plain(Op::Tile)), "constant repeats"),
-        row("ShapeOf", &["opset1", "opset3"], K::By(readers::shape_of), "computed when compiling"),
-        row("Range", &["opset1", "opset4"], K::By(readers::range), "computed when compiling"),
+        read_by("Roll", &["opset7"], |_, _| plain(Op::Roll), "constant shift and axes"),
+        read_by("Eye", &["opset9"], readers::eye, "computed when compiling; no batch"),
+        read_by("Tile", ONE, |_, _| plain(Op::Tile), "constant repeats"),
+        read_by("ShapeOf", &["opset1", "opset3"], readers::shape_of, "computed when compiling"),
+        read_by("Range", &["opset1", "opset4"], readers::range, "computed when compiling"),
         row(
             "Mod",
             ONE,
@@ -591,27 +589,27 @@ pub const SUPPORTED: &[Supported] = {
             "integers; a divisor that is never 0",
         ),
         row("Floor", ONE, K::Elementwise(activation(Activation::Floor)), "elementwise"),
-        row("Round", &["opset5"], K::By(readers::round), "half_to_even"),
-        row(
+        read_by("Round", &["opset5"], readers::round, "half_to_even"),
+        read_by(
             "FakeQuantize",
             ONE,
-            K::By(readers::fake_quantize),
+            readers::fake_quantize,
             "constant ranges that are not empty; NumPy broadcasting",
         ),
         row("Sign", ONE, K::Elementwise(unary(Unary::Sign)), "elementwise"),
-        row(
+        read_by(
             "TopK",
             &["opset1", "opset3", "opset11"],
-            K::By(readers::top_k),
+            readers::top_k,
             "a constant K of 64 or fewer; sorted by value, or one",
         ),
-        row("CumSum", &["opset3"], K::By(readers::cum_sum), "a constant axis"),
-        row("OneHot", ONE, K::By(readers::one_hot), "a constant depth"),
-        row("Einsum", &["opset7"], K::By(readers::einsum), "any equation; products of two by two"),
-        row(
+        read_by("CumSum", &["opset3"], readers::cum_sum, "a constant axis"),
+        read_by("OneHot", ONE, readers::one_hot, "a constant depth"),
+        read_by("Einsum", &["opset7"], readers::einsum, "any equation; products of two by two"),
+        read_by(
             "Interpolate",
             &["opset4", "opset11"],
-            K::By(|reader, data| reader.interpolate(data)),
+            |reader, data| reader.interpolate(data),
             "nearest, linear_onnx, cubic; constant scales or sizes",
         ),
         row("Ceiling", ONE, K::Elementwise(unary(Unary::Ceiling)), "elementwise"),
