@@ -30,7 +30,10 @@ impl Description {
         model: &CoreModel,
         precisions: &Precisions,
         options: &Options,
-        (plan, program, packed, interface): (&Plan, &Program, &Packed, &Interface),
+        plan: &Plan,
+        program: &Program,
+        packed: &Packed,
+        interface: &Interface,
     ) -> Self {
         let planned = (plan, precisions);
         let bounds = header::Bounds::new(model, planned, &options.numerics, interface);

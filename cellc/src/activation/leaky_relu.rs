@@ -15,7 +15,7 @@ pub(super) const DEFINITION: Definition = Definition {
         false => Some(at.all),
     },
     evidence: Evidence::Derived,
-    graph: Graph::Curve,
+    graph: Graph::Bend,
     constants: Constants::AtRunTime,
 };
 

@@ -73,13 +73,17 @@ enum Evidence {
 /// The shape of the graph of an activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Graph {
-    /// A curve, perhaps with a jump.
+    /// Another curve, perhaps with a jump.
     Curve,
+    /// The logistic function: the slope at the value z is z (1 - z).
+    Logistic,
     /// Rising steps between whole numbers. The expansion is exact, so the values at both ends of a
     /// range of arguments are the limits of all values between.
     Stairs,
     /// 0 below 0, the argument itself from 0 on. Multiples of a scale stay multiples.
     Ramp,
+    /// A multiple of the argument below 0, the argument itself from 0 on.
+    Bend,
 }
 
 /// The evaluation of an activation of constants.

@@ -14,7 +14,7 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(0.25, ends, [0.0, 1.0]),
     image_between: |_, at| at.monotone(0.25 * squared_sech(at.nearest() / 2.0)),
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
+    graph: Graph::Logistic,
     constants: Constants::AtRunTime,
 };
 

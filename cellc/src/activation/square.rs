@@ -1,4 +1,4 @@
-//! The square: a product with a range from 0, which a product of two tensors lacks.
+//! The square. Its values are at least 0, which interval arithmetic cannot tell of `x * x`.
 
 use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, UNDERFLOW, mul,

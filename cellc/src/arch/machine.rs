@@ -23,12 +23,23 @@ pub struct Arch {
     pub instructions: Option<Instructions>,
     /// Largest number of instructions per cycle on the target's machines. 0: varies too much.
     pub instructions_per_cycle: u64,
+    /// The language of plans and costs.
+    pub estimated_in: EstimatedIn,
     /// Rules for generated C.
     pub c: CRules,
     /// Rules for generated Rust.
     pub rust: RustRules,
     /// Sizes and distances of data.
     pub memory: Memory,
+}
+
+/// The language of the files that plans and costs of a target describe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EstimatedIn {
+    /// Rust.
+    Rust,
+    /// C of the target's own compiler: Rust has no fused multiply-add or no tuning there.
+    C,
 }
 
 /// Sizes and distances of data on a target.

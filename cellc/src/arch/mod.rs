@@ -21,7 +21,7 @@ pub use arm::{
 use arm::{HELIUM, HELIUM_OF_ANY, NEON_DOTPROD, NEON_FMA, NEON_OF_ANY};
 pub use detect::{Condition, Detection, Processor, Question};
 pub use dot::{ByLane, Dot};
-pub use machine::{Arch, Caches, Costs, Limits, Memory};
+pub use machine::{Arch, Caches, Costs, EstimatedIn, Limits, Memory};
 use riscv::RVV_OF_ANY;
 pub use riscv::{RISCV32, RISCV64, RVV};
 use spell::gcc;
@@ -310,6 +310,7 @@ const NEUTRAL: Arch = Arch {
     costs: NEUTRAL_COSTS,
     instructions: None,
     instructions_per_cycle: 0,
+    estimated_in: EstimatedIn::Rust,
     c: NEUTRAL_C_RULES,
     rust: RustRules { held: "", otherwise: "", structs: "" },
     memory: Memory {
@@ -420,6 +421,7 @@ macro_rules! scalar_form {
             triples: $arch.triples,
             instructions: $arch.instructions,
             instructions_per_cycle: $arch.instructions_per_cycle,
+            estimated_in: $arch.estimated_in,
             c: CRules { compiler: $arch.c.compiler, ..PORTABLE.c },
             memory: Memory { most_elements: $arch.memory.most_elements, ..PORTABLE.memory },
             ..PORTABLE

@@ -92,7 +92,7 @@ impl Drawn<'_> {
             0 => WeightSource::Zero,
             _ => self.weight(&[kind.bias_parts() * hidden_size], scale),
         };
-        let mut cell = CoreCell::new(kind, (batch, input_size, hidden_size), (x, h), [w, r, b]);
+        let mut cell = CoreCell::new(kind, [batch, input_size, hidden_size], [x, h], [w, r, b]);
         cell.clip = self.random.choice(&[None, None, Some(0.07), Some(0.8), Some(4.0)]);
         if kind.has_attention() {
             let shape: Vec<usize> = [Some(batch), steps, Some(1)].into_iter().flatten().collect();
@@ -517,7 +517,7 @@ fn is_tight_for_sums() {
     let (x, h) = (model.parameter(&[1, k]), model.parameter(&[1, 1]));
     let weights = [model.weight(&[1, k], &w), model.weight(&[1, 1], &[0.0]), WeightSource::Zero];
     let out = model.value(&[1, 1]);
-    let cell = CoreCell::new(CellKind::Rnn, (1, k, 1), (x, h), weights);
+    let cell = CoreCell::new(CellKind::Rnn, [1, k, 1], [x, h], weights);
     model.push(CoreOp::Cell(CoreCell {
         activations: written::relus(1),
         out: CellOutputs { h: Some(out), ..CellOutputs::default() },
@@ -649,7 +649,7 @@ fn grows_no_further_than_the_range() {
         let rows = 3 * kind.gates();
         let weights =
             [drawn.weight(&[rows, 3], 9.0), drawn.weight(&[rows, 3], 9.0), WeightSource::Zero];
-        let mut cell = CoreCell::new(kind, (1, 3, 3), (x, h), weights);
+        let mut cell = CoreCell::new(kind, [1, 3, 3], [x, h], weights);
         cell.c = kind.has_cell_state().then_some(c);
         cell.sequence = written::sequence(200, false, Lengths::Full);
         let out = drawn.model.value(&[1, 1, 3]);
@@ -702,7 +702,7 @@ fn terms_round_no_more_often_than_stated() {
             let rows = kind.gates() * hidden_size;
             let [w, r] = [input_size, hidden_size].map(|n| drawn.weight(&[rows, n], 1.0));
             let b = drawn.weight(&[kind.bias_parts() * hidden_size], 1.0);
-            let mut cell = CoreCell::new(kind, (1, input_size, hidden_size), (x, h), [w, r, b]);
+            let mut cell = CoreCell::new(kind, [1, input_size, hidden_size], [x, h], [w, r, b]);
             cell.c = kind.has_cell_state().then(|| drawn.model.parameter(&[1, hidden_size]));
             let out = drawn.model.value(&[1, hidden_size]);
             cell.out.h = Some(out);

@@ -3,7 +3,7 @@
 use super::names::parameter_names;
 use crate::check::cell::{CellPort, roles};
 use crate::check::input_sizes::{BatchAxes, SequenceAxes};
-use crate::model::{AxisName, Dim, Elements, Model, Op};
+use crate::model::{AxisName, Branch, Dim, Elements, Loop, Model, Op};
 
 /// True if the name of a size means the rows of a batch. Single letters also name other sizes.
 fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
@@ -82,55 +82,72 @@ struct Reads {
 fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> Vec<Option<usize>> {
     for node in &model.nodes {
         let roots: Vec<Option<usize>> = node.inputs.iter().map(|value| root[value.0]).collect();
-        let root_of = |input: usize| roots.get(input).copied().flatten();
-        let parameters: Vec<usize> = roots.iter().copied().flatten().collect();
         match &node.op {
             Op::Result => {}
             Op::If(choice) => {
                 for branch in [&choice.then, &choice.otherwise] {
-                    let mut inner = vec![None; branch.body.values.len()];
-                    for (&parameter, &input) in branch.body.parameters.iter().zip(&branch.inputs) {
-                        inner[branch.body.nodes[parameter].outputs[0].0] = root_of(input);
-                    }
-                    let results = follow(&branch.body, inner, found);
+                    let results = follow_branch(branch, &roots, found);
                     for (output, parameter) in node.outputs.iter().zip(results) {
                         root[output.0] = root[output.0].or(parameter);
                     }
                 }
             }
-            Op::Loop(body) => {
-                let mut inner = vec![None; body.body.values.len()];
-                for input in &body.inputs {
-                    let parameter = root_of(input.input);
-                    if input.slice.is_some() {
-                        parameter.into_iter().for_each(|cut| found[cut].otherwise = true);
-                    } else if let Some(value) = body.parameter(input.parameter) {
-                        inner[value.0] = parameter;
-                    }
-                }
-                follow(&body.body, inner, found);
+            Op::Loop(body) => follow_loop(body, &roots, found),
+            op if op.facts().elements == Elements::None => {}
+            op if moves_one(op, &roots) => {
+                let parameter = roots.iter().copied().flatten().next();
+                node.outputs.iter().for_each(|output| root[output.0] = parameter);
             }
-            op => {
-                let moves_one = match op.facts().elements {
-                    Elements::None => continue,
-                    Elements::Moved | Elements::Elementwise { .. } => parameters.len() < 2,
-                    Elements::Sums | Elements::Computed => false,
-                };
-                if moves_one {
-                    let parameter = parameters.first().copied();
-                    node.outputs.iter().for_each(|output| root[output.0] = parameter);
-                    continue;
-                }
-                let roles = roles(op, node.inputs.len()).unwrap_or_default();
-                for port in 0..node.inputs.len() {
-                    let Some(parameter) = root_of(port) else { continue };
-                    match roles.get(port) {
-                        Some(CellPort::H | CellPort::C) => found[parameter].as_state = true,
-                        _ => found[parameter].otherwise = true,
-                    }
-                }
-            }
+            op => note_reads(op, &roots, found),
         }
     }
     model.results.iter().map(|&result| root[model.nodes[result].inputs[0].0]).collect()
+}
+
+/// Finds the readers in a branch of an If. `roots`: by input of the If, the parameter behind it.
+/// Returns the parameter behind each result.
+fn follow_branch(
+    branch: &Branch,
+    roots: &[Option<usize>],
+    found: &mut [Reads],
+) -> Vec<Option<usize>> {
+    let mut inner = vec![None; branch.body.values.len()];
+    for (&parameter, &input) in branch.body.parameters.iter().zip(&branch.inputs) {
+        inner[branch.body.nodes[parameter].outputs[0].0] = roots.get(input).copied().flatten();
+    }
+    follow(&branch.body, inner, found)
+}
+
+/// Finds the readers in the body of a loop. `roots`: by input of the loop, the parameter behind it.
+fn follow_loop(of: &Loop, roots: &[Option<usize>], found: &mut [Reads]) {
+    let mut inner = vec![None; of.body.values.len()];
+    for input in &of.inputs {
+        let parameter = roots.get(input.input).copied().flatten();
+        if input.slice.is_some() {
+            parameter.into_iter().for_each(|sliced| found[sliced].otherwise = true);
+        } else if let Some(value) = of.parameter(input.parameter) {
+            inner[value.0] = parameter;
+        }
+    }
+    follow(&of.body, inner, found);
+}
+
+/// True if an operation moves or maps the elements of at most one parameter. `roots`: by port, the
+/// parameter behind the operand.
+fn moves_one(op: &Op, roots: &[Option<usize>]) -> bool {
+    let moves = matches!(op.facts().elements, Elements::Moved | Elements::Elementwise { .. });
+    moves && roots.iter().flatten().count() < 2
+}
+
+/// Notes the purpose for which an operation reads parameters. `roots`: by port, the parameter
+/// behind the operand.
+fn note_reads(op: &Op, roots: &[Option<usize>], found: &mut [Reads]) {
+    let roles = roles(op, roots.len()).unwrap_or_default();
+    for (port, root) in roots.iter().enumerate() {
+        let Some(parameter) = *root else { continue };
+        match roles.get(port) {
+            Some(CellPort::H | CellPort::C) => found[parameter].as_state = true,
+            _ => found[parameter].otherwise = true,
+        }
+    }
 }

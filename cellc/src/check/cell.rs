@@ -155,13 +155,19 @@ pub(crate) struct CellSizes {
 }
 
 /// Checks types, attributes and shapes of a recurrent operation of a graph. `inputs`: by port, the
-/// tensor and its shape. Returns the operation and its sizes.
+/// tensor and its shape. Returns the operation and its sizes. `None` after an error, and for other
+/// operations.
 pub(crate) fn recurrent<'a>(
-    (model, node, cell): (&'a Model, &'a Node, &'a Cell),
-    direction: Option<Direction>,
+    model: &'a Model,
+    node: &'a Node,
     inputs: Vec<Option<(Known, Vec<usize>)>>,
     diagnostics: &mut Diagnostics,
 ) -> Option<(Recurrent<'a>, CellSizes)> {
+    let (cell, direction) = match &node.op {
+        Op::Cell(cell) => (cell, None),
+        Op::Sequence(cell, direction) => (cell, Some(*direction)),
+        _ => return None,
+    };
     let name = node.spelling.hidden_size;
     if let Some([found, valid, help]) = cell.wrong_hidden_size(name) {
         diagnostics.push(refusal(node, node.attribute_origin(name), found, valid, help));

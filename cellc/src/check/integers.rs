@@ -1,17 +1,16 @@
-//! Run-time integers and booleans. Kernels hold integers as f32, which is exact up to 2^24.
+//! The limits of integer inputs: kernels convert integers to f32, which is exact up to 2^24.
 
 use crate::core::{CoreModel, CoreOp, Integers, Parameter};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::Model;
 
-/// Notices of integer inputs with numbers rounded in f32.
+/// A notice for each integer input whose type has numbers beyond the limits of f32.
 pub(crate) fn limits_of_integers(model: &Model, core: &CoreModel, diagnostics: &mut Diagnostics) {
     for node in core.all_nodes() {
         let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
             continue;
         };
-        // no notice for indices of tables, lengths of sequences and narrow integers: their limits
-        // are below 2^24
+        // legal indices of tables, lengths of sequences and integers of up to 16 bits are below 2^24
         let Parameter { rows, length, element, .. } = &core.parameters[parameter];
         let of_steps = length.is_some_and(|steps| least == 0 && i32::try_from(steps) == Ok(most));
         if rows.is_some() || of_steps || element.bits() < 32 {

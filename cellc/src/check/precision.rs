@@ -152,7 +152,7 @@ fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnosti
     }
     for (i, (layer, precision)) in options.numerics.precision_of.iter().enumerate() {
         let name = quoted(layer);
-        let stays_f32 = core.in_f32.iter().find(|(own, _)| own == layer).map(|(_, why)| why);
+        let stays_f32 = core.names_in_f32().find(|(name, _)| name == layer).map(|(_, why)| why);
         let found = match stays_f32 {
             _ if options.numerics.precision_of[..i].iter().any(|(before, _)| before == layer) => {
                 message!("{} names {} twice", option, name)

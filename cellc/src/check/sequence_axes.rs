@@ -6,18 +6,19 @@ use crate::check::cell::{CellPort, roles};
 use crate::check::input_sizes::SequenceAxes;
 use crate::model::{Axes, Model, Op, Tensor};
 
-/// A value with axes of an input: the input, and the input's axis for each axis of the value.
-type Followed = (usize, Vec<Option<usize>>);
+/// The origin of a value's axes: the index of an input, and by axis of the value the axis of the
+/// input. `None`: an axis with another origin.
+type AxisOrigins = (usize, Vec<Option<usize>>);
 
 /// The axes that sequences read, by parameter of the model. `None` if no sequence reads the
 /// parameter, or if sequences read different axes.
 pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
     let mut constants: HashMap<usize, &Tensor> = HashMap::new();
-    let mut followed: Vec<Option<Followed>> = vec![None; model.values.len()];
+    let mut origins: Vec<Option<AxisOrigins>> = vec![None; model.values.len()];
     for (index, &node) in model.parameters.iter().enumerate() {
         let value = model.nodes[node].outputs[0].0;
         let rank = model.values[value].shape.as_ref().map(Vec::len);
-        followed[value] = rank.map(|rank| (index, (0..rank).map(Some).collect()));
+        origins[value] = rank.map(|rank| (index, (0..rank).map(Some).collect()));
     }
     let mut found: Vec<Vec<SequenceAxes>> = vec![Vec::new(); model.parameters.len()];
     for (place, node) in model.nodes.iter().enumerate() {
@@ -26,10 +27,10 @@ pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
         }
         let constant =
             |port: usize| node.inputs.get(port).and_then(|value| constants.get(&value.0)).copied();
-        let Some(port) = node.inputs.iter().position(|value| followed[value.0].is_some()) else {
+        let Some(port) = node.inputs.iter().position(|value| origins[value.0].is_some()) else {
             continue;
         };
-        let Some((index, axes)) = followed[node.inputs[port].0].clone() else { continue };
+        let Some((index, axes)) = origins[node.inputs[port].0].clone() else { continue };
         if matches!(node.op, Op::Sequence(..)) {
             let is_x =
                 roles(&node.op, node.inputs.len()).is_some_and(|roles| roles[port] == CellPort::X);
@@ -39,7 +40,7 @@ pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
         } else if let Some(axes) = passed(&node.op, port, node.inputs.len(), axes, &constant)
             && let Some(output) = node.outputs.first()
         {
-            followed[output.0] = Some((index, axes));
+            origins[output.0] = Some((index, axes));
         }
     }
     let agree = |a: &SequenceAxes, b: &SequenceAxes| (a.rows, a.steps) == (b.rows, b.steps);

@@ -41,7 +41,7 @@ impl<'a> CheckContext<'a> {
     }
 
     /// True if a model has no errors under the options of a hint.
-    pub(crate) fn is_right(self, model: &Model, options: &Options) -> bool {
+    pub(crate) fn accepts(self, model: &Model, options: &Options) -> bool {
         self.recheck(model, options).is_some_and(|outcome| outcome.is_ok())
     }
 

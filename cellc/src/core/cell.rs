@@ -97,11 +97,12 @@ impl CoreCell {
 
 #[cfg(test)]
 impl CoreCell {
-    /// A cell with the defaults of its kind: one step, without the inputs of LSTM and AUGRU.
+    /// A cell of one step with the defaults of its kind, without the inputs c and a. Sizes:
+    /// `[batch, input_size, hidden_size]`.
     pub(crate) fn new(
         kind: CellKind,
-        (batch, input_size, hidden_size): (usize, usize, usize),
-        (x, h): (Source, Source),
+        [batch, input_size, hidden_size]: [usize; 3],
+        [x, h]: [Source; 2],
         [w, r, b]: [WeightSource; 3],
     ) -> Self {
         Self {

@@ -73,12 +73,12 @@ impl TapLoop {
     }
 }
 
-/// One axis of x in phases. Of an axis with strides, the elements of a window under one tap and
-/// those of its neighbours are `stride` elements apart: a phase holds them side by side.
+/// The polyphase layout of one axis of x. One tap of successive windows reads every `stride`th
+/// element. A phase stores these elements next to each other, so that kernels load vectors.
 ///
-/// Phase `i` holds the padded elements `i * dilation`, `i * dilation + stride` and so on, modulo
-/// `stride`, from the first of them on. It starts at `i * phase`; neighbours are `step` elements
-/// apart.
+/// Phase `i` contains the elements of the padded axis whose index is `i * dilation` modulo
+/// `stride`, in ascending order. Its first element is stored at `i * phase`, the following ones
+/// `step` elements apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phased {
     /// Elements of x along the axis.
@@ -99,7 +99,7 @@ pub struct Phased {
     pub step: usize,
 }
 
-/// Elements of x along one axis that are neighbours in a phase.
+/// Elements of x along one axis that a phase stores next to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseRun {
     /// The first element of x.

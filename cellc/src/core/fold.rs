@@ -81,7 +81,7 @@ fn each_integer(tensor: &Tensor) -> impl Iterator<Item = i64> {
     (0..tensor.len()).map(|i| tensor.get_i64(i).unwrap_or_default())
 }
 
-/// True if i64 holds every element of a tensor of integers. The largest numbers of u64 exceed i64.
+/// True if every element of a tensor of integers fits into i64. Elements of u64 may not.
 fn is_i64(tensor: &Tensor) -> bool {
     tensor.element() != ElementType::U64 || each_integer(tensor).all(|v| v < i64::MAX)
 }
@@ -104,11 +104,11 @@ fn in_common(tensor: &Tensor, element: ElementType) -> Vec<u8> {
     }
 }
 
-/// A conversion to integers or booleans: toward zero from floating point, modulo the type's range
-/// from integers.
+/// Converts a tensor to integers or booleans. Floating-point numbers are rounded toward zero.
+/// Integers wrap around.
 ///
 /// # Errors
-/// A floating-point number outside of the type's range: no standard defines its conversion.
+/// A floating-point number outside of the range of `element`: no standard defines its conversion.
 pub(crate) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tensor, &'static str> {
     if !is_i64(tensor) {
         return Err(OUT_OF_RANGE);
@@ -137,10 +137,10 @@ pub(crate) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tenso
     Ok(integers(tensor.shape().to_vec(), values.into_iter()))
 }
 
-/// Integers from `start` on, `step` apart, up to an i64.
+/// `count` integers from `start` on, with the difference `step`.
 ///
 /// # Errors
-/// An integer outside of its type.
+/// An integer outside of the range of `element`.
 pub(crate) fn range(
     start: i64,
     step: i64,
@@ -153,10 +153,11 @@ pub(crate) fn range(
     Ok(integers(vec![count], values.into_iter()))
 }
 
-/// Reductions of `size` elements at distances of `inner`.
+/// Reduces the middle axis of a tensor viewed as `[outer, size, inner]`. `shape`: that of the
+/// result.
 ///
 /// # Errors
-/// Elements without a result.
+/// The extremum of no elements, or a result outside of the range of `element`.
 pub(crate) fn reduce(
     combiner: Combiner,
     tensor: &Tensor,
@@ -199,18 +200,19 @@ pub(crate) fn reduce(
     Ok(integers(shape, out.into_iter()))
 }
 
-/// Running sums along an axis.
+/// The attributes of a CumSum.
 pub(crate) struct Running {
     /// The axis.
     pub(crate) axis: usize,
-    /// True if a sum leaves out its own element.
+    /// True if the sum at an index leaves out the element at the index.
     pub(crate) exclusive: bool,
-    /// True if sums begin at the last element.
+    /// True if summation runs from the last element to the first.
     pub(crate) reverse: bool,
 }
 
 impl Running {
-    /// The sums of all lines along the axis, each from zero and in order.
+    /// The running sums of every line along the axis, in C order. `add(sum, i)`: the sum and the
+    /// element with index `i`.
     fn sums<T: Copy>(
         &self,
         shape: &[usize],
@@ -227,7 +229,7 @@ impl Running {
                 let at = (line / inner * size + k) * inner + line % inner;
                 if self.exclusive {
                     out[at] = sum;
-                    // an exclusive sum never includes the last element
+                    // no exclusive sum includes the last element, which may overflow
                     sum = if step + 1 < size { add(sum, at)? } else { sum };
                 } else {
                     sum = add(sum, at)?;
@@ -239,10 +241,10 @@ impl Running {
     }
 }
 
-/// Running sums; each sum of floats is rounded to f32, as at run time.
+/// Running sums of a constant. Each sum of floats is rounded to f32, as at run time.
 ///
 /// # Errors
-/// A sum of integers that its type does not hold.
+/// A sum of integers outside of the range of `element`.
 pub(crate) fn running_sum(
     running: &Running,
     tensor: &Tensor,

@@ -66,6 +66,7 @@ pub use linear_attention::{AttentionSizes, Decay, LinearAttention};
 pub use lookup::Lookup;
 pub use loops::{CoreLoop, LoopCarried, LoopResult, LoopSlice};
 pub use matmul::MatMul;
+pub(crate) use model::is_f32_product;
 pub use model::{
     CoreModel, CoreValue, Parameter, Restart, ResultValue, StatePair, Steps, Variable,
 };

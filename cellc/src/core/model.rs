@@ -1,6 +1,6 @@
 //! A network of core operations, all sizes known.
 
-use super::{CoreCell, CoreNode, CoreOp, Source};
+use super::{CoreCell, CoreNode, CoreOp, LayerPlace, Source};
 use crate::model::{Activation, ElementType, InputFile, Tensor};
 
 /// An input of the model.
@@ -109,8 +109,9 @@ pub struct CoreModel {
     pub values: Vec<CoreValue>,
     /// The operations, each after its operands.
     pub nodes: Vec<CoreNode>,
-    /// Depthwise convolutions and products with constants that always stay f32: name and reason.
-    pub in_f32: Vec<(String, &'static str)>,
+    /// The layers of depthwise convolutions and products with constants that always stay f32, each
+    /// with the reason.
+    pub in_f32: Vec<(LayerPlace, &'static str)>,
     /// Outputs, in document order.
     pub results: Vec<ResultValue>,
     /// The state pairs kept between steps.
@@ -135,12 +136,27 @@ pub struct Steps {
     pub results: Vec<bool>,
 }
 
+/// True for a product or a convolution without a choice of precision: it stays f32.
+pub(crate) fn is_f32_product(node: &CoreNode) -> bool {
+    matches!(node.op, CoreOp::MatMul(_) | CoreOp::Convolve(_)) && !node.op.has_precision()
+}
+
 impl CoreModel {
-    /// [`Self::in_f32`] grouped by reason, for the layers with `asked(layer)`.
+    /// The names of layers that always stay f32, each with the reason.
+    pub(crate) fn names_in_f32(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let nodes = self.all_nodes();
+        self.in_f32.iter().filter_map(move |&(place, why)| {
+            let node = nodes.iter().find(|node| node.layer == place && is_f32_product(node))?;
+            Some((&node.name[..], why))
+        })
+    }
+
+    /// [`Self::names_in_f32`] grouped by reason, for the layers with `asked(layer)`.
     pub fn in_f32_by_reason(&self, asked: impl Fn(&str) -> bool) -> Vec<(&'static str, Vec<&str>)> {
         let mut reasons: Vec<(&'static str, Vec<&str>)> = Vec::new();
-        for (layer, why) in self.in_f32.iter().filter(|(layer, _)| asked(layer)) {
-            match reasons.iter_mut().find(|(known, _)| known == why) {
+        for (layer, why) in self.names_in_f32().filter(|(layer, _)| asked(layer)) {
+            match reasons.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, layers)) if layers.contains(&layer) => {}
                 Some((_, layers)) => layers.push(layer),
                 None => reasons.push((why, vec![layer])),
             }

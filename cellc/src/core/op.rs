@@ -23,7 +23,7 @@ pub struct CoreNode {
 }
 
 /// The place of a node among those of the input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LayerPlace {
     /// Index of the node, or of the loop or If around the node, in the graph of the model.
     pub outer: usize,

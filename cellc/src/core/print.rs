@@ -122,7 +122,7 @@ mod tests {
         let kind = CellKind::Gru(ResetGate::AfterMatMul);
         let weights = [WeightSource::Constant(0), WeightSource::Parameter(2), WeightSource::Zero];
         let cell =
-            CoreCell::new(kind, (1, 3, 2), (Source::Parameter(0), Source::Parameter(1)), weights);
+            CoreCell::new(kind, [1, 3, 2], [Source::Parameter(0), Source::Parameter(1)], weights);
         let cell = CoreCell {
             clip: Some(0.5),
             out: CellOutputs { h: Some(0), ..CellOutputs::default() },

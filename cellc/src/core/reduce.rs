@@ -58,7 +58,7 @@ impl Combiner {
 
 /// A reduction of all elements along neighbouring axes by one operation.
 ///
-/// The order of the reduction of n elements by k chains:
+/// k chains reduce n elements in this order:
 ///
 /// 1. Chain c combines the elements c, c + k, c + 2k and so on, of the first n - n mod k elements.
 /// 2. The chains of the second half are combined with the chains of the first half. If at least as
@@ -93,8 +93,9 @@ impl Reduce {
     }
 }
 
-/// The number of independent chains that reduce a row of `size` neighbours in softmax and TopK: 1
-/// below 8 elements. Later steps of both operations wait for the result, so chains hide latency.
+/// The number of chains for reductions within softmax and TopK, of rows of `size` adjacent
+/// elements. Several chains hide the latency of the reduction, for which the rest of the operation
+/// waits.
 pub fn chains_of_short_rows(size: usize) -> usize {
     [16, 8, 4].into_iter().find(|chains| 2 * chains <= size).unwrap_or(1)
 }

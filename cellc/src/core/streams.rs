@@ -29,8 +29,8 @@ pub fn repeat(model: &mut CoreModel, count: usize) {
 /// The shapes of one stream that [`repeat`] gives a first axis: of inputs, values, variables,
 /// results and of the constants with a copy for each stream.
 pub(crate) fn repeated_shapes(model: &CoreModel) -> Vec<&[usize]> {
-    // a copy with the operations alone, as no operation reads elements of constants
-    let mut trial = CoreModel {
+    // the constants stay behind, as no operation reads elements of constants
+    let mut copy = CoreModel {
         parameters: model.parameters.clone(),
         variables: model.variables.clone(),
         values: model.values.clone(),
@@ -38,7 +38,7 @@ pub(crate) fn repeated_shapes(model: &CoreModel) -> Vec<&[usize]> {
         results: model.results.clone(),
         ..CoreModel::default()
     };
-    let copied = Rows::new(&mut trial, 1).run();
+    let copied = Rows::new(&mut copy, 1).run();
     let inputs = model.parameters.iter().filter(|parameter| !parameter.weight);
     inputs
         .map(|parameter| &parameter.shape[..])

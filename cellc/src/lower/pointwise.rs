@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::builder::{KernelBuilder, load};
 use super::product::Column;
 use super::reduce::Row;
+use crate::activation::{self, Graph};
 use crate::core::{CoreOp, Pointwise, PointwiseFunction, Reduce, Source};
 use crate::kernel::{Expr, Place, Stmt, Walk};
-use crate::model::Activation;
 use crate::plan::{self, Along};
 
 /// The names of what an iteration reads and writes, `width` elements each.
@@ -42,7 +42,7 @@ impl Epilogue<'_> {
         let is_short = |link: &&Pointwise| match link.function {
             F::Add | F::Subtract | F::Multiply | F::Maximum | F::Minimum | F::PRelu => true,
             F::Activation(activation) => {
-                matches!(activation, Activation::Relu | Activation::LeakyRelu { .. })
+                matches!(activation::graph(activation), Graph::Ramp | Graph::Bend)
             }
             _ => false,
         };

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::{CoreModel, CoreNode, CoreOp};
+use crate::core::{CoreModel, CoreNode, CoreOp, LayerPlace, is_f32_product};
 
 /// Keeps depthwise convolutions in f32 in a model with run-time weights.
 pub(crate) fn keep_convolutions_in_f32(core: &mut CoreModel) {
-    fn each(nodes: &mut [CoreNode], found: &mut Vec<(String, &'static str)>) {
-        for CoreNode { op, name, .. } in nodes {
+    fn each(nodes: &mut [CoreNode], found: &mut Vec<(LayerPlace, &'static str)>) {
+        for CoreNode { op, layer, .. } in nodes {
             match op {
                 CoreOp::Convolve(of) if of.is_depthwise() => {
                     of.stays_f32 = true;
-                    found.push((name.clone(), "a model with weights that are given at run time"));
+                    found.push((*layer, "a model with weights that are given at run time"));
                 }
                 CoreOp::Loop(of) => each(&mut of.body, found),
                 _ => {}
@@ -23,16 +23,9 @@ pub(crate) fn keep_convolutions_in_f32(core: &mut CoreModel) {
     }
 }
 
-/// Keeps one entry per f32 layer, without unused layers.
+/// Keeps one entry of [`CoreModel::in_f32`] for each layer with a product or a convolution in f32.
 pub(crate) fn layers_in_f32(core: &mut CoreModel) {
-    let mut left: BTreeSet<String> = BTreeSet::new();
-    for node in core.all_nodes() {
-        match &node.op {
-            CoreOp::MatMul(_) | CoreOp::Convolve(_) if !node.op.has_precision() => {
-                left.insert(node.name.clone())
-            }
-            _ => false,
-        };
-    }
+    let nodes = core.all_nodes().into_iter().filter(|node| is_f32_product(node));
+    let mut left: BTreeSet<LayerPlace> = nodes.map(|node| node.layer).collect();
     core.in_f32.retain(|(layer, _)| left.remove(layer));
 }

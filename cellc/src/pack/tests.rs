@@ -23,7 +23,7 @@ fn written_out(
     for _ in 0..steps {
         let weights = weights(&mut model);
         let kind = CellKind::Gru(ResetGate::BeforeMatMul);
-        let mut cell = CoreCell::new(kind, (1, HIDDEN, HIDDEN), (x, h), weights);
+        let mut cell = CoreCell::new(kind, [1, HIDDEN, HIDDEN], [x, h], weights);
         let out = model.value(&[1, HIDDEN]);
         cell.out.h = Some(out);
         cell.activations = kind.default_activations().to_vec();

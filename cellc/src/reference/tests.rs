@@ -32,7 +32,7 @@ fn rnn_by_hand() {
         model.weight(&[1], &[0.25]),
     ];
     let out = model.value(&[1, 1]);
-    let mut rnn = CoreCell::new(CellKind::Rnn, (1, 2, 1), (x, h), weights);
+    let mut rnn = CoreCell::new(CellKind::Rnn, [1, 2, 1], [x, h], weights);
     rnn.out.h = Some(out);
     model.push(CoreOp::Cell(rnn.clone()));
     model.result(Source::Value(out));
@@ -58,7 +58,7 @@ fn gru(kind: CellKind) -> Written {
         model.weight(&[parts], &[0.5, 0.25, 0.75, 0.625][..parts]),
     ];
     let out = model.value(&[1, 1]);
-    let mut gru = CoreCell::new(kind, (1, 1, 1), (x, h), weights);
+    let mut gru = CoreCell::new(kind, [1, 1, 1], [x, h], weights);
     gru.out.h = Some(out);
     if kind.has_attention() {
         gru.a = Some(model.parameter(&[1, 1]));
@@ -102,7 +102,7 @@ fn lstm(order: LstmGateOrder, input_forget: bool, peepholes: bool, clip: Option<
         model.weight(&[4], &values.map(|v| v / 16.0)),
     ];
     let (h_out, c_out) = (model.value(&[1, 1]), model.value(&[1, 1]));
-    let mut lstm = CoreCell::new(CellKind::Lstm, (1, 1, 1), (x, h), weights);
+    let mut lstm = CoreCell::new(CellKind::Lstm, [1, 1, 1], [x, h], weights);
     lstm.weights.layout = WeightLayout::new(CellKind::Lstm, order);
     (lstm.coupled, lstm.c, lstm.clip) = (input_forget.then_some(Coupled::Input), Some(c), clip);
     (lstm.out.h, lstm.out.c) = (Some(h_out), Some(c_out));
@@ -159,7 +159,7 @@ fn running_sum(reverse: bool, lengths: impl FnOnce(&mut Written) -> Lengths) -> 
         model.weight(&[2, 1, 1], &[99.0, 1.0]),
         model.weight(&[2, 1], &[99.0, 0.0]),
     ];
-    let mut rnn = CoreCell::new(CellKind::Rnn, (2, 1, 1), (x, h), weights);
+    let mut rnn = CoreCell::new(CellKind::Rnn, [2, 1, 1], [x, h], weights);
     rnn.activations = relus(1);
     rnn.weights.set = 1;
     rnn.sequence = sequence(3, reverse, lengths(&mut model));

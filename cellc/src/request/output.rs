@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::arch::Arch;
+use crate::arch::{Arch, EstimatedIn};
 
 words! {
     /// The language of generated code.
@@ -23,10 +23,12 @@ impl Language {
         }
     }
 
-    /// The language of plans and costs for a target: C for a machine with a C compiler of its own,
-    /// where Rust has no fused multiply-add.
+    /// The language of plans and costs for a target.
     pub(crate) fn of_target(arch: &Arch) -> Self {
-        if arch.c.compiler.is_empty() { Self::Rust } else { Self::C }
+        match arch.estimated_in {
+            EstimatedIn::Rust => Self::Rust,
+            EstimatedIn::C => Self::C,
+        }
     }
 
     /// The extension of a source file.

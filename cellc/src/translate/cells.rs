@@ -8,25 +8,24 @@ use super::sequence::cells;
 use super::translator::Translator;
 use crate::check::cell::{CellPort, CellSizes, Recurrent, recurrent};
 use crate::core::{CoreBuilder, Source, WeightSource, WeightSources};
-use crate::model::{Cell, Direction, Node};
+use crate::model::Node;
 
 impl<'a> Translator<'_, 'a> {
-    /// Translates a recurrent operation. `direction`: `None` for a cell of one step.
-    pub(super) fn cell(&mut self, node: &'a Node, cell: &'a Cell, direction: Option<Direction>) {
+    /// Translates a recurrent operation: a cell of one step, or a sequence.
+    pub(super) fn cell(&mut self, node: &'a Node) {
         let inputs = (0..node.inputs.len()).map(|port| {
             let known = self.input(node, port)?;
             let shape = self.core.shape_of(&known);
             Some((known, shape))
         });
         let inputs = inputs.collect();
-        let place = (self.model, node, cell);
-        let Some((recurrent, sizes)) = recurrent(place, direction, inputs, self.diagnostics) else {
+        let Some((recurrent, sizes)) = recurrent(self.model, node, inputs, self.diagnostics) else {
             return;
         };
         let Some(weights) = self.build(node, |core| cell_weights(core, &recurrent, sizes)) else {
             return;
         };
-        let lengths = match direction {
+        let lengths = match recurrent.direction {
             None => None,
             Some(_) => match self.lengths(&recurrent, sizes) {
                 Some(lengths) => Some(lengths),

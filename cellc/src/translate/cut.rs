@@ -97,7 +97,7 @@ impl<'a> Translator<'_, 'a> {
         let cuts: Vec<Shortening> = slices.along.iter().enumerate().filter_map(cut).collect();
         for cut in cuts {
             if let Some(shorter) = self.shortened(node.inputs[0], cut, &mut HashMap::new()) {
-                slices.along[cut.axis] = Along::whole(self.core.shape_of(&shorter)[cut.axis]);
+                slices.along[cut.axis] = Along::all(self.core.shape_of(&shorter)[cut.axis]);
                 input = shorter;
                 break;
             }

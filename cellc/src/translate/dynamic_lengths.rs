@@ -39,13 +39,12 @@ impl<'a> Translator<'_, 'a> {
             }
             Axes::Reduced if port == 0 => return false,
             Axes::Broadcast(function) => {
-                match axis_of_elements(&self.core, &args, function, &open) {
-                    Ok(axis) => Some(axis),
-                    Err(found) => {
-                        self.refuse_elements(node, length, found);
-                        return true;
-                    }
+                let axis = axis_of_elements(&self.core, &args, function, &open);
+                if let Err(found) = axis {
+                    self.refuse_elements(node, length, found);
+                    return true;
                 }
+                axis.ok()
             }
             // elements behind the last part have no share of the sum
             Axes::Softmax => Some(axis),
@@ -63,13 +62,7 @@ impl<'a> Translator<'_, 'a> {
                     .then(|| axis_of_product(&self.core, &args, first, transposed[port]))
                     .flatten();
                 if axis.is_none() {
-                    let y =
-                        self.build(node, |core| product_over_parts(core, &args, &open, transposed));
-                    match y {
-                        Some(Some(y)) => self.set(node, 0, y),
-                        Some(None) => self.refuse_dynamic_length(node, length),
-                        None => {}
-                    }
+                    self.set_product_over_parts(node, &args, &open, transposed);
                     return true;
                 }
                 axis
@@ -89,6 +82,21 @@ impl<'a> Translator<'_, 'a> {
             None => self.refuse_dynamic_length(node, length),
         }
         passed_on.is_none()
+    }
+
+    /// Sets the output of a matrix product that sums over the parts of operands.
+    fn set_product_over_parts(
+        &mut self,
+        node: &'a Node,
+        args: &Operands,
+        open: &[OpenOperand],
+        transposed: [bool; 2],
+    ) {
+        match self.build(node, |core| product_over_parts(core, args, open, transposed)) {
+            Some(Some(y)) => self.set(node, 0, y),
+            Some(None) => self.refuse_dynamic_length(node, open[0].length),
+            None => {}
+        }
     }
 
     /// Sets the output of a node that has a run-time length of its own. `Some(None)`: the node

@@ -141,7 +141,7 @@ pub(super) fn product(
     }
     let constants = [&a, &b].into_iter().find(|factor| factor.known.tensor().is_some());
     if constants.is_some_and(|factor| factor.matrices() > MOST_MATRICES) {
-        core.model.in_f32.push((core.layer.name.clone(), "more than 32 constant matrices"));
+        core.model.in_f32.push((core.layer.place, "more than 32 constant matrices"));
     }
     let product = both_computed(core, &a, &b, &batch, [rows, inner, columns], shape);
     Ok(Known::Source(product?, element))

@@ -173,8 +173,7 @@ impl<'a> Translator<'_, 'a> {
             Op::Parameter | Op::Result => {}
             Op::Constant(ref tensor) => self.constant(node, tensor),
             Op::Convert => self.convert(node),
-            Op::Cell(ref cell) => self.cell(node, cell, None),
-            Op::Sequence(ref cell, direction) => self.cell(node, cell, Some(direction)),
+            Op::Cell(_) | Op::Sequence(..) => self.cell(node),
             Op::ReadValue { ref variable, ref shape, element } => {
                 let declared = Declaration { shape: shape.as_deref(), element };
                 self.read_value(node, variable, declared);

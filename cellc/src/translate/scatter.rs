@@ -422,7 +422,7 @@ pub(super) fn scatter_update(core: &mut CoreBuilder, args: &Operands) -> Rule<Kn
         if count == 0 {
             continue;
         }
-        let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+        let mut along: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
         along[axis] = Along { start, count, step: 1 };
         let old = geometry(&shape, &along);
         parts.push(match start == first {
@@ -458,7 +458,7 @@ pub(super) fn reverse_sequence(
         return Err(Refusal::new(found, valid, "correct the lengths"));
     };
     let whole = |lengths: &[usize]| {
-        let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+        let mut along: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
         along[steps] = Along::range(shape[steps], None, None, -1);
         lengths.iter().all(|&length| length == shape[steps]).then(|| geometry(&shape, &along))
     };
@@ -467,7 +467,7 @@ pub(super) fn reverse_sequence(
     }
     let mut sequences = Vec::new();
     for (k, &length) in lengths.iter().enumerate() {
-        let mut one: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+        let mut one: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
         one[batch] = Along::range(shape[batch], Some(k as i64), Some(k as i64 + 1), 1);
         let sequence = core.view(&data, geometry(&shape, &one))?;
         let of_one = core.shape_of(&sequence);

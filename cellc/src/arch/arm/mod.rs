@@ -11,8 +11,8 @@ use declared::declares;
 use super::spell::gcc;
 use super::{
     Arch, ByLane, CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Calls, Code, Condition,
-    Detection, Dot, FloatUnit, GENERIC, Isa, IsaId, Memory, NEUTRAL, NEUTRAL_C_RULES, ONE_LANE,
-    RustRules, RustSpelling, RustVector, SCALAR, SCALAR_FMA, SOFT,
+    Detection, Dot, EstimatedIn, FloatUnit, GENERIC, Isa, IsaId, Memory, NEUTRAL, NEUTRAL_C_RULES,
+    ONE_LANE, RustRules, RustSpelling, RustVector, SCALAR, SCALAR_FMA, SOFT,
 };
 
 /// Four lanes of AArch64.
@@ -312,6 +312,7 @@ pub static AARCH64: Arch = Arch {
     instructions: Some(work::AARCH64),
     // the widest cores
     instructions_per_cycle: 10,
+    estimated_in: EstimatedIn::C,
     c: CRules {
         float_flags: "no flag of gcc or clang does otherwise there",
         refused: ("!defined(__aarch64__)", FOR_AARCH64),
@@ -337,6 +338,7 @@ pub static CORTEX_M4F: Arch = Arch {
     baseline: &SCALAR_FMA,
     instructions: Some(work::ONE_LANE),
     instructions_per_cycle: 1,
+    estimated_in: EstimatedIn::C,
     c: CRules {
         pragmas: &[gcc::OF_FPU],
         declares,
@@ -546,6 +548,7 @@ pub static CORTEX_M0: Arch = Arch {
     baseline: &SOFT,
     instructions: Some(work::CORTEX_M0),
     instructions_per_cycle: 1,
+    estimated_in: EstimatedIn::C,
     c: CRules { compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"], ..ONE_LANE.c },
     ..ONE_LANE
 };
@@ -557,6 +560,7 @@ pub static CORTEX_M3: Arch = Arch {
     baseline: &SOFT,
     instructions: Some(work::CORTEX_M3),
     instructions_per_cycle: 1,
+    estimated_in: EstimatedIn::C,
     c: CRules {
         pragmas: &[gcc::OF_SOFT_FLOATS],
         compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
@@ -673,6 +677,7 @@ pub static ARMV7: Arch = Arch {
     instructions: Some(work::VFP),
     // Cortex-A15
     instructions_per_cycle: 3,
+    estimated_in: EstimatedIn::C,
     c: CRules {
         pragmas: &[gcc::OF_ARMV7],
         float_unit: FloatUnit::Optional,

@@ -4,8 +4,8 @@ mod work;
 
 use super::spell::{declares_vector, gcc};
 use super::{
-    Arch, CRules, CSpelling, CVector, Calls, Code, Condition, Detection, GENERIC, Isa, IsaId,
-    Memory, NEUTRAL_COSTS, ONE_LANE, RustSpelling, SCALAR_FMA, SOFT,
+    Arch, CRules, CSpelling, CVector, Calls, Code, Condition, Detection, EstimatedIn, GENERIC, Isa,
+    IsaId, Memory, NEUTRAL_COSTS, ONE_LANE, RustSpelling, SCALAR_FMA, SOFT,
 };
 
 /// One lane with F. Rust has no safe function for the fused multiply-add; the assembly only reads
@@ -77,6 +77,7 @@ pub static RISCV64: Arch = Arch {
     // the widest cores
     instructions_per_cycle: 8,
     costs: NEUTRAL_COSTS,
+    estimated_in: EstimatedIn::C,
     c: CRules {
         compiler: &["riscv64-linux-gnu-gcc"],
         pragmas: &[gcc::OF_RISC_V],

@@ -65,7 +65,7 @@ impl Hints<'_, '_> {
         let mut names: Vec<&str> =
             axes.iter().filter_map(|&(input, axis)| self.fixed_by_name(input, axis)).collect();
         names.dedup();
-        if !names.is_empty() && self.is_right_if_open(axes) {
+        if !names.is_empty() && self.accepts_open_axes(axes) {
             let dims = names.into_iter().map(|name| Setting::OpenDim(name.to_owned()).into());
             return Some((
                 message!("leave the number of steps open, {}", Message::joined(dims, " ")),
@@ -74,13 +74,13 @@ impl Hints<'_, '_> {
         }
         let shapes: Vec<(usize, Vec<Option<usize>>)> =
             open.iter().map(|&axis| with_open(model, axis)).collect();
-        if !shapes.is_empty() && self.is_right_with(&shapes) {
+        if !shapes.is_empty() && self.accepts_shapes(&shapes) {
             return Some((
                 message!("leave the number of steps open, {}", self.shape_settings(&shapes)),
                 Vec::new(),
             ));
         }
-        if !self.is_right_if_open(axes) {
+        if !self.accepts_open_axes(axes) {
             return None;
         }
         if self.context.model.sizes_of_call {

@@ -66,7 +66,7 @@ impl Hints<'_, '_> {
             stated.iter().enumerate().map(size).collect::<Option<_>>()?;
         let steps = sizes[axes.steps];
         let shapes = [(input, sizes)];
-        if !self.is_right_with(&shapes) {
+        if !self.accepts_shapes(&shapes) {
             return None;
         }
         let shape = self.shape_settings(&shapes);

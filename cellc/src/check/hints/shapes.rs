@@ -105,13 +105,13 @@ struct WorkingShapes {
 
 impl Hints<'_, '_> {
     /// True if the model is right with these shapes of inputs.
-    pub(crate) fn is_right_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
-        self.context.is_right(self.context.model, &self.with_shapes(shapes))
+    pub(crate) fn accepts_shapes(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
+        self.context.accepts(self.context.model, &self.with_shapes(shapes))
     }
 
     /// True if the model is right with the shapes of inputs, and no layer begins anew at every
     /// call.
-    pub(crate) fn goes_on_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
+    pub(crate) fn keeps_state_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
         let tried = self.context.recheck(self.context.model, &self.with_shapes(shapes));
         tried.and_then(Result::ok).is_some_and(|(_, warnings)| {
             !warnings.0.iter().any(|warning| warning.cause.begins_anew())
@@ -119,7 +119,7 @@ impl Hints<'_, '_> {
     }
 
     /// True if the model would be right if the file left these axes of its inputs open.
-    pub(crate) fn is_right_if_open(&self, axes: &[(usize, usize)]) -> bool {
+    pub(crate) fn accepts_open_axes(&self, axes: &[(usize, usize)]) -> bool {
         self.opened(axes).is_some()
     }
 
@@ -178,7 +178,7 @@ impl Hints<'_, '_> {
     /// input, the axis of the steps.
     pub(crate) fn whole_shapes(&self, time: &[Option<usize>], steps: &[usize]) -> Option<Shapes> {
         let with_steps = |steps: usize| self.shapes_of_steps(time, &|_| steps);
-        steps.iter().map(|&steps| with_steps(steps)).find(|shapes| self.is_right_with(shapes))
+        steps.iter().map(|&steps| with_steps(steps)).find(|shapes| self.accepts_shapes(shapes))
     }
 
     /// Shapes of inputs for numbers of steps. `time`: by input, the axis of the steps. `steps`: by
@@ -234,7 +234,7 @@ impl Hints<'_, '_> {
                 Some((index, sizes))
             });
         let shapes: Shapes = shapes.collect::<Option<_>>()?;
-        (!shapes.is_empty() && self.is_right_with(&shapes)).then_some(shapes)
+        (!shapes.is_empty() && self.accepts_shapes(&shapes)).then_some(shapes)
     }
 
     /// Numbers of steps to try.
@@ -311,7 +311,7 @@ impl Hints<'_, '_> {
                 vec![Some(1), Some(STEPS[0]), Some(size)],
             ]
         });
-        shapes.into_iter().find(|sizes| self.is_right_with(&[(index, sizes.clone())]))
+        shapes.into_iter().find(|sizes| self.accepts_shapes(&[(index, sizes.clone())]))
     }
 
     fn open_input(&self, index: usize) -> Option<OpenInput> {
@@ -368,7 +368,7 @@ impl Hints<'_, '_> {
         let works = |shapes: &Shapes| {
             let may = left.get() > 0;
             left.set(left.get().saturating_sub(1));
-            may && self.is_right_with(shapes)
+            may && self.accepts_shapes(shapes)
         };
         let shapes = |step_sizes: StepSizes, others: &[usize]| -> Shapes {
             inputs
@@ -402,7 +402,7 @@ impl Hints<'_, '_> {
         let by_batch = inputs.iter().any(|input| input.only_rows)
             && self
                 .context
-                .is_right(self.context.model, &self.context.options.clone().with_batch(Some(1)));
+                .accepts(self.context.model, &self.context.options.clone().with_batch(Some(1)));
         WorkingShapes { open, whole, first, by_batch, any_size: another.is_some() }
     }
 

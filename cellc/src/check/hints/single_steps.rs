@@ -40,34 +40,38 @@ impl Hints<'_, '_> {
             };
             // the first axis counts rows, the last one features
             for axis in 1..stated.len().saturating_sub(1) {
-                let size = self.inputs.shapes[index].as_ref().map(|shape| shape[axis]);
-                let open = matches!(stated[axis], Dim::Dynamic { .. });
-                let steps = Steps { axis, rank: stated.len(), reordered: false, open };
-                let has_several =
-                    if open { size != Some(1) } else { stated[axis] != Dim::Fixed(1) };
-                if !has_several {
-                    continue;
-                }
-                let Some((reader, which)) = one_step_of(self.context.model, node.outputs[0], steps)
-                else {
-                    continue;
-                };
-                let name = self.context.input_name(index);
-                let found = format!(
-                    "only {which} of the steps of the input {} is read: {} takes it along axis \
-                    {axis}, and nothing reads the others",
-                    quoted(&name),
-                    reader.label()
-                );
-                let help = "Keras writes this of a recurrent layer where the number of steps is \
-                    open: it traces one step; export the model with its number of steps and call \
-                    it once before, as these lines do";
-                let warning =
-                    Diagnostic::warning(value.origin.clone(), found).layer(node.label()).help(help);
-                warnings.push(warning.lines(self.export_of_keras(index, axis)));
+                warnings.extend(self.single_step(index, stated, axis));
             }
         }
         warnings
+    }
+
+    /// The warning for an axis of an input if the network reads one of several steps along it.
+    /// `stated`: the shape of the input in the model.
+    fn single_step(&self, index: usize, stated: &[Dim], axis: usize) -> Option<Diagnostic> {
+        let model = self.context.model;
+        let node = &model.nodes[model.parameters[index]];
+        let value = node.outputs[0];
+        let size = self.inputs.shapes[index].as_ref().map(|shape| shape[axis]);
+        let open = matches!(stated[axis], Dim::Dynamic { .. });
+        let has_several = if open { size != Some(1) } else { stated[axis] != Dim::Fixed(1) };
+        if !has_several {
+            return None;
+        }
+        let steps = Steps { axis, rank: stated.len(), reordered: false, open };
+        let (reader, which) = one_step_of(model, value, steps)?;
+        let found = format!(
+            "only {which} of the steps of the input {} is read: {} takes it along axis {axis}, \
+             and nothing reads the others",
+            quoted(&self.context.input_name(index)),
+            reader.label()
+        );
+        let help = "Keras writes this of a recurrent layer where the number of steps is open: it \
+            traces one step; export the model with its number of steps and call it once before, \
+            as these lines do";
+        let origin = model.values[value.0].origin.clone();
+        let warning = Diagnostic::warning(origin, found).layer(node.label()).help(help);
+        Some(warning.lines(self.export_of_keras(index, axis)))
     }
 
     /// The lines by which Keras exports a model with a number of steps along an axis of an input.
@@ -163,18 +167,30 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps) -> Option<(&Node, &'
             Read::One => {
                 taken[node.outputs[0].0] = true;
                 let is_first = along[node.inputs[port].0].is_some_and(|steps| !steps.reordered);
-                // two nodes read the same step if both read the first
-                match reader {
-                    None => reader = Some((node, if is_first { "the first" } else { "one" })),
-                    Some((_, "the first")) if is_first => {}
-                    Some(_) => return None,
-                }
+                reader = Some(with_reader(reader, node, is_first)?);
             }
             Read::Reordered | Read::Several => return None,
         }
     }
     reader.filter(|_| steps.open || is_multiplied)
 }
+
+/// The first reader of the one step, and the name of the step, after `node` reads a step. `None` if
+/// the nodes may read different steps.
+fn with_reader<'m>(
+    before: Option<(&'m Node, &'static str)>,
+    node: &'m Node,
+    is_first: bool,
+) -> Option<(&'m Node, &'static str)> {
+    match before {
+        None => Some((node, if is_first { FIRST_STEP } else { "one" })),
+        Some((_, FIRST_STEP)) if is_first => before,
+        Some(_) => None,
+    }
+}
+
+/// The name of the first step in messages.
+const FIRST_STEP: &str = "the first";
 
 /// The constant at a port of a node; `None` if the input is computed.
 type Constants<'f, 'a> = &'f dyn Fn(usize) -> Option<&'a Tensor>;

@@ -153,7 +153,7 @@ fn one_size(long: &CheckedModel, caches: &[GrowingCache]) -> Option<Shapes> {
             let shapes = long
                 .hints()
                 .shapes_of_steps(&time, &|input| if is_cache(input) { size } else { sizes(input) });
-            long.hints().is_right_with(&shapes).then_some(shapes)
+            long.hints().accepts_shapes(&shapes).then_some(shapes)
         };
         let single = with(&|_| 1)?;
         // a mask covers the cache and the new element: other sizes are refused

@@ -27,7 +27,8 @@ pub(crate) fn fixed_steps(long: &CheckedModel, time: &[Option<usize>]) -> Messag
         return message!("give the number of steps of every call, {}{}", whole, shorter);
     }
     let go_on = states_go_on(&kept);
-    let one = long.hints().whole_shapes(time, &[1]).filter(|one| long.hints().goes_on_with(one));
+    let one =
+        long.hints().whole_shapes(time, &[1]).filter(|one| long.hints().keeps_state_with(one));
     match one {
         Some(one) => message!(
             "take one step per call, {}: {} from call to call; or give the number of steps \
@@ -37,7 +38,7 @@ pub(crate) fn fixed_steps(long: &CheckedModel, time: &[Option<usize>]) -> Messag
             whole,
             shorter
         ),
-        None if long.hints().goes_on_with(&shapes) => {
+        None if long.hints().keeps_state_with(&shapes) => {
             message!(
                 "give the number of steps of every call, {}: {} from call to \
                  call{}",
@@ -77,7 +78,7 @@ pub(crate) fn pads_in_front(long: &CheckedModel) -> Option<String> {
         padded.push(short);
     }
     let first = padded.first()?;
-    if !long.context.is_right(&model, long.context.options) {
+    if !long.context.accepts(&model, long.context.options) {
         return None;
     }
     let ShortOf { axis, rank, missing, .. } = *first;

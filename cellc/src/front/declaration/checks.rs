@@ -136,94 +136,32 @@ impl Declaration {
     /// Checks that a model file contains one cell of the macro's kind, and that the cell agrees
     /// with all given keys.
     pub(crate) fn check(&self, model: &CoreModel) -> Diagnostics {
-        let mut problems = Diagnostics::default();
-        let Some(file) = self.model_file() else { return problems };
-        let cells = model.cells();
-        let whole = match cells[..] {
-            [cell] => Some((cell, false)),
-            // one bidirectional operation
-            [cell, other]
-                if cell.weights.w == other.weights.w && cell.weights.set != other.weights.set =>
-            {
-                Some((cell, true))
-            }
-            _ => None,
+        let Some(file) = self.model_file() else { return Diagnostics::default() };
+        let Some(operation) = Operation::only_one(model) else {
+            let found = format!("{} holds {} cells", file.value, model.cells().len());
+            return Diagnostics(vec![not_one_cell(&file, found)]);
         };
-        let Some((cell, both_ways)) = whole else {
-            problems.push(
-                Diagnostic::error(
-                    file.origin.clone(),
-                    format!("{} holds {} cells", file.value, cells.len()),
-                )
-                .valid("a model of one cell")
-                .help("compile whole models with cellc::Builder in a build script"),
-            );
-            return problems;
-        };
-        if cell.kind.family() != self.called.family()
-            || cell.sequence.is_some() != self.called.is_sequence()
-        {
-            let op = if cell.sequence.is_some() {
-                cell.kind.sequence_name()
-            } else {
-                cell.kind.op_name()
-            };
-            problems.push(
-                Diagnostic::error(
-                    file.origin.clone(),
-                    format!("the cell in {} is {op}", file.value),
-                )
-                .help(format!("declare it with {}", declares(cell))),
-            );
-            return problems;
+        let wrong =
+            self.other_macro(&file, operation.cell).or_else(|| other_operation(&file, &operation));
+        if let Some(problem) = wrong {
+            return Diagnostics(vec![problem]);
         }
-        // views and concatenations join the two directions of a sequence
-        let others = model.all_nodes().into_iter().find(|node| match node.op {
-            CoreOp::Cell(_) => false,
-            CoreOp::View(_) | CoreOp::Concat(_) => !both_ways,
-            _ => true,
-        });
-        if let Some(node) = others {
-            problems.push(
-                Diagnostic::error(
-                    file.origin.clone(),
-                    format!("{} has {} in addition to the cell", file.value, node.kind),
-                )
-                .valid("a model of one cell")
-                .help("compile whole models with cellc::Builder in a build script"),
-            );
-            return problems;
-        }
-        let direction = match &cell.sequence {
-            _ if both_ways => Direction::Bidirectional,
-            Some(sequence) if sequence.reverse => Direction::Reverse,
-            _ => Direction::Forward,
-        };
-        let steps = cell.steps();
-        let order = LstmGateOrder::ALL
-            .into_iter()
-            .find(|order| order.places()[..] == cell.weights.layout.gates[..]);
-        let order = order.unwrap_or_default();
         let bytes = 4 * model.constants.iter().map(|tensor| tensor.len()).sum::<usize>();
-        problems.0.extend(too_large(&file, bytes));
-        let after = cell.kind.reset_gate() == Some(ResetGate::AfterMatMul);
-        let read: [(Key, Value); 11] = [
-            (Key::HiddenSize, cell.hidden_size.into()),
-            (Key::InputSize, cell.input_size.into()),
-            (Key::Batch, cell.batch.into()),
-            (Key::LinearBeforeReset, after.into()),
-            (Key::Steps, steps.into()),
-            (Key::Direction, direction.into()),
-            (Key::InputForget, cell.coupled.is_some().into()),
-            (Key::Peepholes, cell.weights.p.is_some().into()),
-            (Key::WeightsFormat, order.into()),
-            (Key::Clip, cell.clip.unwrap_or(NO_CLIP).into()),
-            (Key::Activations, cell.activations.clone().into()),
-        ];
-        problems.0.extend(
-            read.into_iter().filter_map(|(key, value)| self.disagreement(&file, key, &value)),
-        );
-        problems
+        let disagreement = |(key, value): (Key, Value)| self.disagreement(&file, key, &value);
+        let wrong_keys = operation.keys().into_iter().filter_map(disagreement);
+        Diagnostics(too_large(&file, bytes).into_iter().chain(wrong_keys).collect())
+    }
+
+    /// The error for a cell that another macro declares.
+    fn other_macro(&self, file: &Spanned<String>, cell: &CoreCell) -> Option<Diagnostic> {
+        let is_sequence = cell.sequence.is_some();
+        if cell.kind.family() == self.called.family() && is_sequence == self.called.is_sequence() {
+            return None;
+        }
+        let op = if is_sequence { cell.kind.sequence_name() } else { cell.kind.op_name() };
+        let found = format!("the cell in {} is {op}", file.value);
+        let help = format!("declare it with {}", declares(cell));
+        Some(Diagnostic::error(file.origin.clone(), found).help(help))
     }
 
     /// The error for a key that differs from the file. `None` if they agree.
@@ -245,6 +183,78 @@ impl Declaration {
         let problem = Diagnostic::error(said.origin, found).valid(format!("{name} = {there}"));
         Some(problem.help("or leave the key out: it is read from the file"))
     }
+}
+
+/// The recurrent operation of a model file.
+struct Operation<'m> {
+    model: &'m CoreModel,
+    /// The cell of its first direction.
+    cell: &'m CoreCell,
+    /// True if the operation runs in both directions.
+    is_bidirectional: bool,
+}
+
+impl<'m> Operation<'m> {
+    /// The recurrent operation of a model. `None` if the model has none, or more than one.
+    fn only_one(model: &'m CoreModel) -> Option<Self> {
+        match model.cells()[..] {
+            [cell] => Some(Self { model, cell, is_bidirectional: false }),
+            [cell, other]
+                if cell.weights.w == other.weights.w && cell.weights.set != other.weights.set =>
+            {
+                Some(Self { model, cell, is_bidirectional: true })
+            }
+            _ => None,
+        }
+    }
+
+    fn direction(&self) -> Direction {
+        match &self.cell.sequence {
+            _ if self.is_bidirectional => Direction::Bidirectional,
+            Some(sequence) if sequence.reverse => Direction::Reverse,
+            _ => Direction::Forward,
+        }
+    }
+
+    /// The keys of a macro that declares the operation.
+    fn keys(&self) -> [(Key, Value); 11] {
+        let cell = self.cell;
+        let gates = &cell.weights.layout.gates[..];
+        let order = LstmGateOrder::ALL.into_iter().find(|order| order.places()[..] == *gates);
+        let after = cell.kind.reset_gate() == Some(ResetGate::AfterMatMul);
+        [
+            (Key::HiddenSize, cell.hidden_size.into()),
+            (Key::InputSize, cell.input_size.into()),
+            (Key::Batch, cell.batch.into()),
+            (Key::LinearBeforeReset, after.into()),
+            (Key::Steps, cell.steps().into()),
+            (Key::Direction, self.direction().into()),
+            (Key::InputForget, cell.coupled.is_some().into()),
+            (Key::Peepholes, cell.weights.p.is_some().into()),
+            (Key::WeightsFormat, order.unwrap_or_default().into()),
+            (Key::Clip, cell.clip.unwrap_or(NO_CLIP).into()),
+            (Key::Activations, cell.activations.clone().into()),
+        ]
+    }
+}
+
+/// The error for a model with an operation in addition to the cell.
+fn other_operation(file: &Spanned<String>, operation: &Operation) -> Option<Diagnostic> {
+    // views and concatenations join the two directions of a sequence
+    let other = operation.model.all_nodes().into_iter().find(|node| match node.op {
+        CoreOp::Cell(_) => false,
+        CoreOp::View(_) | CoreOp::Concat(_) => !operation.is_bidirectional,
+        _ => true,
+    })?;
+    let found = format!("{} has {} in addition to the cell", file.value, other.kind);
+    Some(not_one_cell(file, found))
+}
+
+/// The error for a model file of other operations than one cell.
+fn not_one_cell(file: &Spanned<String>, found: String) -> Diagnostic {
+    Diagnostic::error(file.origin.clone(), found)
+        .valid("a model of one cell")
+        .help("compile whole models with cellc::Builder in a build script")
 }
 
 /// The bound that means no clipping.

@@ -233,25 +233,59 @@ impl Declared {
     ) -> LayerOutputs {
         let name = &self.name.origin;
         let hidden = &self.hidden_size;
-        let sequence = self.steps();
-        let (batch, d) = (self.rows(), self.direction().count());
         let cell = self.cell();
-        let kind = cell.kind;
-        let state_shape = self.state_shape();
-        let numbered = |name: &str| place.numbered(name);
-        let weights = self.weights.as_ref().and_then(|said| said.value.layers.first());
-        let state_names: &[(&str, &'static str)] = if kind.has_cell_state() {
+        let state_names: &[(&str, &'static str)] = if cell.kind.has_cell_state() {
             &[("h", "h_out"), ("c", "c_out")]
         } else {
             &[("h", "h_out")]
         };
+        let inputs = self.inputs_of_layer(graph, place, &cell, x, state_names);
+        let mut outputs = Vec::new();
+        if let Some(steps) = self.steps() {
+            let shape = vec![self.rows(), self.direction().count(), steps.value, hidden.value];
+            outputs.push(graph.value(&place.numbered("y"), Some(shape), &hidden.origin));
+        }
+        let mut states = Vec::new();
+        for &(_, out) in state_names {
+            let shape = Some(self.state_shape());
+            let value = graph.value(&place.numbered(out), shape, &hidden.origin);
+            outputs.push(value);
+            states.push((out, value));
+        }
+        let output = outputs[0];
+        let ledger = self.ledger(&cell);
+        let op = match self.steps() {
+            Some(_) => Op::Sequence(cell, self.direction()),
+            None => Op::Cell(cell),
+        };
+        graph.node(&place.numbered(&self.name.value), op, inputs, outputs, ledger, name);
+        if place != StackPlace::Alone && self.direction() == Direction::Forward {
+            for ((state, _), (_, value)) in state_names.iter().zip(&states) {
+                graph.assign(&place.numbered(state), *value, name);
+            }
+        }
+        LayerOutputs { output, states }
+    }
 
+    /// Adds the operands of a layer in port order: x, the initial states, the lengths of a
+    /// sequence, the weights, and the attention. `state_names`: each state and its output.
+    fn inputs_of_layer(
+        &self,
+        graph: &mut Graph,
+        place: StackPlace,
+        cell: &Cell,
+        x: ValueId,
+        state_names: &[(&str, &'static str)],
+    ) -> Vec<ValueId> {
+        let (name, batch, sequence) = (&self.name.origin, self.rows(), self.steps());
+        let numbered = |name: &str| place.numbered(name);
+        let weights = self.weights.as_ref().and_then(|said| said.value.layers.first());
         let mut inputs = vec![x];
         for (i, (state, _)) in state_names.iter().enumerate() {
             let initial = weights.and_then(|weights| weights.initial.get(i));
             inputs.push(self.initial_state(graph, place, state, initial));
         }
-        let attention = kind.has_attention().then(|| {
+        let attention = cell.kind.has_attention().then(|| {
             let shape = match &sequence {
                 Some(steps) => vec![batch, steps.value, 1],
                 None => vec![batch, 1],
@@ -264,41 +298,15 @@ impl Declared {
             inputs.push(graph.constant(&numbered("lengths"), &lengths, &steps.origin));
         }
         match weights {
-            Some(weights) => {
-                let constants = weights.tensors();
-                inputs.extend(
-                    constants
-                        .map(|(name_of, tensor)| graph.constant(&numbered(name_of), tensor, name)),
-                );
-            }
-            None => inputs.extend(self.weights_at_run_time(graph, &cell, numbered)),
+            Some(weights) => inputs.extend(
+                weights
+                    .tensors()
+                    .map(|(port, tensor)| graph.constant(&numbered(port), tensor, name)),
+            ),
+            None => inputs.extend(self.weights_at_run_time(graph, cell, numbered)),
         }
         inputs.extend(attention);
-
-        let mut outputs = Vec::new();
-        if let Some(steps) = &sequence {
-            let shape = vec![batch, d, steps.value, hidden.value];
-            outputs.push(graph.value(&numbered("y"), Some(shape), &hidden.origin));
-        }
-        let mut states = Vec::new();
-        for &(_, out) in state_names {
-            let value = graph.value(&numbered(out), Some(state_shape.clone()), &hidden.origin);
-            outputs.push(value);
-            states.push((out, value));
-        }
-        let output = outputs[0];
-        let ledger = self.ledger(&cell);
-        let op = match sequence {
-            Some(_) => Op::Sequence(cell, self.direction()),
-            None => Op::Cell(cell),
-        };
-        graph.node(&numbered(&self.name.value), op, inputs, outputs, ledger, name);
-        if place != StackPlace::Alone && self.direction() == Direction::Forward {
-            for ((state, _), (_, value)) in state_names.iter().zip(&states) {
-                graph.assign(&numbered(state), *value, name);
-            }
-        }
-        LayerOutputs { output, states }
+        inputs
     }
 
     /// The shape of a state. A sequence has one state for each direction.

@@ -82,7 +82,7 @@ fn recurrent(
     let activations = activations?;
 
     let count = direction.count();
-    // check refuses a wrong number of units; states have one unit until then
+    // `check` refuses an illegal hidden_size; until then, states have one unit
     let is_legal = Cell::new(kind, hidden_size).wrong_hidden_size("").is_none();
     let length_of_states = if is_legal { hidden_size } else { 1 };
     let x = call.x();

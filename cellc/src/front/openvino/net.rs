@@ -8,7 +8,7 @@ use super::attributes::Data;
 use super::kinds::LayerType;
 use super::layers::{CONNECT, Edge, GraphReader, Layer, Port, SAVE_AGAIN};
 use super::operations::{OutputTypes, Ports, ReadOperation};
-use super::supported;
+use super::supported::{self, Supported};
 use super::text::{compatible, precision, split_names};
 use super::weights::BinFile;
 use super::xml::{Document, ElementId};
@@ -403,22 +403,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 "id" | "name" | "type" => {}
                 "output_names" if self.layers[index].kind == LayerType::Result => {}
                 "version" if text.is_empty() => {}
-                "version" => {
-                    set = row.definition(text);
-                    if set.is_none() {
-                        let found = format!("the layer is of the operation set {}", quoted(text));
-                        let later =
-                            if row.latest() > 0 { ", or a later one that is known" } else { "" };
-                        let valid = format!("{} of {}{later}", row.name, row.sets.join(", "));
-                        self.error(
-                            index,
-                            origin,
-                            found,
-                            valid,
-                            "replace the layer by one of OpenVINO's own",
-                        );
-                    }
-                }
+                "version" => set = self.operation_set(index, row, text, origin),
                 name => {
                     let found = format!(
                         "the attribute {} of a layer has no known meaning: it is ignored",
@@ -428,24 +413,15 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 }
             }
         }
-        // only TensorIterator, Loop and If have bodies
-        let sections: &[&str] = match row.kind {
-            LayerType::If => &[
-                "data",
-                "input",
-                "output",
-                "then_port_map",
-                "else_port_map",
-                "then_body",
-                "else_body",
-            ],
-            kind if kind.has_body() => {
-                &["data", "input", "output", "port_map", "back_edges", "body"]
-            }
-            _ => &["data", "input", "output"],
-        };
-        let mut seen = [false; 7];
-        for child in document.children(element) {
+        self.check_sections(index, sections(row.kind));
+        set
+    }
+
+    /// Refuses repeated elements of a layer, and warns of elements not among `sections`.
+    fn check_sections(&mut self, index: usize, sections: &[&str]) {
+        let document = self.document;
+        let mut seen = vec![false; sections.len()];
+        for child in document.children(self.layers[index].element) {
             let name = document.name(child);
             match sections.iter().position(|&n| n == name) {
                 Some(place) if std::mem::replace(&mut seen[place], true) => {
@@ -459,6 +435,24 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                     self.warning(index, document.origin(child), found);
                 }
             }
+        }
+    }
+
+    /// The number of the operation set with the definition of a layer. `text`: the set in the file.
+    /// `None` after an error.
+    fn operation_set(
+        &mut self,
+        index: usize,
+        row: &Supported,
+        text: &str,
+        origin: Origin,
+    ) -> Option<u64> {
+        let set = row.definition(text);
+        if set.is_none() {
+            let found = format!("the layer is of the operation set {}", quoted(text));
+            let later = if row.latest() > 0 { ", or a later one that is known" } else { "" };
+            let valid = format!("{} of {}{later}", row.name, row.sets.join(", "));
+            self.error(index, origin, found, valid, "replace the layer by one of OpenVINO's own");
         }
         set
     }
@@ -588,5 +582,16 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             );
             self.warning(index, self.document.attribute_origin(attribute), found);
         }
+    }
+}
+
+/// The elements that a layer may have. Only TensorIterator, Loop and If have bodies.
+fn sections(kind: LayerType) -> &'static [&'static str] {
+    match kind {
+        LayerType::If => {
+            &["data", "input", "output", "then_port_map", "else_port_map", "then_body", "else_body"]
+        }
+        kind if kind.has_body() => &["data", "input", "output", "port_map", "back_edges", "body"],
+        _ => &["data", "input", "output"],
     }
 }

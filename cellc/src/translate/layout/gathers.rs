@@ -68,7 +68,7 @@ fn gather_one_by_one(
     let shape = core.shape_of(data);
     let mut inputs = Vec::new();
     for (start, count) in runs {
-        let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+        let mut along: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
         along[axis] = Along { start, count, step: 1 };
         let part = core.view(data, geometry(&shape, &along))?;
         inputs.extend(core.source(&part));

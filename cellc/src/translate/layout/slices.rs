@@ -13,8 +13,8 @@ pub(in crate::translate) struct Along {
 }
 
 impl Along {
-    /// The whole axis.
-    pub(in crate::translate) fn whole(size: usize) -> Self {
+    /// Every element of an axis.
+    pub(in crate::translate) fn all(size: usize) -> Self {
         Self { start: 0, count: size, step: 1 }
     }
 
@@ -28,7 +28,7 @@ impl Along {
         step: i64,
     ) -> Self {
         if size == 0 {
-            return Self::whole(0);
+            return Self::all(0);
         }
         let size = size as i128;
         let step = i128::from(step);
@@ -53,16 +53,16 @@ impl Along {
     }
 }
 
-/// One entry of the begin, end and strides of a StridedSlice, by the masks.
+/// What the masks of a StridedSlice make of one entry of begin, end and strides.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SliceEntry {
-    /// All axes that have no entry.
+    /// The axes without an entry.
     Ellipsis,
-    /// An axis of size 1 that the output has in addition.
+    /// An axis of size 1 that the operation inserts.
     NewAxis,
-    /// One element, the first one without a begin. The output drops the axis.
+    /// One element along an axis, which the output drops. Without a begin: the first element.
     Index { has_begin: bool },
-    /// A range along an axis. Without a begin from the first, without an end to the last element.
+    /// A range along an axis. Default begin: the first element. Default end: past the last one.
     Range { has_begin: bool, has_end: bool },
 }
 
@@ -79,7 +79,7 @@ impl SliceEntry {
         }
     }
 
-    /// True if the entry describes one axis of the input.
+    /// True if the entry slices an axis of the input.
     fn has_an_axis(self) -> bool {
         matches!(self, Self::Index { .. } | Self::Range { .. })
     }
@@ -100,14 +100,14 @@ impl Slices {
         Self { along, axes }
     }
 
-    /// Adds whole axes.
+    /// Appends axes that keep every element.
     fn extend_by(&mut self, sizes: &[usize]) {
         let first = self.along.len();
-        self.along.extend(sizes.iter().map(|&size| Along::whole(size)));
+        self.along.extend(sizes.iter().map(|&size| Along::all(size)));
         self.axes.extend((first..self.along.len()).map(Some));
     }
 
-    /// The elements of a tensor of a shape.
+    /// The view of the slices in a tensor with a shape.
     pub(in crate::translate) fn geometry(&self, shape: &[usize]) -> Geometry {
         let all = geometry(shape, &self.along);
         Geometry {
@@ -119,7 +119,7 @@ impl Slices {
     }
 }
 
-/// The slices along all axes.
+/// The view of one slice per axis in a tensor with a shape.
 pub(in crate::translate) fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
     let row_major = strides(shape);
     Geometry {
@@ -195,7 +195,7 @@ fn parts_of(
     let mut start = 0;
     let mut parts = Vec::new();
     for &count in lengths {
-        let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+        let mut along: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
         along[axis] = Along { start, count, step: 1 };
         start += count;
         parts.push(core.view(input, geometry(&shape, &along))?);
@@ -219,7 +219,7 @@ pub(in crate::translate) fn slices(core: &CoreBuilder, args: &Operands) -> Rule<
         return Err(Refusal::new(found, "as many of each, no step of 0", "correct them"));
     }
     let shape = core.shape_of(&input);
-    let mut along: Vec<Along> = shape.iter().map(|&size| Along::whole(size)).collect();
+    let mut along: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
     let mut seen = vec![false; shape.len()];
     for (i, &axis) in axes.iter().enumerate() {
         let axis = args.axis(axis, shape.len())?;

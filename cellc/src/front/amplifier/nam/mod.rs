@@ -106,7 +106,7 @@ pub(super) fn read(
             Network::Model(Box::new(causal.model(out, &name)))
         }
     };
-    // readers of models with several sizes have taken `size`
+    // a reader of a model with several sizes takes `size`, and leaves `None`
     if size.is_some() {
         return Err(one_size().into());
     }
@@ -125,7 +125,7 @@ fn reader(architecture: &str) -> Option<Reader> {
     })
 }
 
-/// Keys of the metadata by which a host adjusts its levels.
+/// Keys of the metadata that hosts use to adjust levels; only the ledger of a model lists them.
 const METADATA: [&str; 4] = ["loudness", "gain", "input_level_dbu", "output_level_dbu"];
 
 fn other_architecture(architecture: &Json) -> Diagnostic {
@@ -152,8 +152,9 @@ fn numbers(weights: &Json) -> Result<Vec<f32>, Diagnostic> {
     weights.iter().enumerate().map(number).collect()
 }
 
-/// Reads a container of models of several sizes. Each model has the largest value of the size
-/// control that selects the model, in ascending order. The last model, for 1, is NAM's default.
+/// Reads a SlimmableContainer: models of several sizes, smallest first. Each has a `max_value`, the
+/// largest setting of the size control that selects the model. The last one, for settings
+/// up to 1, is NAM's default.
 fn container(
     file: &mut Object,
     config: Json,
