@@ -972,9 +972,9 @@ fn convolutions_that_stay_f32_say_so() {
             .expect("it compiles")
             .emit("net");
         }
-        let [(layer, own)] = &compilation.model.in_f32[..] else {
-            panic!("{:?}", compilation.model.in_f32)
-        };
+        let reasons = compilation.model.in_f32_by_reason(|_| true);
+        let [(stated, layers)] = &reasons[..] else { panic!("{reasons:?}") };
+        let [layer] = layers[..] else { panic!("{layers:?}") };
         let said = format!("Layers that stay f32: \"{layer}\" ({why}).");
         assert!(
             compilation.description.header.join(" ").contains(&said),
@@ -982,15 +982,18 @@ fn convolutions_that_stay_f32_say_so() {
             compilation.description.header
         );
         let report = Report::new(&model, &compilation, 0, None);
-        assert_eq!((report.in_f32[0].why, &report.in_f32[0].layers), (*own, &vec![layer.clone()]));
+        assert_eq!(
+            (report.in_f32[0].why, &report.in_f32[0].layers),
+            (*stated, &vec![layer.to_owned()])
+        );
         let in_f32 = compiled(Precision::F32, Vec::new()).expect("it compiles");
         assert!(
             !in_f32.description.header.join(" ").contains("stay f32"),
             "{:?}",
             in_f32.description.header
         );
-        compiled(Precision::F32, vec![(layer.clone(), Precision::F32)]).expect("it is f32");
-        let Err(problems) = compiled(Precision::F32, vec![(layer.clone(), Precision::Int16)])
+        compiled(Precision::F32, vec![(layer.to_owned(), Precision::F32)]).expect("it is f32");
+        let Err(problems) = compiled(Precision::F32, vec![(layer.to_owned(), Precision::Int16)])
         else {
             panic!("{why}")
         };
