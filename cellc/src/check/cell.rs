@@ -175,31 +175,31 @@ pub(crate) fn recurrent<'a>(
     }
     let roles = roles(&node.op, node.inputs.len())?;
     let recurrent = Recurrent { model, node, cell, direction, roles, inputs };
-    let mut right = types_are_legal(&recurrent, diagnostics);
-    right &= attributes_are_legal(&recurrent, diagnostics);
-    let sizes = legal_sizes(&recurrent, diagnostics).filter(|_| right)?;
+    let mut is_legal = types_are_legal(&recurrent, diagnostics);
+    is_legal &= attributes_are_legal(&recurrent, diagnostics);
+    let sizes = legal_sizes(&recurrent, diagnostics).filter(|_| is_legal)?;
     Some((recurrent, sizes))
 }
 
 /// True if the attributes of the cell are legal.
 fn attributes_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
     let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
-    let mut right = true;
+    let mut is_legal = true;
     if let Some([found, valid, help]) = cell.wrong_activations(recurrent.direction, node.spelling) {
         let origin = node.attribute_origin(node.spelling.activations);
         diagnostics.push(refusal(node, origin, found, valid, help));
-        right = false;
+        is_legal = false;
     }
     for activation in &cell.activations {
         let origin = node.attribute_origin(node.spelling.activations);
         if Activation::NAMES.contains(&activation.name()) {
-            right &= check_parameters(node, origin, *activation, diagnostics);
+            is_legal &= check_parameters(node, origin, *activation, diagnostics);
             continue;
         }
         let found = format!("the activation {activation}");
         let valid = Activation::WRITTEN.join(", ");
         diagnostics.push(refusal(node, origin, found, valid, "choose another one"));
-        right = false;
+        is_legal = false;
     }
     clip_without_effect(node, cell, diagnostics);
     if cell.bias_required && !recurrent.roles.contains(&CellPort::B(0)) {
@@ -215,18 +215,18 @@ fn attributes_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) ->
             format!("B of shape [{size}]"),
             help,
         ));
-        right = false;
+        is_legal = false;
     }
     let lstm = cell.kind.has_cell_state();
     if !lstm && (cell.peepholes || cell.coupled.is_some()) {
         let found = format!("{op} with peepholes or input_forget");
         diagnostics.push(refusal(node, &node.origin, found, "an LSTM with them", MALFORMED));
-        right = false;
+        is_legal = false;
     }
     if cell.kind.has_attention() {
-        right &= attention_is_legal(recurrent, diagnostics);
+        is_legal &= attention_is_legal(recurrent, diagnostics);
     }
-    right
+    is_legal
 }
 
 /// Refuses an activation with a parameter that is infinite or NaN. 0 and negative numbers are
@@ -307,7 +307,7 @@ fn attention_is_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> b
 /// True if all inputs of a cell except lengths are floating point.
 fn types_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
     let node = recurrent.node;
-    let mut right = true;
+    let mut is_legal = true;
     let mut elements = Vec::new();
     for (port, (role, input)) in recurrent.roles.iter().zip(&recurrent.inputs).enumerate() {
         // an input without a tensor has an error
@@ -324,7 +324,7 @@ fn types_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool
                     "i32, i64",
                     help,
                 ));
-                right = false;
+                is_legal = false;
             }
             continue;
         }
@@ -333,7 +333,7 @@ fn types_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool
             let found = format!("{name} is {}", element.name());
             let help = "convert it to f32, if its integers are meant as such";
             diagnostics.push(refusal(node, origin, found, floats(), help));
-            right = false;
+            is_legal = false;
         }
     }
     if elements.windows(2).any(|w| w[0].0 != w[1].0) && elements.iter().all(|(e, _)| e.is_float()) {
@@ -344,7 +344,7 @@ fn types_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool
         let diagnostic = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
         diagnostics.push(diagnostic.valid("one type for all inputs; here all are computed in f32"));
     }
-    right
+    is_legal
 }
 
 /// Compares the shapes with hidden_size and with each other. Returns the sizes if all agree.
@@ -368,10 +368,10 @@ fn legal_sizes(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> Option<C
     let x = recurrent.shapes().next().and_then(|(_, shape)| shape).filter(|x| x.len() == rank);
     let of_x = |axis: usize| x.map(|x| x[axis]);
     let (batch, steps, input) = (of_x(0), if sequence { of_x(1) } else { Some(1) }, of_x(rank - 1));
-    let mut right = true;
+    let mut is_legal = true;
     for (port, (role, shape)) in recurrent.shapes().enumerate() {
         let Some(shape) = shape else {
-            right = false;
+            is_legal = false;
             continue;
         };
         let wanted = wanted(recurrent, role, hidden_size, [batch, steps, input]);
@@ -383,7 +383,7 @@ fn legal_sizes(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> Option<C
         if fits {
             continue;
         }
-        right = false;
+        is_legal = false;
         let (found, help) = advice(recurrent, role, shape, &wanted);
         let sizes = recurrent.sizes_in_words(role, &wanted);
         let valid = format!("{sizes}: {}", meaning(recurrent, role));
@@ -395,7 +395,7 @@ fn legal_sizes(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> Option<C
             help,
         ));
     }
-    Some(CellSizes { batch: batch?, steps: steps?, input: input? }).filter(|_| right)
+    Some(CellSizes { batch: batch?, steps: steps?, input: input? }).filter(|_| is_legal)
 }
 
 fn refuse_hidden_size(recurrent: &Recurrent, other: usize, diagnostics: &mut Diagnostics) {

@@ -18,8 +18,8 @@ use crate::request::flag;
 
 const ANY: Dim = Dim::Dynamic { min: 0, max: None };
 
-/// Determines the shape of every input from the model and the options; their uses and their axes
-/// are known.
+/// Determines the shape of every input from the model and the options. `inputs`: the uses and the
+/// axes of inputs, without shapes.
 pub(super) fn input_shapes(
     context: CheckContext,
     inputs: &mut InputSizes,
@@ -47,7 +47,7 @@ impl InputShapes<'_, '_> {
         self.diagnostics.push(refusal(node, origin, found, valid, help));
     }
 
-    /// By input; `None` after an error.
+    /// The shape of each input. `None` after an error.
     fn shapes(&mut self) -> Vec<Option<Vec<usize>>> {
         let all_names = self.context.names_of_inputs();
         let mut given: Vec<Option<&[Option<usize>]>> = vec![None; all_names.len()];
@@ -90,7 +90,8 @@ impl InputShapes<'_, '_> {
         shapes
     }
 
-    /// `None` if the type of an input is refused. Warns of types that generated code replaces.
+    /// Checks the type of an input, and warns if generated code takes another type. `None` if the
+    /// type is refused.
     fn parameter_type(&mut self, index: usize, node: &Node, value: &Value) -> Option<()> {
         let is_wide = matches!(value.element, ElementType::I32 | ElementType::I64);
         let is_read = value.element.is_float()
@@ -167,7 +168,7 @@ impl InputShapes<'_, '_> {
             self.error(node, &value.origin, found, right, help);
             return;
         }
-        // `advise_sizes` replaces the help after the shapes of all inputs were tried
+        // `advise_sizes` replaces the help after it has found shapes for all inputs
         let help = message!("give the sizes, by {}", flag::SHAPE.setting());
         let found =
             format!("the input has the shape {}: not every size is known", shape_text(stated));

@@ -16,8 +16,8 @@ pub(crate) fn options(options: &Options) -> Diagnostics {
     diagnostics
 }
 
-/// Refuses sizes of 0, and magnitudes that are negative, infinite or NaN. Sizes of inputs are
-/// judged beside the inputs. `None` after an error: later passes compute with these numbers.
+/// Refuses sizes of 0, and magnitudes that are negative, infinite or NaN. [`super::inputs`] checks
+/// the sizes of inputs. `None` after an error: later passes compute with these numbers.
 pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Option<()> {
     let before = diagnostics.0.len();
     let mut refuse = |found: String, valid: &str, flag: &Flag| {
@@ -82,7 +82,8 @@ fn instruction_sets(options: &Options, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Refuses two threads for a target whose C has no extensions. [`super::threads`] judges the cells.
+/// Refuses two threads for a target whose C has no extensions. [`super::threads`] checks
+/// the cells.
 fn threads(options: &Options, diagnostics: &mut Diagnostics) {
     if options.machine.threads == Threads::One || !options.c_only() {
         return;

@@ -31,7 +31,7 @@ impl Structure<'_, '_> {
         self.diagnostics.push(refusal(node, &node.origin, found, valid, help));
     }
 
-    /// True if the structure of a graph and of the bodies in it is right.
+    /// True if the structure of a graph and of the bodies in it is legal.
     fn structure(&mut self, model: &Model, depth: usize) -> bool {
         let mut produced = vec![false; model.values.len()];
         for node in &model.nodes {

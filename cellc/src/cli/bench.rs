@@ -26,7 +26,7 @@ use serde_json::json;
 
 use super::arguments::BenchArguments;
 use super::progress::Progress;
-use super::streams::write_stdout;
+use super::stdio::write_stdout;
 use super::{Failure, report};
 
 /// Compiles the model, checks one call of each implementation, measures, and prints one table.

@@ -18,7 +18,7 @@ use super::arguments::{CompileArguments, Delivery, Emit, ModelArguments};
 use super::console::{report, report_success};
 use super::package::Package;
 use super::progress::Progress;
-use super::streams::{cannot_write, write_device, write_stdout};
+use super::stdio::{cannot_write, write_device, write_stdout};
 use super::wasm;
 
 /// Maximum size in bytes of weights in standard output.

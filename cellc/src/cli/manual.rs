@@ -7,7 +7,7 @@ use clap_mangen::Man;
 
 use super::Failure;
 use super::arguments::{CommandLine, CompletionsArguments, ManArguments};
-use super::streams::{cannot_write, write_stdout};
+use super::stdio::{cannot_write, write_stdout};
 
 /// The module for CMake.
 const CMAKE: &str = include_str!("cellc.cmake");

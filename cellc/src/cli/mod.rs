@@ -18,7 +18,7 @@ mod progress;
 mod run;
 #[cfg(unix)]
 mod signals;
-mod streams;
+mod stdio;
 mod suggestions;
 mod synonyms;
 mod wasm;
@@ -37,7 +37,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use arguments::{Command, CommandLine};
 use console::report;
-use streams::{cannot_write, write_stderr};
+use stdio::{cannot_write, write_stderr};
 
 /// The failure of a command.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CoreLoop, CoreModel, CoreNode, CoreOp, Source, Treatment};
 
-/// The knowledge about denormals in a tensor.
+/// What is known of denormals in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorDenormals {
     /// Elements of an input or a state, unchanged: the reading operation flushes the elements.

@@ -30,7 +30,7 @@ impl Integers {
 /// An input of integers or booleans as f32.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Integers {
-    /// The i-th of `CoreModel::parameters`.
+    /// Index into [`CoreModel::parameters`].
     pub parameter: usize,
     /// Lower clamp: smaller elements are treated as this value.
     pub least: i32,

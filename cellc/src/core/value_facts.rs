@@ -23,7 +23,7 @@ pub(crate) enum Divider {
 pub(crate) struct DynamicLength {
     /// The number of iterations or elements.
     pub(crate) count: Source,
-    /// The kind of the operation with the parts.
+    /// The kind of operation that determines the length.
     pub(crate) by: Divider,
     /// True if the elements after the last part are zero.
     pub(crate) is_zero: bool,
@@ -44,8 +44,8 @@ pub(crate) struct ValueFacts {
     /// By value: the integer input with these elements; true if the value has all elements in
     /// order.
     pub(crate) parameter_of: BTreeMap<usize, (usize, bool)>,
-    /// By value without the elements across line ends of a convolution: the value with these
-    /// elements, and the selection.
+    /// By value of a convolution without elements across line ends: the value that contains these
+    /// elements, and the view that leaves them out.
     pub(crate) lines: BTreeMap<usize, (usize, Geometry)>,
 }
 

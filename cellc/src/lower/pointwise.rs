@@ -38,10 +38,14 @@ impl Epilogue<'_> {
 
     /// True for few instructions.
     pub(super) fn is_short(&self) -> bool {
-        use PointwiseFunction as F;
         let is_short = |link: &&Pointwise| match link.function {
-            F::Add | F::Subtract | F::Multiply | F::Maximum | F::Minimum | F::PRelu => true,
-            F::Activation(activation) => {
+            PointwiseFunction::Add
+            | PointwiseFunction::Subtract
+            | PointwiseFunction::Multiply
+            | PointwiseFunction::Maximum
+            | PointwiseFunction::Minimum
+            | PointwiseFunction::PRelu => true,
+            PointwiseFunction::Activation(activation) => {
                 matches!(activation::graph(activation), Graph::Ramp | Graph::Bend)
             }
             _ => false,

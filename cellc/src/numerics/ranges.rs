@@ -207,7 +207,6 @@ impl<'m> NumberRanges<'m> {
     /// The result of a pointwise operation. Sums of whole numbers stay whole after rounding, as
     /// every f32 from 2^23 on is whole.
     fn pointwise(&self, of: &Pointwise) -> NumberFacts {
-        use PointwiseFunction as P;
         let input = |i: usize| self.known(of.inputs[i]);
         let both = |ends: fn([f64; 2], [f64; 2]) -> [f64; 2]| {
             NumberFacts::between(ends(input(0).ends, input(1).ends))
@@ -217,31 +216,37 @@ impl<'m> NumberRanges<'m> {
             known => NumberFacts::between(known.ends.map(round)).integral(),
         };
         match of.function {
-            P::Activation(steps) if graph(steps) == Graph::Stairs => {
+            PointwiseFunction::Activation(steps) if graph(steps) == Graph::Stairs => {
                 rounded(&|end| exact(steps, end))
             }
-            P::Activation(ramp) if graph(ramp) == Graph::Ramp => {
+            PointwiseFunction::Activation(ramp) if graph(ramp) == Graph::Ramp => {
                 let known = input(0);
                 NumberFacts { ends: known.ends.map(|end| end.max(0.0)), ..known }
             }
-            P::Add => added(both(|a, b| [a[0] + b[0], a[1] + b[1]]), input(0), input(1)),
-            P::Subtract => added(both(|a, b| [a[0] - b[1], a[1] - b[0]]), input(0), input(1)),
-            P::Maximum => {
+            PointwiseFunction::Add => {
+                added(both(|a, b| [a[0] + b[0], a[1] + b[1]]), input(0), input(1))
+            }
+            PointwiseFunction::Subtract => {
+                added(both(|a, b| [a[0] - b[1], a[1] - b[0]]), input(0), input(1))
+            }
+            PointwiseFunction::Maximum => {
                 let ends = both(|a, b| [a[0].max(b[0]), a[1].max(b[1])]).ends;
                 NumberFacts { ends, ..input(0).union(input(1)) }
             }
-            P::Minimum => {
+            PointwiseFunction::Minimum => {
                 let ends = both(|a, b| [a[0].min(b[0]), a[1].min(b[1])]).ends;
                 NumberFacts { ends, ..input(0).union(input(1)) }
             }
-            P::Multiply => multiplied(input(0), input(1)),
-            P::Divide => match input(1).number().filter(|number| *number > 0.0) {
+            PointwiseFunction::Multiply => multiplied(input(0), input(1)),
+            PointwiseFunction::Divide => match input(1).number().filter(|number| *number > 0.0) {
                 Some(number) => NumberFacts::between(input(0).ends.map(|end| end / number)),
                 None => NOTHING,
             },
-            P::Select => input(1).union(input(2)),
-            P::Less | P::LessEqual | P::Equal => NumberFacts::between([0.0, 1.0]).integral(),
-            P::Activation(_) | P::PRelu => NOTHING,
+            PointwiseFunction::Select => input(1).union(input(2)),
+            PointwiseFunction::Less | PointwiseFunction::LessEqual | PointwiseFunction::Equal => {
+                NumberFacts::between([0.0, 1.0]).integral()
+            }
+            PointwiseFunction::Activation(_) | PointwiseFunction::PRelu => NOTHING,
         }
     }
 }

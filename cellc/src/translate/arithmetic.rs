@@ -159,13 +159,13 @@ fn prelu(
     sources: &[Source],
     shape: &[usize],
 ) -> Rule<Source> {
-    use PointwiseFunction as P;
     match slope {
         Some(slope) if slope.len() == 1 && slope.get_f32(0).is_finite() => {
-            let leaky = P::Activation(Activation::LeakyRelu { alpha: slope.get_f32(0) });
+            let leaky =
+                PointwiseFunction::Activation(Activation::LeakyRelu { alpha: slope.get_f32(0) });
             pointwise(core, leaky, &sources[..1], shape)
         }
-        _ => pointwise(core, P::PRelu, sources, shape),
+        _ => pointwise(core, PointwiseFunction::PRelu, sources, shape),
     }
 }
 
@@ -185,20 +185,24 @@ fn binary(
 
 /// Emits arithmetic of one floating-point number.
 fn unary(core: &mut CoreBuilder, unary: Unary, source: Source, shape: &[usize]) -> Rule<Source> {
-    use PointwiseFunction as P;
     match unary {
         Unary::Clamp { min, max } => clamp(core, source, min, max, shape),
         Unary::Sign => sign(core, source, shape),
         Unary::Ceiling => {
             let minus = core.scalar(-1.0);
-            let negative = pointwise(core, P::Multiply, &[source, minus], shape)?;
-            let below = pointwise(core, P::Activation(Activation::Floor), &[negative], shape)?;
-            pointwise(core, P::Multiply, &[below, minus], shape)
+            let negative = pointwise(core, PointwiseFunction::Multiply, &[source, minus], shape)?;
+            let below = pointwise(
+                core,
+                PointwiseFunction::Activation(Activation::Floor),
+                &[negative],
+                shape,
+            )?;
+            pointwise(core, PointwiseFunction::Multiply, &[below, minus], shape)
         }
         Unary::Negative => {
             // 0 - v is never a negative zero
             let minus = core.scalar(-1.0);
-            pointwise(core, P::Multiply, &[source, minus], shape)
+            pointwise(core, PointwiseFunction::Multiply, &[source, minus], shape)
         }
         Unary::Abs => absolute(core, source, shape),
     }

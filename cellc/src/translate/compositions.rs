@@ -12,29 +12,28 @@ use crate::model::{Activation, Binary, Composed, Remainder};
 
 /// Computes a function that other functions express.
 pub(super) fn compose(core: &mut CoreBuilder, function: Composed, inputs: &[Known]) -> Rule<Known> {
-    use Composed as C;
-    if function != C::SquaredDifference {
+    if function != Composed::SquaredDifference {
         all_floats(inputs)?;
     }
     let x = &inputs[0];
     match function {
-        C::Swish { scaled } => swish(core, inputs, scaled),
-        C::Mish => mish(core, x),
-        C::HardSwish => hard_swish(core, x),
-        C::GeluTanh => gelu_tanh(core, x),
-        C::Gelu => gelu(core, x),
-        C::Celu { alpha } => celu(core, x, alpha),
-        C::Selu => selu(core, inputs),
-        C::HardSigmoid => hard_sigmoid(core, inputs),
-        C::Tan => Formula { core }.tan(x),
-        C::Sinh => Formula { core }.sinh(x),
-        C::Cosh => Formula { core }.cosh(x),
-        C::Asin => Formula { core }.asin(x),
-        C::Acos => Formula { core }.acos(x),
-        C::Asinh => Formula { core }.asinh(x),
-        C::Acosh => Formula { core }.acosh(x),
-        C::Atanh => Formula { core }.atanh(x),
-        C::SquaredDifference => squared_difference(core, inputs),
+        Composed::Swish { scaled } => swish(core, inputs, scaled),
+        Composed::Mish => mish(core, x),
+        Composed::HardSwish => hard_swish(core, x),
+        Composed::GeluTanh => gelu_tanh(core, x),
+        Composed::Gelu => gelu(core, x),
+        Composed::Celu { alpha } => celu(core, x, alpha),
+        Composed::Selu => selu(core, inputs),
+        Composed::HardSigmoid => hard_sigmoid(core, inputs),
+        Composed::Tan => Formula { core }.tan(x),
+        Composed::Sinh => Formula { core }.sinh(x),
+        Composed::Cosh => Formula { core }.cosh(x),
+        Composed::Asin => Formula { core }.asin(x),
+        Composed::Acos => Formula { core }.acos(x),
+        Composed::Asinh => Formula { core }.asinh(x),
+        Composed::Acosh => Formula { core }.acosh(x),
+        Composed::Atanh => Formula { core }.atanh(x),
+        Composed::SquaredDifference => squared_difference(core, inputs),
     }
 }
 

@@ -125,7 +125,6 @@ pub(super) fn wrapped(
     element: ElementType,
     range: Interval,
 ) -> Rule<Known> {
-    use PointwiseFunction as P;
     let [least, most] = Integers::limits(element).map(f64::from);
     let known = Known::Source(source, element);
     let is_narrow = element.bits() <= 16 && !element.is_float() && element != ElementType::Bool;
@@ -137,11 +136,15 @@ pub(super) fn wrapped(
     let shape = core.shape_of(&known);
     let size = (most - least + 1.0) as f32;
     let [first, size, part] = [least as f32, size, 1.0 / size].map(|number| core.scalar(number));
-    let from_first = pointwise(core, P::Subtract, &[source, first], &shape)?;
-    let times = pointwise(core, P::Multiply, &[from_first, part], &shape)?;
-    let times = pointwise(core, P::Activation(Activation::Floor), &[times], &shape)?;
-    let beyond = pointwise(core, P::Multiply, &[times, size], &shape)?;
-    let wrapped = Known::Source(pointwise(core, P::Subtract, &[source, beyond], &shape)?, element);
+    let from_first = pointwise(core, PointwiseFunction::Subtract, &[source, first], &shape)?;
+    let times = pointwise(core, PointwiseFunction::Multiply, &[from_first, part], &shape)?;
+    let times =
+        pointwise(core, PointwiseFunction::Activation(Activation::Floor), &[times], &shape)?;
+    let beyond = pointwise(core, PointwiseFunction::Multiply, &[times, size], &shape)?;
+    let wrapped = Known::Source(
+        pointwise(core, PointwiseFunction::Subtract, &[source, beyond], &shape)?,
+        element,
+    );
     core.facts.set_range(&wrapped, [least, most]);
     Ok(wrapped)
 }
@@ -250,15 +253,16 @@ fn whole_quotient(
     rounded: Activation,
     shape: &[usize],
 ) -> Rule<Source> {
-    use PointwiseFunction as P;
-    let mut quotient = pointwise(core, P::Divide, &of.sources, shape)?;
+    let mut quotient = pointwise(core, PointwiseFunction::Divide, &of.sources, shape)?;
     if of.may_divide_by_zero() {
         let zero = core.scalar(0.0);
-        let no_divisor = pointwise(core, P::Equal, &[of.sources[1], zero], &of.shapes[1])?;
-        quotient = pointwise(core, P::Select, &[no_divisor, zero, quotient], shape)?;
+        let no_divisor =
+            pointwise(core, PointwiseFunction::Equal, &[of.sources[1], zero], &of.shapes[1])?;
+        quotient =
+            pointwise(core, PointwiseFunction::Select, &[no_divisor, zero, quotient], shape)?;
     }
     // f32 rounds a quotient of integers below 2^24 to an integer only if it is one
-    pointwise(core, P::Activation(rounded), &[quotient], shape)
+    pointwise(core, PointwiseFunction::Activation(rounded), &[quotient], shape)
 }
 
 /// The remainder of a division of integers at run time; the dividend for a divisor of 0.
@@ -268,11 +272,12 @@ pub(super) fn remainder(
     inputs: &[Known],
     shape: &[usize],
 ) -> Rule<Known> {
-    use PointwiseFunction as P;
     let operands = IntegerOperands::new(core, inputs)?;
     let quotient = whole_quotient(core, &operands, remainder.rounding(), shape)?;
-    let product = pointwise(core, P::Multiply, &[quotient, operands.sources[1]], shape)?;
-    let rest = pointwise(core, P::Subtract, &[operands.sources[0], product], shape)?;
+    let product =
+        pointwise(core, PointwiseFunction::Multiply, &[quotient, operands.sources[1]], shape)?;
+    let rest =
+        pointwise(core, PointwiseFunction::Subtract, &[operands.sources[0], product], shape)?;
     let divisor = operands.b[0].abs().max(operands.b[1].abs());
     let dividend = if operands.may_divide_by_zero() { operands.most() } else { 0.0 };
     let most = dividend.max(divisor - 1.0);
@@ -281,14 +286,13 @@ pub(super) fn remainder(
 
 /// The sign: -1, 0 or 1.
 pub(super) fn sign(core: &mut CoreBuilder, input: Source, shape: &[usize]) -> Rule<Source> {
-    use PointwiseFunction as P;
     let zero = core.scalar(0.0);
-    let above = pointwise(core, P::Less, &[zero, input], shape)?;
-    let below = pointwise(core, P::Less, &[input, zero], shape)?;
-    let sign = pointwise(core, P::Subtract, &[above, below], shape)?;
+    let above = pointwise(core, PointwiseFunction::Less, &[zero, input], shape)?;
+    let below = pointwise(core, PointwiseFunction::Less, &[input, zero], shape)?;
+    let sign = pointwise(core, PointwiseFunction::Subtract, &[above, below], shape)?;
     // the sign of NaN is NaN
-    let number = pointwise(core, P::Equal, &[input, input], shape)?;
-    pointwise(core, P::Select, &[number, sign, input], shape)
+    let number = pointwise(core, PointwiseFunction::Equal, &[input, input], shape)?;
+    pointwise(core, PointwiseFunction::Select, &[number, sign, input], shape)
 }
 
 /// Truth from two numbers.
@@ -298,17 +302,16 @@ pub(super) fn comparison(
     inputs: &[Known],
     shape: &[usize],
 ) -> Rule<Known> {
-    use PointwiseFunction as P;
     all_exact(inputs)?;
     let [a, b] = [core.source(&inputs[0])?, core.source(&inputs[1])?];
     let truth = match comparison {
-        Comparison::Less => pointwise(core, P::Less, &[a, b], shape)?,
-        Comparison::Greater => pointwise(core, P::Less, &[b, a], shape)?,
-        Comparison::LessEqual => pointwise(core, P::LessEqual, &[a, b], shape)?,
-        Comparison::GreaterEqual => pointwise(core, P::LessEqual, &[b, a], shape)?,
-        Comparison::Equal => pointwise(core, P::Equal, &[a, b], shape)?,
+        Comparison::Less => pointwise(core, PointwiseFunction::Less, &[a, b], shape)?,
+        Comparison::Greater => pointwise(core, PointwiseFunction::Less, &[b, a], shape)?,
+        Comparison::LessEqual => pointwise(core, PointwiseFunction::LessEqual, &[a, b], shape)?,
+        Comparison::GreaterEqual => pointwise(core, PointwiseFunction::LessEqual, &[b, a], shape)?,
+        Comparison::Equal => pointwise(core, PointwiseFunction::Equal, &[a, b], shape)?,
         Comparison::NotEqual => {
-            let equal = pointwise(core, P::Equal, &[a, b], shape)?;
+            let equal = pointwise(core, PointwiseFunction::Equal, &[a, b], shape)?;
             not(core, equal, shape)?
         }
     };
@@ -322,7 +325,6 @@ pub(super) fn logic(
     inputs: &[Known],
     shape: &[usize],
 ) -> Rule<Known> {
-    use PointwiseFunction as P;
     let element = inputs[0].element();
     if element != ElementType::Bool {
         let found = format!("a logical operation on {} at run time", element.name());
@@ -330,8 +332,8 @@ pub(super) fn logic(
     }
     let sources = inputs.iter().map(|input| core.source(input)).collect::<Result<Vec<_>, _>>()?;
     let truth = match logic {
-        Logic::And => pointwise(core, P::Minimum, &sources, shape)?,
-        Logic::Or => pointwise(core, P::Maximum, &sources, shape)?,
+        Logic::And => pointwise(core, PointwiseFunction::Minimum, &sources, shape)?,
+        Logic::Or => pointwise(core, PointwiseFunction::Maximum, &sources, shape)?,
         Logic::Not => not(core, sources[0], shape)?,
     };
     Ok(Known::Source(truth, ElementType::Bool))

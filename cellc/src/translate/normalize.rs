@@ -65,11 +65,14 @@ pub(super) fn normalizes_inside(
 
 /// Refuses integers, and a NaN or infinite `eps`.
 fn floats(normalization: Normalization, inputs: &[Known]) -> Rule<()> {
-    use Normalization as N;
     let (eps, numbers) = match normalization {
-        N::Batch { eps } | N::Layer { eps, .. } | N::Group { eps, .. } => (eps, inputs),
+        Normalization::Batch { eps }
+        | Normalization::Layer { eps, .. }
+        | Normalization::Group { eps, .. } => (eps, inputs),
         // the second input is the axes
-        N::Variance { eps, .. } | N::Length { eps, .. } => (eps, &inputs[..1]),
+        Normalization::Variance { eps, .. } | Normalization::Length { eps, .. } => {
+            (eps, &inputs[..1])
+        }
     };
     if !(eps.is_finite() && eps >= 0.0) {
         let found = format!("a normalization with an epsilon of {eps}");

@@ -72,19 +72,19 @@ pub(super) fn axis_of_product(
     OpenOperand { port, axis, .. }: OpenOperand,
     transposed: bool,
 ) -> Option<usize> {
-    let (own, other) = (args.known(port)?, args.known(1 - port)?);
-    let (own, other) = (core.shape_of(own), core.shape_of(other));
-    if own.len() < 2 || other.len() < 2 {
+    let (factor, other) = (args.known(port)?, args.known(1 - port)?);
+    let (factor, other) = (core.shape_of(factor), core.shape_of(other));
+    if factor.len() < 2 || other.len() < 2 {
         return None;
     }
-    let rank = own.len().max(other.len());
-    let behind = own.len() - axis;
-    if behind <= 2 {
-        let is_inner = (behind == 1) == ((port == 0) != transposed);
+    let rank = factor.len().max(other.len());
+    let from_end = factor.len() - axis;
+    if from_end <= 2 {
+        let is_inner = (from_end == 1) == ((port == 0) != transposed);
         return (!is_inner).then(|| if port == 0 { rank - 2 } else { rank - 1 });
     }
-    let meets = other.len().checked_sub(behind).is_some_and(|axis| other[axis] != 1);
-    (!meets).then_some(rank - behind)
+    let meets = other.len().checked_sub(from_end).is_some_and(|axis| other[axis] != 1);
+    (!meets).then_some(rank - from_end)
 }
 
 /// The product of factors with equal run-time lengths along the summed axis. `Ok(None)` for other

@@ -77,7 +77,7 @@ impl<'v> Views<'v> {
     /// The one or two elements behind an element of a tensor.
     ///
     /// # Errors
-    /// The name of an operation other than moves of elements and additions of two of them.
+    /// The name of an operation that neither moves elements nor adds two of them.
     fn element(&self, source: Source, place: usize) -> Result<Sum, String> {
         let value = match source {
             Source::Parameter(_) | Source::Constant(_) => return Ok(Sum((source, place), None)),
@@ -140,11 +140,12 @@ impl<'v> Views<'v> {
         }
     }
 
-    /// The parts of a tensor `[sets, .., count]`: the source of each run of `count` elements of a
-    /// set. Every set has the same sources, one set after the other.
+    /// The parts of a tensor of `sets` directions, each part `count` adjacent elements: by part of
+    /// the first set, its sources. Every further set has the same parts of the next set of each
+    /// source.
     ///
     /// # Errors
-    /// The operation that computes the tensor.
+    /// The operation or the arrangement that has no such parts.
     fn parts(&self, source: Source, [sets, count]: [usize; 2]) -> Result<Parts, String> {
         let parts = self.core.len(source) / (sets * count);
         let mut found = Vec::new();
@@ -152,8 +153,8 @@ impl<'v> Views<'v> {
             let of_first = self.element(source, part * count)?;
             for set in 0..sets {
                 let first = self.element(source, (set * parts + part) * count)?;
-                let mut stand = of_first.elements().zip(first.elements());
-                let whole = stand.all(|((tensor, at), (other, place))| {
+                let mut pairs = of_first.elements().zip(first.elements());
+                let is_same_part = pairs.all(|((tensor, at), (other, place))| {
                     let len = self.core.len(tensor);
                     let set_len = len / sets;
                     tensor == other
@@ -162,12 +163,12 @@ impl<'v> Views<'v> {
                         && at < set_len
                 });
                 let aligned = first.elements().all(|(_, at)| at.is_multiple_of(count));
-                if !whole || !aligned || of_first.1.is_some() != first.1.is_some() {
-                    return Err(NOT_WHOLE.to_owned());
+                if !is_same_part || !aligned || of_first.1.is_some() != first.1.is_some() {
+                    return Err(NO_WHOLE_GATES.to_owned());
                 }
                 for k in 1..count {
                     if self.element(source, (set * parts + part) * count + k)? != first.moved(k) {
-                        return Err(NOT_WHOLE.to_owned());
+                        return Err(NO_WHOLE_GATES.to_owned());
                     }
                 }
             }
@@ -176,10 +177,10 @@ impl<'v> Views<'v> {
         Ok(found)
     }
 
-    /// The tensor whose parts a reordered tensor has in another order, and this order.
+    /// The tensor that a graph reorders, and the order of its parts in the result.
     ///
     /// # Errors
-    /// As for [`Self::parts`].
+    /// As for [`Self::parts`], and parts that are sums or belong to several tensors.
     fn order(&self, source: Source, sizes: [usize; 2]) -> Result<Ordered, String> {
         let parts = self.parts(source, sizes)?;
         let (root, _) = parts[0][0];
@@ -187,16 +188,17 @@ impl<'v> Views<'v> {
         for part in &parts {
             match part[..] {
                 [(tensor, at)] if tensor == root && !order.contains(&at) => order.push(at),
-                _ => return Err(NOT_WHOLE.to_owned()),
+                _ => return Err(NO_WHOLE_GATES.to_owned()),
             }
         }
         let same_len = self.core.len(root) == self.core.len(source);
-        if same_len { Ok(Ordered { root, order }) } else { Err(NOT_WHOLE.to_owned()) }
+        if same_len { Ok(Ordered { root, order }) } else { Err(NO_WHOLE_GATES.to_owned()) }
     }
 }
 
-/// The reason to refuse a tensor of reordered elements whose order is no order of gates.
-const NOT_WHOLE: &str = "operations that leave no gate whole, or take gates of several tensors";
+/// What messages say of a tensor whose elements are reordered within gates or across tensors.
+const NO_WHOLE_GATES: &str =
+    "operations that leave no gate whole, or take gates of several tensors";
 
 /// The index of an element along each axis, the last axis first.
 fn coordinates(shape: &[usize], place: usize) -> impl Iterator<Item = usize> {
@@ -208,8 +210,8 @@ fn coordinates(shape: &[usize], place: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The origin of the weights of a cell, and their layout, or weights computed by other operations
-/// than moves of gates. Refuses computed weights of a GRU with attention.
+/// The weights of a cell: constants and inputs with the layout of their gates, or `Computed` if the
+/// graph does more than reorder gates. Refuses computed weights of a GRU with attention.
 pub(super) fn regrouped(
     core: &mut CoreBuilder,
     recurrent: &Recurrent,
@@ -257,7 +259,7 @@ fn sources(
     for (tensor, parts) in b.iter().zip(layout.bias_tensors()) {
         // the sets of a tensor of which the last parts are not read would begin elsewhere
         if sets > 1 && core.model.len(*tensor) != sets * parts * hidden {
-            return Err(computed(CellPort::B(0))(NOT_WHOLE.to_owned()));
+            return Err(computed(CellPort::B(0))(NO_WHOLE_GATES.to_owned()));
         }
     }
     let p = given

@@ -55,6 +55,8 @@ pub(super) fn top_k(
     .map(Vec::from)
 }
 
+/// Selects the best elements along `axis`. Returns the elements and their indices. The sizes and
+/// the operands of `top` are filled in here.
 fn best(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -73,17 +75,20 @@ fn best(
     }
     let shape = core.shape_of(input);
     let row_major = strides(&shape);
-    let with =
+    let axis_last =
         |others: &[usize], last: usize| [&others[..axis], &others[axis + 1..], &[last]].concat();
-    // the axis last
-    let turned = Geometry {
+    // a view with the axis last
+    let rows_view = Geometry {
         offset: 0,
-        strides: with(&row_major, row_major[axis]).iter().map(|&stride| stride as isize).collect(),
-        shape: with(&shape, top.size),
+        strides: axis_last(&row_major, row_major[axis])
+            .iter()
+            .map(|&stride| stride as isize)
+            .collect(),
+        shape: axis_last(&shape, top.size),
     };
-    let turned = core.view(input, turned)?;
-    let source = core.source(&turned)?;
-    let best = with(&shape, top.count);
+    let rows_view = core.view(input, rows_view)?;
+    let source = core.source(&rows_view)?;
+    let best = axis_last(&shape, top.count);
     core.computable(&best)?;
     let [values, indices] = [0; 2].map(|_| core.value(best.clone()));
     let rows = best.iter().product::<usize>() / top.count;
@@ -102,7 +107,7 @@ fn best(
     let element = element.filter(|element| !element.is_float()).unwrap_or(ElementType::I64);
     let indices = Known::Source(Source::Value(indices), element);
     core.facts.set_range(&indices, [0.0, (size - 1) as f64]);
-    // and back to its place
+    // the axis moves back to its place
     let row_major = strides(&best);
     let (last, others) = row_major.split_last().expect("translate: an axis");
     let (count, sizes) = best.split_last().expect("translate: an axis");

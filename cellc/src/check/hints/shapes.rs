@@ -1,4 +1,5 @@
-//! Hints about the shapes of inputs. A hint gives a shape only if the model is right with it.
+//! Hints about the shapes of inputs. A hint gives a shape only if the model
+//! has no errors with the shape.
 
 use std::cell::Cell;
 
@@ -26,10 +27,10 @@ const ANOTHER_SIZE: usize = 113;
 const MOST_SIZES: usize = 8;
 
 /// The most checks for the hints of one model.
-const MOST_TRIALS: usize = 40;
+const MOST_RECHECKS: usize = 40;
 
 /// The most nodes that the checks for the hints of one model look at.
-const MOST_NODES_TRIED: usize = 200_000;
+const MOST_NODES_RECHECKED: usize = 200_000;
 
 /// Shapes of inputs, each with the place of its input. `None` leaves a size open.
 pub(crate) type Shapes = Vec<(usize, Vec<Option<usize>>)>;
@@ -94,31 +95,34 @@ impl OpenInput {
 
 /// The working shapes, for all inputs together.
 struct WorkingShapes {
+    /// With [`StepSizes::Open`].
     open: Option<Shapes>,
-    whole: Option<Shapes>,
+    /// With [`StepSizes::PerCall`].
+    per_call: Option<Shapes>,
+    /// With [`StepSizes::First`].
     first: Option<Shapes>,
-    /// True if a batch size alone is enough.
+    /// True if a batch size without shapes is enough.
     by_batch: bool,
-    /// True if the model is right with other sizes, too.
+    /// True if the model also has no errors with an arbitrary size.
     any_size: bool,
 }
 
 impl Hints<'_, '_> {
-    /// True if the model is right with these shapes of inputs.
+    /// True if the model has no errors with these shapes of inputs.
     pub(crate) fn accepts_shapes(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
         self.context.accepts(self.context.model, &self.with_shapes(shapes))
     }
 
-    /// True if the model is right with the shapes of inputs, and no layer begins anew at every
-    /// call.
+    /// True if the model has no errors with the shapes of inputs, and no layer starts from its
+    /// initial state in every call.
     pub(crate) fn keeps_state_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
-        let tried = self.context.recheck(self.context.model, &self.with_shapes(shapes));
-        tried.and_then(Result::ok).is_some_and(|(_, warnings)| {
+        let outcome = self.context.recheck(self.context.model, &self.with_shapes(shapes));
+        outcome.and_then(Result::ok).is_some_and(|(_, warnings)| {
             !warnings.0.iter().any(|warning| warning.cause.begins_anew())
         })
     }
 
-    /// True if the model would be right if the file left these axes of its inputs open.
+    /// True if the model had no errors if the file left these axes of its inputs open.
     pub(crate) fn accepts_open_axes(&self, axes: &[(usize, usize)]) -> bool {
         self.opened(axes).is_some()
     }
@@ -139,8 +143,8 @@ impl Hints<'_, '_> {
                 known.iter().enumerate().map(|(at, &size)| Some(size).filter(|_| at != axis));
             shapes.push((index, sizes.collect()));
         }
-        let tried = self.context.recheck(&model, &self.with_shapes(&shapes));
-        tried.and_then(Result::ok).map(|(core, _)| core)
+        let outcome = self.context.recheck(&model, &self.with_shapes(&shapes));
+        outcome.and_then(Result::ok).map(|(core, _)| core)
     }
 
     fn with_shapes(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> Options {
@@ -174,9 +178,13 @@ impl Hints<'_, '_> {
         Message::joined(settings, " ")
     }
 
-    /// The first of the numbers of steps with which the model is right, and the shapes. `time`: by
-    /// input, the axis of the steps.
-    pub(crate) fn whole_shapes(&self, time: &[Option<usize>], steps: &[usize]) -> Option<Shapes> {
+    /// The shapes for the first of several numbers of steps with which the model has no errors.
+    /// `time`: by input, the axis of the steps.
+    pub(crate) fn shapes_per_call(
+        &self,
+        time: &[Option<usize>],
+        steps: &[usize],
+    ) -> Option<Shapes> {
         let with_steps = |steps: usize| self.shapes_of_steps(time, &|_| steps);
         steps.iter().map(|&steps| with_steps(steps)).find(|shapes| self.accepts_shapes(shapes))
     }
@@ -363,7 +371,7 @@ impl Hints<'_, '_> {
 
     fn try_shapes(&self, inputs: &[OpenInput]) -> WorkingShapes {
         let left = Cell::new(
-            MOST_TRIALS.min(MOST_NODES_TRIED / self.context.model.nodes.len().max(1)).max(2),
+            MOST_RECHECKS.min(MOST_NODES_RECHECKED / self.context.model.nodes.len().max(1)).max(2),
         );
         let works = |shapes: &Shapes| {
             let may = left.get() > 0;
@@ -388,9 +396,9 @@ impl Hints<'_, '_> {
         let first = first.filter(|_| inputs.iter().any(|input| input.first)).filter(&works);
         let open = if has_time { first_of(StepSizes::Open) } else { None };
         let steps = if has_time { self.numbers_of_steps() } else { vec![1] };
-        let whole = steps.iter().find_map(|&steps| first_of(StepSizes::PerCall(steps)));
-        // a model that is right with an arbitrary size does not require the tried sizes
-        let another = whole
+        let per_call = steps.iter().find_map(|&steps| first_of(StepSizes::PerCall(steps)));
+        // a model without errors at an arbitrary size does not require the sizes found
+        let another = per_call
             .as_ref()
             .filter(|_| inputs.iter().any(OpenInput::has_other_axes))
             .and_then(|found| {
@@ -403,7 +411,7 @@ impl Hints<'_, '_> {
             && self
                 .context
                 .accepts(self.context.model, &self.context.options.clone().with_batch(Some(1)));
-        WorkingShapes { open, whole, first, by_batch, any_size: another.is_some() }
+        WorkingShapes { open, per_call, first, by_batch, any_size: another.is_some() }
     }
 
     /// The help for an input with open sizes.
@@ -411,7 +419,7 @@ impl Hints<'_, '_> {
         // the setting names all inputs with open sizes
         let setting =
             |shapes: &Option<Shapes>| shapes.as_ref().map(|shapes| self.shape_settings(shapes));
-        let (open, whole) = (setting(&found.open), setting(&found.whole));
+        let (open, per_call) = (setting(&found.open), setting(&found.per_call));
         let first = setting(&found.first).filter(|_| input.first);
         let or_first = |verb: &str| match &first {
             Some(first) => {
@@ -425,17 +433,17 @@ impl Hints<'_, '_> {
             }
             false => "",
         };
-        let many = found.whole.as_ref().is_some_and(|shapes| shapes.len() > 1);
-        match (open, whole) {
-            (Some(open), whole) if input.time.is_some() => {
+        let many = found.per_call.as_ref().is_some_and(|shapes| shapes.len() > 1);
+        match (open, per_call) {
+            (Some(open), per_call) if input.time.is_some() => {
                 let or_first = or_first("leave that one");
-                self.help_for_open_steps(input, [open, or_first], whole, like, found.by_batch)
+                self.help_for_open_steps(input, [open, or_first], per_call, like, found.by_batch)
             }
-            (_, Some(whole)) if input.time.is_some() => {
+            (_, Some(per_call)) if input.time.is_some() => {
                 let [_, of_call] = self.counted_by_steps(input);
-                message!("give the {}, {}{}{}", of_call, whole, or_first("leave that one"), like)
+                message!("give the {}, {}{}{}", of_call, per_call, or_first("leave that one"), like)
             }
-            (_, Some(whole)) if input.only_rows => {
+            (_, Some(per_call)) if input.only_rows => {
                 let or_first = or_first("leave their number");
                 let shape = if many { "whole shapes" } else { "whole shape" };
                 match found.by_batch {
@@ -445,16 +453,16 @@ impl Hints<'_, '_> {
                             "give the batch size, {}, or the {}, {}{}",
                             batch,
                             shape,
-                            whole,
+                            per_call,
                             or_first
                         )
                     }
-                    false => message!("give the {}, {}{}", shape, whole, or_first),
+                    false => message!("give the {}, {}{}", shape, per_call, or_first),
                 }
             }
-            (_, Some(whole)) => {
+            (_, Some(per_call)) => {
                 let shape = if many { "shapes" } else { "shape" };
-                message!("give the whole {}: {}{}", shape, whole, like)
+                message!("give the whole {}: {}{}", shape, per_call, like)
             }
             (_, None) => match first {
                 Some(first) => {
@@ -470,20 +478,20 @@ impl Hints<'_, '_> {
         }
     }
 
-    /// The help for an input whose number of steps may stay open. `whole`: a setting that fixes the
+    /// The help for an input whose number of steps may stay open. `per_call`: a setting that fixes the
     /// number. `by_batch`: true if a batch size alone is enough.
     fn help_for_open_steps(
         &self,
         input: &OpenInput,
         [open, or_first]: [Message; 2],
-        whole: Option<Message>,
+        per_call: Option<Message>,
         like: &str,
         by_batch: bool,
     ) -> Message {
         const GOES_ON: &str = "and the state goes on from call to call";
         let [count, of_call] = self.counted_by_steps(input);
-        let or_whole = whole.map_or_else(Message::default, |whole| {
-            message!("; or give the {}, {}", of_call, whole)
+        let or_per_call = per_call.map_or_else(Message::default, |per_call| {
+            message!("; or give the {}, {}", of_call, per_call)
         });
         match by_batch {
             true => message!(
@@ -491,7 +499,7 @@ impl Hints<'_, '_> {
                 Setting::BatchOf(1),
                 count,
                 GOES_ON,
-                or_whole,
+                or_per_call,
                 like
             ),
             false => message!(
@@ -500,7 +508,7 @@ impl Hints<'_, '_> {
                 open,
                 GOES_ON,
                 or_first,
-                or_whole,
+                or_per_call,
                 like
             ),
         }
@@ -523,7 +531,7 @@ impl Hints<'_, '_> {
 }
 
 /// Combinations of sizes, by input, for open axes that count neither rows nor steps. At most
-/// [`MOST_TRIALS`]; combinations of the first sizes come first.
+/// [`MOST_RECHECKS`]; combinations of the first sizes come first.
 fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
     let mut all: Vec<Vec<usize>> = vec![Vec::new()];
     for input in inputs {
@@ -533,7 +541,7 @@ fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
             .flat_map(|before| (0..size_count).map(|at| [&before[..], &[at]].concat()))
             .collect();
         all.sort_by_key(|places| places.iter().max().copied());
-        all.truncate(MOST_TRIALS);
+        all.truncate(MOST_RECHECKS);
     }
     all.iter().map(|places| places.iter().map(|&at| sizes[at]).collect()).collect()
 }

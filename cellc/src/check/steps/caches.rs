@@ -165,7 +165,7 @@ fn one_size(long: &CheckedModel, caches: &[GrowingCache]) -> Option<Shapes> {
         let masks: Vec<usize> = (0..time.len()).filter(is_mask).collect();
         with(&|input| if masks.contains(&input) { size + 1 } else { 1 }).or(Some(single))
     });
-    one.or_else(|| long.hints().whole_shapes(&time, &long.hints().numbers_of_steps()))
+    one.or_else(|| long.hints().shapes_per_call(&time, &long.hints().numbers_of_steps()))
 }
 
 impl GrowingCache {

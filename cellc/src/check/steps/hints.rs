@@ -18,7 +18,7 @@ pub(crate) fn fixed_steps(long: &CheckedModel, time: &[Option<usize>]) -> Messag
         true => "; a call may have fewer: it gives their number as the lengths of the sequences",
         false => "",
     };
-    let Some(shapes) = long.hints().whole_shapes(time, &long.hints().numbers_of_steps()) else {
+    let Some(shapes) = long.hints().shapes_per_call(time, &long.hints().numbers_of_steps()) else {
         return message!("give the number of steps of every call, by {}", flag::SHAPE.setting());
     };
     let whole = long.hints().shape_settings(&shapes);
@@ -28,7 +28,7 @@ pub(crate) fn fixed_steps(long: &CheckedModel, time: &[Option<usize>]) -> Messag
     }
     let go_on = states_go_on(&kept);
     let one =
-        long.hints().whole_shapes(time, &[1]).filter(|one| long.hints().keeps_state_with(one));
+        long.hints().shapes_per_call(time, &[1]).filter(|one| long.hints().keeps_state_with(one));
     match one {
         Some(one) => message!(
             "take one step per call, {}: {} from call to call; or give the number of steps \

@@ -179,7 +179,7 @@ fn only_some(
         let lengths = node.spelling.sequence_lengths;
         let why = format!("{lengths} is a constant, {most} at most").into();
         let export = format!("export the model with {lengths} that follow the number of steps");
-        let help = match long.hints().whole_shapes(time, &[most.max(1)]) {
+        let help = match long.hints().shapes_per_call(time, &[most.max(1)]) {
             Some(shapes) => {
                 message!(
                     "give as many steps, {}; or {}",
@@ -192,7 +192,7 @@ fn only_some(
         return refused(&node.origin, Some(node.label()), why, help);
     }
     let (of_long, of_one) = (errors(long), errors(one));
-    let whole = long.hints().whole_shapes(time, &long.hints().numbers_of_steps());
+    let whole = long.hints().shapes_per_call(time, &long.hints().numbers_of_steps());
     let both: Vec<Diagnostic> =
         of_long.iter().filter_map(|error| wrong_with_both(error, steps, &of_one)).collect();
     if whole.is_none() && !both.is_empty() {

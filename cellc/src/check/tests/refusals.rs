@@ -285,7 +285,7 @@ fn choices_that_cannot_apply_are_said() {
 
 /// Rules on the options do not wait for a model without errors.
 #[test]
-fn options_are_judged_beside_a_wrong_model() {
+fn options_are_checked_next_to_a_wrong_model() {
     let wrong = of_x(|g, x| {
         let sizes = g.ints(&[5, 5]);
         g.op(Op::Reshape { zero_keeps: false }, &[x, sizes])

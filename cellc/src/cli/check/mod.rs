@@ -22,7 +22,7 @@ use crate::request::{Precision, Range};
 
 use super::arguments::{CheckArguments, MaxError};
 use super::progress::Progress;
-use super::streams::write_stdout;
+use super::stdio::write_stdout;
 use super::{Failure, report};
 use costs::Costs;
 use inputs::{Inputs, Source};

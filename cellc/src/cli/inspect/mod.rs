@@ -13,7 +13,7 @@ use crate::request::Language;
 use super::arguments::InspectArguments;
 use super::compile::Destination;
 use super::progress::Progress;
-use super::streams::write_stdout;
+use super::stdio::write_stdout;
 use super::{Failure, report};
 
 /// Reads and compiles a model, and prints the report.

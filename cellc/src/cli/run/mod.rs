@@ -20,7 +20,7 @@ use super::arguments::RunArguments;
 use super::calls::{self, Calls, Expected};
 use super::compile::refuse_to_overwrite_inputs;
 use super::progress::Progress;
-use super::streams::cannot_write;
+use super::stdio::cannot_write;
 use super::{Failure, npy, report};
 use grouped::Grouped;
 use streamed::Streamed;

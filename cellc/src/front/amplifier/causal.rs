@@ -35,7 +35,7 @@ pub(super) struct ConvSizes {
     pub kernel: usize,
     /// Samples from tap to tap.
     pub dilation: usize,
-    /// `inputs` and `outputs` are multiples.
+    /// Groups of channels; a divisor of `inputs` and of `outputs`.
     pub groups: usize,
     pub bias: bool,
 }
@@ -86,7 +86,7 @@ pub(super) struct Conv {
 }
 
 impl Conv {
-    /// The outputs for inputs that never change.
+    /// The outputs for constant inputs.
     fn at_rest(&self, inputs: &[f64]) -> Vec<f64> {
         let ConvSizes { outputs, groups, kernel, .. } = self.sizes;
         let in_group = self.sizes.inputs / groups;

@@ -29,8 +29,7 @@ pub(crate) struct Declaration {
     pub(crate) name: Ident,
     /// The keys of the layers, and of the model or weights file.
     pub(crate) keys: Keys,
-    /// False after an error in a key without which the model file cannot be judged, such as its
-    /// batch size.
+    /// False after an error in a key that reading the model file requires, such as the batch size.
     pub(crate) readable: bool,
     /// Options of the generated code.
     pub(crate) options: Options,

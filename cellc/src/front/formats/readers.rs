@@ -43,7 +43,7 @@ impl<'a> ReadOptions<'a> {
 
     /// Options with the sizes and constants that the user gives.
     pub(crate) fn of(bindings: &Bindings) -> Self {
-        // of the bindings, readers need these three
+        // readers need no other bindings
         let Bindings { dims, constants, size, .. } = bindings.clone();
         Self { dims, constants, size, ..Self::default() }
     }

@@ -1094,7 +1094,7 @@ fn quantised_lstm(hidden_size: i64, clip: f32) -> Vec<u8> {
 }
 
 #[test]
-fn a_clip_of_a_quantised_lstm_is_judged_as_any_other() {
+fn the_clip_of_a_quantised_lstm_follows_the_rule_of_all_cells() {
     for (clip, _, is_warned_about) in crate::check::CLIPS {
         let (model, warnings) =
             read(&quantised_lstm(3, clip), None).unwrap_or_else(|problems| panic!("{problems}"));

@@ -427,7 +427,6 @@ impl<'f> GraphReader<'f> {
 
     /// Warns once if an operator computes values of f16 or bf16.
     fn say_unrounded(&mut self, value: ValueId) {
-        use Op as O;
         let element = self.element(value);
         if self.said_unrounded || !matches!(element, ElementType::F16 | ElementType::Bf16) {
             return;
@@ -438,10 +437,10 @@ impl<'f> GraphReader<'f> {
         let is_computed = made.is_some_and(|node| {
             matches!(
                 node.op,
-                O::Elementwise(_) | O::MatMul { .. } | O::Convolution(_) | O::Softmax { .. }
+                Op::Elementwise(_) | Op::MatMul { .. } | Op::Convolution(_) | Op::Softmax { .. }
             ) || matches!(
                 node.op,
-                O::Reduce { .. } | O::Normalize(_) | O::Cell(_) | O::Sequence(..)
+                Op::Reduce { .. } | Op::Normalize(_) | Op::Cell(_) | Op::Sequence(..)
             )
         });
         if is_computed {
