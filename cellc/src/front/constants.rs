@@ -1,4 +1,4 @@
-//! Inputs that the user fixes to a constant, in a model of any format.
+//! Replaces inputs that the user fixes by constants, in a model of any format.
 
 use std::sync::Arc;
 

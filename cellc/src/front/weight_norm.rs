@@ -3,7 +3,8 @@
 
 use super::export::EXPORT_WITH_OPEN_STEPS;
 
-/// The remedy for tensors of `weight_norm`, magnitudes or directions. `None` without such tensors.
+/// The help for weights split by `weight_norm` into magnitude and direction. `None` if no name is
+/// that of a part.
 pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
     let is_recurrent = |name: &str| name.contains("weight_hh_l") || name.contains("weight_ih_l");
     let mut found: Option<(String, &'static str)> = None;
@@ -29,9 +30,9 @@ pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) ->
     ))
 }
 
-/// The first tensor of a layer that no option declares, and the kind of layer. Recurrent and dense
-/// layers have only matrices and biases: a weight of one axis belongs to a normalization, a weight
-/// of three or more to a convolution. `tensors`: names and numbers of axes.
+/// The first tensor that belongs neither to a recurrent nor to a dense layer, and the kind of its
+/// layer. A weight of one axis belongs to a normalization, a weight of three or more axes to a
+/// convolution. `tensors`: names and numbers of axes.
 pub(super) fn undeclared<'n>(
     mut tensors: impl Iterator<Item = (&'n str, usize)>,
 ) -> Option<(&'n str, &'static str)> {
@@ -50,7 +51,7 @@ pub(super) fn undeclared<'n>(
     tensors.find_map(|tensor| layer(&tensor).map(|what| (tensor.0, what)))
 }
 
-/// The first projection of a recurrent module.
+/// The name of the first projection of a recurrent module (`proj_size`).
 pub(crate) fn projection<'n>(mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     names.find(|name| name.rsplit('.').next().is_some_and(|own| own.starts_with("weight_hr_l")))
 }

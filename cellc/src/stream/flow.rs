@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::core::{Concat, CoreModel, CoreNode, CoreOp, Source, View};
 
-/// The most the work of one [`Flow`]: an element counts once for every operation on its way.
+/// The most work of one [`Flow`], in steps of one element through one operation.
 const MOST_FLOW: usize = 1 << 26;
 
 /// A tensor, and the index of one of its elements in C order.

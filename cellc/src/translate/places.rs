@@ -1,4 +1,4 @@
-//! Parts of a tensor at places that rows of indices name: GatherND, Gather by rows, and ScatterND.
+//! Operations whose indices are coordinates: GatherND, Gather with a batch, and ScatterND.
 
 use super::elementwise::compute;
 use super::integers::converted;
@@ -41,7 +41,7 @@ pub(super) fn gather_nd(core: &mut CoreBuilder, args: &Operands, of: GatherNd) -
 }
 
 /// Gather with `batch_dims`: elements along an axis of data, by the indices of each row of the
-/// batch. They stand in the place of the axis.
+/// batch. The axes of the indices behind the batch replace the axis.
 pub(super) fn gather_by_rows(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -71,7 +71,7 @@ pub(super) fn gather_by_rows(
     transposed_by(core, &found, from.chain(rest).collect())
 }
 
-/// A tensor with its axes in another order: `from` names the old axis of each.
+/// Transposes a tensor. `from`: by axis of the result, the axis of the tensor.
 fn transposed_by(core: &mut CoreBuilder, known: &Known, from: Vec<usize>) -> Rule<Known> {
     let shape = core.shape_of(known);
     let row_major = signed(strides(&shape));
@@ -79,7 +79,7 @@ fn transposed_by(core: &mut CoreBuilder, known: &Known, from: Vec<usize>) -> Rul
     Ok(core.view(known, Geometry { offset: 0, strides, shape })?)
 }
 
-/// The parts, in the shape of the rows of the indices and of a part.
+/// The parts that the rows of the indices name, of shape `[rows of the indices.., part..]`.
 fn gathered_parts(
     core: &mut CoreBuilder,
     args: &Operands,

@@ -18,7 +18,8 @@ pub(super) struct Declaration<'n> {
 }
 
 impl Declaration<'_> {
-    /// Refuses an initial value of another shape or type. `origin`: the place of the declaration.
+    /// Refuses an initial value with another shape or type than declared. `origin`: that of the
+    /// declaration.
     fn admits(
         self,
         node: &Node,
