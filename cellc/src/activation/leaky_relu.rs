@@ -15,7 +15,7 @@ pub(super) const DEFINITION: Definition = Definition {
         false => Some(at.all),
     },
     evidence: Evidence::Derived,
-    graph: Graph::Bend,
+    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

@@ -82,8 +82,6 @@ pub(crate) enum Graph {
     Stairs,
     /// 0 below 0, the argument itself from 0 on. Multiples of a scale stay multiples.
     Ramp,
-    /// A multiple of the argument below 0, the argument itself from 0 on.
-    Bend,
 }
 
 /// The evaluation of an activation of constants.

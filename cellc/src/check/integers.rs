@@ -10,7 +10,7 @@ pub(crate) fn limits_of_integers(model: &Model, core: &CoreModel, diagnostics: &
         let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
             continue;
         };
-        // legal indices of tables, lengths of sequences and integers of up to 16 bits are below 2^24
+        // indices of tables, lengths of sequences and integers of up to 16 bits are below 2^24
         let Parameter { rows, length, element, .. } = &core.parameters[parameter];
         let of_steps = length.is_some_and(|steps| least == 0 && i32::try_from(steps) == Ok(most));
         if rows.is_some() || of_steps || element.bits() < 32 {

@@ -6,7 +6,6 @@ use std::ops::Range;
 use super::builder::{KernelBuilder, load};
 use super::product::Column;
 use super::reduce::Row;
-use crate::activation::{self, Graph};
 use crate::core::{CoreOp, Pointwise, PointwiseFunction, Reduce, Source};
 use crate::kernel::{Expr, Place, Stmt, Walk};
 use crate::plan::{self, Along};
@@ -45,9 +44,7 @@ impl Epilogue<'_> {
             | PointwiseFunction::Maximum
             | PointwiseFunction::Minimum
             | PointwiseFunction::PRelu => true,
-            PointwiseFunction::Activation(activation) => {
-                matches!(activation::graph(activation), Graph::Ramp | Graph::Bend)
-            }
+            PointwiseFunction::Activation(activation) => activation.bends_at_zero(),
             _ => false,
         };
         self.links.len() <= MOST_SHORT && self.links.iter().all(is_short)

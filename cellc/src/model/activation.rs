@@ -168,6 +168,11 @@ pub enum ActivationError {
 pub const PARAMETERS: [&str; 2] = ["alpha", "beta"];
 
 impl Activation {
+    /// True for two lines that meet at 0: one multiplication and one selection at most.
+    pub(crate) fn bends_at_zero(self) -> bool {
+        matches!(self, Self::Relu | Self::LeakyRelu { .. })
+    }
+
     /// The labels of activations, separated by commas.
     pub(crate) fn labels(activations: &[Self]) -> String {
         activations.iter().map(|activation| activation.label()).collect::<Vec<_>>().join(", ")

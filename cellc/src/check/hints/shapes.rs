@@ -478,8 +478,8 @@ impl Hints<'_, '_> {
         }
     }
 
-    /// The help for an input whose number of steps may stay open. `per_call`: a setting that fixes the
-    /// number. `by_batch`: true if a batch size alone is enough.
+    /// The help for an input whose number of steps may stay open. `per_call`: a setting that fixes
+    /// the number. `by_batch`: true if a batch size alone is enough.
     fn help_for_open_steps(
         &self,
         input: &OpenInput,
