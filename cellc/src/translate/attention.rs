@@ -10,8 +10,8 @@ use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, broadcast};
 use crate::model::{Binary, ElementType, Primitive};
 
-/// ScaledDotProductAttention. Inputs: query `[.., L, E]`, key `[.., S, E]`, value `[.., S, V]`, mask
-/// (booleans, or numbers to add), scale.
+/// ScaledDotProductAttention. Inputs: query `[.., L, E]`, key `[.., S, E]`, value `[.., S, V]`,
+/// mask (booleans, or numbers to add), scale.
 pub(super) fn attention(core: &mut CoreBuilder, args: &Operands, causal: bool) -> Rule<Known> {
     let [query, key, value] = [0, 1, 2].map(|port| args.get(port));
     let (query, key, value) = (query?, key?, value?);
