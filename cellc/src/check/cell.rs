@@ -1,11 +1,11 @@
 //! Legality of recurrent cells and sequences, and hints for wrong shapes.
 
+use crate::check::functions::check_parameters;
 use crate::check::report::{MALFORMED, floats, refusal};
 use crate::core::Known;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS};
 use crate::model::{
-    Activation, Cell, CellKind, Direction, Model, Node, Op, PARAMETERS, ResetGate, Spelling,
-    shape_text,
+    Activation, Cell, CellKind, Direction, Model, Node, Op, ResetGate, Spelling, shape_text,
 };
 
 /// The role of an input of a recurrent operation.
@@ -193,7 +193,7 @@ fn attributes_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) ->
     for activation in &cell.activations {
         let origin = node.attribute_origin(node.spelling.activations);
         if Activation::NAMES.contains(&activation.name()) {
-            is_legal &= check_parameters(node, origin, *activation, diagnostics);
+            is_legal &= check_parameters(node, Some(origin), *activation, diagnostics);
             continue;
         }
         let found = format!("the activation {activation}");
@@ -227,40 +227,6 @@ fn attributes_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) ->
         is_legal &= attention_is_legal(recurrent, diagnostics);
     }
     is_legal
-}
-
-/// Refuses an activation with a parameter that is infinite or NaN. 0 and negative numbers are
-/// legal.
-pub(crate) fn check_parameters(
-    node: &Node,
-    origin: &Origin,
-    activation: Activation,
-    diagnostics: &mut Diagnostics,
-) -> bool {
-    let wrong: Vec<_> = wrong_parameters(activation).collect();
-    for &(parameter, value) in &wrong {
-        let [found, valid, help] = wrong_parameter_text(activation, parameter, value);
-        diagnostics.push(refusal(node, origin, found, valid, help));
-    }
-    wrong.is_empty()
-}
-
-/// The parameters of an activation that are infinite or NaN.
-pub(crate) fn wrong_parameters(
-    activation: Activation,
-) -> impl Iterator<Item = (&'static str, f32)> {
-    let parameters = PARAMETERS.into_iter().zip(activation.parameters());
-    parameters.filter(|(_, value)| !value.is_finite())
-}
-
-/// The texts of the refusal of a parameter that is infinite or NaN.
-pub(crate) fn wrong_parameter_text(
-    activation: Activation,
-    parameter: &str,
-    value: f32,
-) -> [String; 3] {
-    let found = format!("{parameter} of the activation {} is {value}", activation.name());
-    [found, "a finite number".to_owned(), format!("correct {parameter}")]
 }
 
 /// Warns of a clip without effect.

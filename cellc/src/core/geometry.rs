@@ -1,5 +1,7 @@
 //! Arithmetic on shapes, and the elements that a view reads.
 
+use crate::model::legal_axis;
+
 /// By dimension, how many elements lie from one index to the next in C order.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1usize; shape.len()];
@@ -85,6 +87,5 @@ pub(crate) fn broadcast_strides(shape: &[usize], to: &[usize]) -> Vec<usize> {
 /// The index of an axis; a negative axis counts from the end. `None` if the axis is not below
 /// `rank`.
 pub(crate) fn axis_index(axis: i64, rank: usize) -> Option<usize> {
-    let axis = if axis < 0 { axis.checked_add(i64::try_from(rank).ok()?)? } else { axis };
-    usize::try_from(axis).ok().filter(|&axis| axis < rank)
+    legal_axis(axis, rank, 0).ok()
 }

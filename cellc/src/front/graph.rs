@@ -152,7 +152,7 @@ impl Graph {
         };
         let op = Op::Convolution(Box::new(Convolution {
             window,
-            groups: Groups::Count(groups),
+            groups: Groups::Count(groups as i64),
             transposed: false,
             output_padding: Vec::new(),
             output_sizes: OutputSizes::Follow,

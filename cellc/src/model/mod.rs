@@ -4,6 +4,7 @@
 //! a [`CoreModel`](crate::core::CoreModel) with known sizes, and the stage `check` checks both.
 
 mod activation;
+mod axis;
 mod cell;
 mod elementwise;
 mod f32_range;
@@ -17,6 +18,7 @@ mod spelling;
 mod tensor;
 
 pub use activation::{Activation, ActivationError, PARAMETERS};
+pub(crate) use axis::legal_axis;
 pub(crate) use cell::MOST_CELLS;
 pub use cell::{
     BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout,

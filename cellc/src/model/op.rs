@@ -348,8 +348,8 @@ pub enum Normalization {
     },
     /// Normalisation over groups of channels (axis 1) and all later axes. Inputs: x, scale, shift.
     Group {
-        /// The number of groups; 0: one per channel.
-        groups: usize,
+        /// The number of groups. `None`: one per channel.
+        groups: Option<i64>,
         /// The addend of the variance.
         eps: f32,
     },
@@ -486,7 +486,7 @@ pub enum Padding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Groups {
     /// A given number. The weights are `[M, C / groups, ..]`, transposed `[C, M / groups, ..]`.
-    Count(usize),
+    Count(i64),
     /// The first dimension of the weights `[groups, M / groups, C / groups, ..]`.
     InWeights,
 }

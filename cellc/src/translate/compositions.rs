@@ -5,7 +5,7 @@ use super::hyperbolic::Formula;
 use super::integers;
 use super::operands::all_floats;
 use super::refusal::{Refusal, Rule};
-use crate::check::cell::{wrong_parameter_text, wrong_parameters};
+use crate::check::functions::{WrongParameter, not_finite, wrong_parameters};
 use crate::core::fold::{self, Broadcasts};
 use crate::core::{CoreBuilder, Known};
 use crate::model::{Activation, Binary, Composed, Remainder};
@@ -96,10 +96,6 @@ fn squared_difference(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
 }
 
 fn celu(core: &mut CoreBuilder, x: &Known, alpha: f32) -> Rule<Known> {
-    if !(alpha.is_finite() && alpha != 0.0) {
-        let found = format!("Celu with alpha {alpha}");
-        return Err(Refusal::new(found, "a finite number other than 0", "correct it"));
-    }
     let alpha = Known::number_like(x, alpha);
     let inner = fold_or_emit(core, Binary::Divide, vec![x.clone(), alpha.clone()])?;
     let elu = fold_or_emit(core, Activation::Elu { alpha: 1.0 }, vec![inner])?;
@@ -107,36 +103,41 @@ fn celu(core: &mut CoreBuilder, x: &Known, alpha: f32) -> Rule<Known> {
 }
 
 fn selu(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
-    let x = &inputs[0];
-    let number = |known: &Known| {
-        let number = known.tensor().filter(|tensor| tensor.len() == 1).map(|t| t.get_f32(0));
-        number.filter(|number| number.is_finite())
-    };
-    let (Some(alpha), Some(gamma)) = (number(&inputs[1]), number(&inputs[2])) else {
-        let found =
-            "Selu whose alpha or gamma is not one finite number that is known when compiling";
-        return Err(Refusal::new(found, "constants of one element", "connect constants"));
-    };
+    let (x, [alpha, gamma]) = (&inputs[0], constants("Selu", ["alpha", "gamma"], &inputs[1..])?);
+    let wrong = not_finite("Selu", "alpha", alpha).or_else(|| not_finite("Selu", "gamma", gamma));
+    legal(wrong)?;
     let elu = fold_or_emit(core, Activation::Elu { alpha }, vec![x.clone()])?;
     fold_or_emit(core, Binary::Multiply, vec![elu, Known::number_like(x, gamma)])
 }
 
 /// HardSigmoid with alpha and beta as constant inputs.
 fn hard_sigmoid(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
-    let number =
-        |known: &Known| known.tensor().filter(|tensor| tensor.len() == 1).map(|t| t.get_f32(0));
-    let (Some(alpha), Some(beta)) = (number(&inputs[1]), number(&inputs[2])) else {
-        let found =
-            "HardSigmoid whose alpha or beta is not one number that is known when compiling";
-        return Err(Refusal::new(found, "constants of one element", "connect constants"));
-    };
+    let [alpha, beta] = constants("HardSigmoid", ["alpha", "beta"], &inputs[1..])?;
     let activation = Activation::HardSigmoid { alpha, beta };
-    if let Some((parameter, value)) = wrong_parameters(activation).next() {
-        let [found, valid, help] = wrong_parameter_text(activation, parameter, value);
-        return Err(Refusal::new(found, valid, help));
-    }
+    legal(wrong_parameters(activation.into()).into_iter().next())?;
     let shape = core.shape_of(&inputs[0]);
     emit(core, activation.into(), &inputs[..1], &shape)
+}
+
+/// The parameters of a function that are constant inputs of one element.
+fn constants(function: &str, names: [&str; 2], inputs: &[Known]) -> Rule<[f32; 2]> {
+    let number =
+        |known: &Known| known.tensor().filter(|tensor| tensor.len() == 1).map(|t| t.get_f32(0));
+    if let (Some(first), Some(second)) = (number(&inputs[0]), number(&inputs[1])) {
+        return Ok([first, second]);
+    }
+    let [first, second] = names;
+    let found = format!(
+        "{function} whose {first} or {second} is not one number that is known when compiling"
+    );
+    Err(Refusal::new(found, "constants of one element", "connect constants"))
+}
+
+/// Refuses a wrong parameter.
+fn legal(wrong: Option<WrongParameter>) -> Rule<()> {
+    let Some(wrong) = wrong else { return Ok(()) };
+    let [found, valid, help] = wrong.text();
+    Err(Refusal::new(found, valid, help))
 }
 
 /// Computes the remainder of a division.

@@ -3,9 +3,9 @@
 use super::arithmetic::fold_or_emit;
 use super::compositions::{compose, remainder};
 use super::powers::power;
-use super::refusal::{Refusal, Rule};
+use super::refusal::Rule;
 use crate::core::{CoreBuilder, Known};
-use crate::model::{Elementwise, Primitive, Unary};
+use crate::model::Elementwise;
 
 /// Computes any operation element by element: with one core operation or several, or when
 /// compiling.
@@ -15,23 +15,9 @@ pub(super) fn compute(
     inputs: Vec<Known>,
 ) -> Rule<Known> {
     match function.into() {
-        Elementwise::Primitive(primitive) => {
-            if let Primitive::Unary(Unary::Clamp { min, max }) = primitive {
-                ordered(min, max)?;
-            }
-            fold_or_emit(core, primitive, inputs)
-        }
+        Elementwise::Primitive(primitive) => fold_or_emit(core, primitive, inputs),
         Elementwise::Remainder(of) => remainder(core, of, &inputs),
         Elementwise::Power => power(core, &inputs),
         Elementwise::Composed(composed) => compose(core, composed, &inputs),
     }
-}
-
-/// Refuses bounds of a Clamp that are NaN or in the wrong order.
-fn ordered(min: f32, max: f32) -> Rule<()> {
-    if min <= max {
-        return Ok(());
-    }
-    let found = format!("Clamp from {min} to {max}");
-    Err(Refusal::new(found, "min of max or less", "correct min or max"))
 }

@@ -4,8 +4,7 @@
 
 use super::arithmetic::squared;
 use super::elementwise::compute;
-use super::operands::Operands;
-use super::operands::all_floats;
+use super::operands::{Operands, all_floats, legal_groups};
 use super::reduce::{listed_axes, reduced};
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
@@ -196,15 +195,20 @@ fn layer_norm(
     Ok(value)
 }
 
-fn group_norm(core: &mut CoreBuilder, inputs: &[Known], groups: usize, eps: f32) -> Rule<Known> {
+fn group_norm(
+    core: &mut CoreBuilder,
+    inputs: &[Known],
+    groups: Option<i64>,
+    eps: f32,
+) -> Rule<Known> {
     let shape = core.shape_of(&inputs[0]);
     let channels = shape.get(1).copied().filter(|_| shape.len() > 2).unwrap_or_default();
-    let groups = if groups == 0 { channels } else { groups };
-    if groups == 0 || channels % groups != 0 {
-        let found = format!("{groups} groups of the places along axis 1 of {}", shape_text(&shape));
+    let stated = groups.unwrap_or(channels as i64);
+    let Some(groups) = legal_groups(stated, &[channels]) else {
+        let found = format!("{stated} groups of the places along axis 1 of {}", shape_text(&shape));
         let valid = "three dimensions or more, and as many groups as divide axis 1";
         return Err(Refusal::new(found, valid, "correct the number of groups"));
-    }
+    };
     let mut numbers = Vec::new();
     for known in &inputs[1..] {
         let known_shape = core.shape_of(known);

@@ -3,10 +3,10 @@
 use super::refusal::{Refusal, Rule};
 use crate::check::report::floats;
 use crate::check::shape::{LONGEST_LIST, verb};
+use crate::core::Known;
 use crate::core::interval::EXACT;
-use crate::core::{Known, axis_index};
 use crate::diagnostic::Message;
-use crate::model::{ElementType, Model, Node, shape_text};
+use crate::model::{ElementType, Model, Node, legal_axis, shape_text};
 
 /// A node and its operands.
 #[derive(Clone)]
@@ -53,14 +53,9 @@ impl Operands<'_> {
 
     /// The index of an axis; a negative axis counts from the end.
     pub(super) fn axis(&self, axis: i64, rank: usize) -> Rule<usize> {
-        axis_index(axis, rank).ok_or_else(|| {
-            let valid = match rank {
-                0 => "a tensor of one dimension or more".to_owned(),
-                _ => format!("{} to {}", -(rank as i64), rank - 1),
-            };
+        legal_axis(axis, rank, 0).map_err(|[found, valid, help]| {
             let origin = self.node.attribute_origin(self.node.spelling.axis);
-            let found = format!("the axis {axis} of a tensor of {rank} dimensions");
-            Refusal::at(origin, found, valid, "correct the axis, or the shape of the tensor")
+            Refusal::at(origin, found, valid, help)
         })
     }
 
@@ -150,4 +145,10 @@ pub(super) fn too_large_integer(found: String) -> Refusal {
     let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
     let help = "clip the integers before, or compute this part outside of the model";
     Refusal::new(found, valid, help)
+}
+
+/// The number of groups if it is positive and divides all sizes, which are not 0.
+pub(super) fn legal_groups(groups: i64, sizes: &[usize]) -> Option<usize> {
+    let groups = usize::try_from(groups).ok().filter(|&groups| groups > 0)?;
+    sizes.iter().all(|&size| size > 0 && size.is_multiple_of(groups)).then_some(groups)
 }

@@ -31,7 +31,7 @@ use super::top_k::top_k;
 use super::transform::{dft, mel_weights, spectral_window, stft};
 use super::translator::{LoopForm, Translator};
 use super::variables::Declaration;
-use crate::check::cell::check_parameters;
+use crate::check::functions::check_parameters;
 use crate::check::input_sizes::InputSizes;
 use crate::check::limits::MOST_VISITED;
 use crate::check::names::names;
@@ -43,7 +43,7 @@ use crate::core::{
     CoreBuilder, CoreModel, DynamicLength, Known, LayerPlace, Parameter, ResultValue, Source,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::model::{Activation, ElementType, Elementwise, Node, Op, Primitive, Tensor, shape_text};
+use crate::model::{ElementType, Elementwise, Node, Op, Tensor, shape_text};
 
 /// Translates a model, whose inputs are known, to core operations. `None` after an error, and for
 /// a part of a model.
@@ -271,9 +271,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     fn elementwise(&mut self, node: &'a Node, function: Elementwise) {
-        if let Elementwise::Primitive(Primitive::Activation(activation)) = function
-            && self.refuse_not_finite(node, activation)
-        {
+        if !check_parameters(node, None, function, self.diagnostics) {
             return;
         }
         self.apply(node, |core, args| compute(core, function, args.all()?));
@@ -302,12 +300,6 @@ impl<'a> Translator<'_, 'a> {
         let slices = self.rule(node, rule);
         let output = slices.and_then(|slices| self.sliced(node, slices));
         self.set_all(node, output.map(|known| vec![known]));
-    }
-
-    /// Refuses an activation with a parameter that is infinite or NaN. True if refused.
-    fn refuse_not_finite(&mut self, node: &'a Node, activation: Activation) -> bool {
-        let origin = node.attribute_origin("alpha");
-        !check_parameters(node, origin, activation, self.diagnostics)
     }
 
     fn bodies_too_large(&mut self, node: &'a Node) {

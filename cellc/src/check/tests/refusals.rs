@@ -208,6 +208,16 @@ fn operations_are_refused_by_name() {
                 g.elementwise(Composed::HardSigmoid, &[x, a, b])
             }),
         ),
+        ("celu without a slope", elementwise(Composed::Celu { alpha: 0.0 }.into())),
+        ("celu without end", elementwise(Composed::Celu { alpha: f32::INFINITY }.into())),
+        ("clamp to nan", elementwise(Unary::Clamp { min: 0.0, max: f32::NAN }.into())),
+        (
+            "selu without end",
+            Box::new(|g, x| {
+                let (a, b) = (g.floats(&[], &[1.0]), g.floats(&[], &[f32::NEG_INFINITY]));
+                g.elementwise(Composed::Selu, &[x, a, b])
+            }),
+        ),
         (
             "prelu",
             Box::new(|g, x| {

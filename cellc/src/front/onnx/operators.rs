@@ -7,7 +7,7 @@ use crate::diagnostic::quoted;
 use crate::model::{
     Activation, Binary, BroadcastMode, Comparison, Composed, ElementType, Elementwise, NoAxes,
     Normalization, OneHot, Op, Primitive, Reduce, Reduction, Remainder, ReverseSequence, Softmax,
-    Tensor, TopK, Unary, ValueId,
+    Tensor, TopK, Unary, ValueId, legal_axis,
 };
 
 /// An operation element by element on all inputs.
@@ -675,14 +675,13 @@ pub(super) fn within_rank(
     ends: usize,
 ) -> Option<i64> {
     let Some(rank) = reader.rank(x) else { return Some(axis) };
-    let (least, most) = (-(rank as i64), (rank + ends) as i64 - 1);
-    if !(least..=most).contains(&axis) {
-        let found = format!("the axis {axis} of a tensor of {rank} dimensions");
-        let help = "correct the axis, or the shape of the tensor";
-        reader.error(found, format!("{least} to {most}"), help);
-        return None;
+    match legal_axis(axis, rank, ends) {
+        Ok(_) => Some(axis),
+        Err([found, valid, help]) => {
+            reader.error(found, valid, help);
+            None
+        }
     }
-    Some(axis)
 }
 
 /// The rank of a tensor, an integer of shape `[]`.
@@ -732,17 +731,17 @@ pub(super) fn layer_norm(
 
 pub(super) fn instance_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
-    normalized(reader, call, Normalization::Group { groups: 0, eps })
+    normalized(reader, call, Normalization::Group { groups: None, eps })
 }
 
 pub(super) fn group_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     call.attributes.ignore("stash_type");
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
-    let groups = call.attributes.int("num_groups").and_then(|groups| usize::try_from(groups).ok());
-    let Some(groups) = groups.filter(|&groups| groups > 0) else {
-        reader.error("no num_groups above 0", "the number of groups", "export the model again");
+    let groups = call.attributes.int("num_groups");
+    if groups.is_none() {
+        reader.error("no num_groups", "the number of groups", "export the model again");
         return None;
-    };
+    }
     normalized(reader, call, Normalization::Group { groups, eps })
 }
 

@@ -55,10 +55,6 @@ pub(super) fn convolution(
         reader.error(found, "the last sizes of the weights", "export the model again");
         return None;
     }
-    let Ok(groups) = usize::try_from(groups) else {
-        reader.error(format!("group={groups}"), "an integer of 1 or more", "correct the attribute");
-        return None;
-    };
     let (mut output_padding, mut output_sizes) = (Vec::new(), OutputSizes::Follow);
     if transposed {
         output_padding = sizes(reader, call, "output_padding")?;

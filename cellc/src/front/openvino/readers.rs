@@ -32,23 +32,8 @@ pub(super) fn divide(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Optio
 /// Bounds.
 pub(super) fn clamp(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let (min, max) = (reader.number(data, "min"), reader.number(data, "max"));
-    let (min, max) = (min?, max?);
-    // NaN is refused
-    if !matches!(min.partial_cmp(&max), Some(std::cmp::Ordering::Less | std::cmp::Ordering::Equal))
-    {
-        let found = format!("min={min} and max={max}");
-        let origin =
-            data.origin_of(reader.document, "min").unwrap_or_else(|| reader.origin(data.index));
-        reader.error(
-            data.index,
-            origin,
-            found,
-            "a min that is not larger than max",
-            "correct the bounds",
-        );
-        return None;
-    }
-    Some(ReadOperation::new(Op::elementwise(Unary::Clamp { min: min as f32, max: max as f32 })))
+    let (min, max) = (min? as f32, max? as f32);
+    Some(ReadOperation::new(Op::elementwise(Unary::Clamp { min, max })))
 }
 
 /// The number of levels.
@@ -186,9 +171,9 @@ pub(super) fn group_norm(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
 ) -> Option<ReadOperation> {
-    let groups = reader.integer(data, "num_groups", None, 1..=i64::MAX);
+    let groups = reader.integer(data, "num_groups", None, ANY_INTEGER);
     let eps = reader.epsilon(data, "epsilon")?;
-    let groups = usize::try_from(groups?).ok()?;
+    let groups = Some(groups?);
     Some(ReadOperation::new(Op::Normalize(Normalization::Group { groups, eps })))
 }
 

@@ -18,7 +18,7 @@ use crate::core::{
 use crate::model::{Binary, Convolution, ElementType, Groups, Op, OutputSizes, Rounding, Tensor};
 use crate::translate::elementwise::compute;
 use crate::translate::layout::concats::put_together;
-use crate::translate::operands::{Operands, all_floats, shapes_differ};
+use crate::translate::operands::{Operands, all_floats, legal_groups, shapes_differ};
 use crate::translate::parts::{Lengthened, padded_behind};
 use crate::translate::refusal::{Refusal, Rule};
 use lines::{Lines, along_lines};
@@ -90,14 +90,14 @@ fn factors(core: &mut CoreBuilder, args: &Operands, of: &Convolution) -> Rule<Fa
     let (x, mut w) = (args.get(0)?, args.get(1)?);
     all_floats(&[x.clone(), w.clone()])?;
     let (shape, mut weights) = (core.shape_of(&x), core.shape_of(&w));
-    let groups = match of.groups {
+    let stated = match of.groups {
         Groups::Count(count) => count,
         // the first dimension of the weights counts the groups
         Groups::InWeights if weights.len() == shape.len() + 1 => {
             let groups = weights.remove(0);
             weights[0] *= groups;
             w = core.view(&w, Geometry::reshaped(weights.clone()))?;
-            groups
+            groups as i64
         }
         Groups::InWeights => 0,
     };
@@ -105,17 +105,18 @@ fn factors(core: &mut CoreBuilder, args: &Operands, of: &Convolution) -> Rule<Fa
     let fits = shape.len() >= 3
         && shape.len() <= 5
         && weights.len() == shape.len()
-        && groups > 0
-        && weights.iter().chain(&shape).all(|&size| size > 0)
-        && weights[0].is_multiple_of(groups)
-        && channels.is_multiple_of(groups)
-        && if of.transposed { weights[0] == channels } else { weights[1] * groups == channels };
-    if !fits {
+        && weights.iter().chain(&shape).all(|&size| size > 0);
+    let groups = if fits { legal_groups(stated, &[weights[0], channels]) } else { None };
+    let fits = |&groups: &usize| match of.transposed {
+        true => weights[0] == channels,
+        false => weights[1].checked_mul(groups) == Some(channels),
+    };
+    let Some(groups) = groups.filter(fits) else {
         let valid = "data [N, C, ..], weights [M, C / groups, ..] (transposed [C, M / groups, ..]) \
             of as many dimensions";
-        let help = format!("correct the shapes, or the number of groups, {groups}");
+        let help = format!("correct the shapes, or the number of groups, {stated}");
         return Err(shapes_differ(&[shape, weights], valid, help));
-    }
+    };
     Ok(Factors { x, w, groups, kernel: weights[2..].to_vec() })
 }
 

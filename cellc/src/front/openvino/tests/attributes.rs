@@ -138,6 +138,35 @@ fn parameters_of_activations_are_finite() {
 }
 
 #[test]
+fn bounds_of_a_clamp_are_in_order() {
+    let port =
+        |id: usize| format!("<port id=\"{id}\" precision=\"FP32\"><dim>1</dim><dim>2</dim></port>");
+    for (min, max, is_legal) in
+        [("-1", "1", true), ("1", "1", true), ("3", "2", false), ("nan", "1", false)]
+    {
+        let text = format!(
+            "<net name=\"m\" version=\"11\"><layers>
+<layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">
+<data shape=\"1,2\" element_type=\"f32\"/><output>{}</output></layer>
+<layer id=\"1\" name=\"c\" type=\"Clamp\" version=\"opset1\"><data min=\"{min}\" max=\"{max}\"/>
+<input>{}</input><output>{}</output></layer>
+<layer id=\"2\" name=\"y\" type=\"Result\" version=\"opset1\"><input>{}</input></layer>
+</layers><edges>
+<edge from-layer=\"0\" from-port=\"0\" to-layer=\"1\" to-port=\"0\"/>
+<edge from-layer=\"1\" from-port=\"1\" to-layer=\"2\" to-port=\"0\"/></edges></net>",
+            port(0),
+            port(0),
+            port(1),
+            port(0)
+        );
+        let refused = compile(&text).err().map(|problems| problems.to_string());
+        assert_eq!(refused.is_none(), is_legal, "{min} {max}: {refused:?}");
+        let place = refused.is_none_or(|text| text.contains("Clamp from ") && text.contains(":4"));
+        assert!(place, "{min} {max}");
+    }
+}
+
+#[test]
 fn alpha_and_beta_that_are_refused_or_warned_about() {
     let cases = [
         ("sigmoid,scaledtanh", "", ""),
