@@ -1,7 +1,6 @@
 //! Legality of recurrent cells and sequences, and hints for wrong shapes.
 
-use crate::check::functions::check_parameters;
-use crate::check::report::{MALFORMED, floats, refusal};
+use crate::check::report::{MALFORMED, attributes_are_legal, floats, refusal};
 use crate::core::Known;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS};
 use crate::model::{
@@ -168,39 +167,24 @@ pub(crate) fn recurrent<'a>(
         Op::Sequence(cell, direction) => (cell, Some(*direction)),
         _ => return None,
     };
-    let name = node.spelling.hidden_size;
-    if let Some([found, valid, help]) = cell.wrong_hidden_size(name) {
-        diagnostics.push(refusal(node, node.attribute_origin(name), found, valid, help));
+    let wrong = cell.wrong_attributes(direction, node.spelling);
+    if wrong.first().is_some_and(|wrong| wrong.attribute == node.spelling.hidden_size) {
+        attributes_are_legal(node, &wrong, diagnostics);
         return None;
     }
     let roles = roles(&node.op, node.inputs.len())?;
     let recurrent = Recurrent { model, node, cell, direction, roles, inputs };
     let mut is_legal = types_are_legal(&recurrent, diagnostics);
-    is_legal &= attributes_are_legal(&recurrent, diagnostics);
+    is_legal &= attributes_are_legal(node, &wrong, diagnostics);
+    is_legal &= parts_are_legal(&recurrent, diagnostics);
     let sizes = legal_sizes(&recurrent, diagnostics).filter(|_| is_legal)?;
     Some((recurrent, sizes))
 }
 
-/// True if the attributes of the cell are legal.
-fn attributes_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
+/// True if the cell has the parts that its kind has.
+fn parts_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
     let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
     let mut is_legal = true;
-    if let Some([found, valid, help]) = cell.wrong_activations(recurrent.direction, node.spelling) {
-        let origin = node.attribute_origin(node.spelling.activations);
-        diagnostics.push(refusal(node, origin, found, valid, help));
-        is_legal = false;
-    }
-    for activation in &cell.activations {
-        let origin = node.attribute_origin(node.spelling.activations);
-        if Activation::NAMES.contains(&activation.name()) {
-            is_legal &= check_parameters(node, Some(origin), *activation, diagnostics);
-            continue;
-        }
-        let found = format!("the activation {activation}");
-        let valid = Activation::WRITTEN.join(", ");
-        diagnostics.push(refusal(node, origin, found, valid, "choose another one"));
-        is_legal = false;
-    }
     clip_without_effect(node, cell, diagnostics);
     if cell.bias_required && !recurrent.roles.contains(&CellPort::B(0)) {
         let size = match cell.kind.bias_parts() {

@@ -1,13 +1,9 @@
 //! Limits for the size of a model. Larger models are refused.
 
-use crate::model::MOST_CELLS;
-
 /// The most bytes of all inputs and outputs together; weights that are inputs are not counted.
 pub(crate) const MOST_INTERFACE_BYTES: usize = 1 << 26;
 /// The most elements of all tensors together.
 pub(crate) const MOST_ELEMENTS_IN_ALL: usize = 1 << 30;
-/// The most Parameters, Results and variables: compilers must accept the generated source.
-pub(crate) const MOST_NODES: usize = MOST_CELLS;
 /// The most elements along an axis that a stride, a dilation, a pad or the size of an output may
 /// name: sums and products of two of these numbers fit in 64 bits.
 pub(crate) const MOST_ALONG_AXIS: usize = 1 << 24;

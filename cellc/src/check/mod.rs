@@ -13,7 +13,6 @@
 mod batch_axes;
 pub(crate) mod cell;
 mod common_interface;
-pub(crate) mod functions;
 mod hints;
 mod input_shapes;
 pub(crate) mod input_sizes;

@@ -1,7 +1,7 @@
 //! Diagnostics about nodes of a model, about layers by their names, and about the whole model.
 
-use crate::diagnostic::{Diagnostic, Message, Origin};
-use crate::model::{ElementType, Model, Node};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
+use crate::model::{ElementType, Model, Node, WrongAttribute};
 
 /// The help for a malformed model, which no reader makes.
 pub(crate) const MALFORMED: &str =
@@ -20,6 +20,19 @@ pub(crate) fn refusal(
 ) -> Diagnostic {
     let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
     Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid).help(help)
+}
+
+/// Refuses a node for its wrong attributes. True if there are none.
+pub(crate) fn attributes_are_legal(
+    node: &Node,
+    wrong: &[WrongAttribute],
+    diagnostics: &mut Diagnostics,
+) -> bool {
+    for WrongAttribute { attribute, text } in wrong {
+        let [found, valid, help] = text.clone();
+        diagnostics.push(refusal(node, node.attribute_origin(attribute), found, valid, help));
+    }
+    wrong.is_empty()
 }
 
 /// An error about a layer of the model; about the whole model without one.

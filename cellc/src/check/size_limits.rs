@@ -1,11 +1,11 @@
 //! Limits for the sizes of inputs and outputs, of the whole model and of its source.
 
-use crate::check::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_NODES, MOST_UNROLLED};
+use crate::check::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_UNROLLED};
 use crate::check::report::{refusal, whole_model};
 use crate::check::subject::CheckContext;
 use crate::core::{CoreModel, CoreNode, CoreOp, Work, element_count};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
-use crate::model::{ElementType, MOST_CELLS, Model, Node, shape_text};
+use crate::model::{ElementType, Model, Node, shape_text, wrong_count};
 use crate::request::Unroll;
 use crate::request::flag;
 
@@ -54,16 +54,15 @@ pub(crate) fn source_size(context: CheckContext, core: &CoreModel, diagnostics: 
     let CheckContext { model, options, .. } = context;
     let origin = whole_model(model);
     let counts = [
-        ("cells", core.cells().len(), MOST_CELLS),
-        ("inputs", core.parameters.len(), MOST_NODES),
-        ("outputs", core.results.len(), MOST_NODES),
-        ("variables", core.variables.len(), MOST_NODES),
+        ("cells", core.cells().len()),
+        ("inputs", core.parameters.len()),
+        ("outputs", core.results.len()),
+        ("variables", core.variables.len()),
     ];
-    for (what, count, most) in counts {
-        if count > most {
+    for (what, count) in counts {
+        if let Some(valid) = wrong_count(count, 0) {
             let found = format!("the model has {count} {what}");
-            let diagnostic =
-                Diagnostic::error(origin.clone(), found).valid(format!("{most} or fewer"));
+            let diagnostic = Diagnostic::error(origin.clone(), found).valid(valid);
             diagnostics.push(diagnostic.help("split the model, and compile its parts one by one"));
         }
     }

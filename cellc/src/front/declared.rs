@@ -11,7 +11,7 @@ use super::not_finite;
 use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
 use crate::diagnostic::{Diagnostic, Diagnostics, message};
-use crate::model::{Family, MOST_CELLS, Model, Spelling};
+use crate::model::{Family, Model, Spelling, wrong_count};
 
 /// Keys of some operations only.
 const ONLY_OF_SOME: [Key; 7] = [
@@ -106,11 +106,11 @@ impl Declared {
     fn wrong_layers(&self) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         if let Some(layers) = self.keys.get::<usize>(Key::Layers)
-            && !(1..=MOST_CELLS).contains(&layers.value)
+            && let Some(valid) = wrong_count(layers.value, 1)
         {
             let found = format!("{} layers", layers.value);
             let problem = Diagnostic::error(layers.origin, found);
-            problems.push(problem.valid(format!("1 to {MOST_CELLS}")));
+            problems.push(problem.valid(valid));
         }
         if let Some(name) = self.alone().filter(|_| self.layer_count() > 1) {
             let found = format!("several layers of {name}");

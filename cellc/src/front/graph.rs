@@ -59,8 +59,17 @@ impl Graph {
         origin: &Origin,
     ) -> usize {
         let (name, kind, origin) = (name.to_owned(), self.kind.clone(), origin.clone());
-        let spelling = self.spelling;
-        self.model.nodes.push(Node { name, kind, op, inputs, outputs, spelling, ledger, origin });
+        self.model.nodes.push(Node {
+            name,
+            kind,
+            op,
+            inputs,
+            outputs,
+            spelling: self.spelling,
+            ledger,
+            attribute_places: Vec::new(),
+            origin,
+        });
         self.model.nodes.len() - 1
     }
 

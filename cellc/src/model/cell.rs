@@ -2,9 +2,6 @@
 
 use super::{Activation, ActivationLists, Spelling};
 
-/// The most cells of a model: compilers must accept the generated source.
-pub(crate) const MOST_CELLS: usize = 1000;
-
 /// The place of the reset gate of a GRU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResetGate {

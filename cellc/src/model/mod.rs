@@ -4,12 +4,12 @@
 //! a [`CoreModel`](crate::core::CoreModel) with known sizes, and the stage `check` checks both.
 
 mod activation;
-mod axis;
 mod cell;
 mod elementwise;
 mod f32_range;
 mod facts;
 pub(crate) mod half;
+mod legality;
 mod linear_attention;
 mod names;
 mod op;
@@ -18,8 +18,6 @@ mod spelling;
 mod tensor;
 
 pub use activation::{Activation, ActivationError, PARAMETERS};
-pub(crate) use axis::legal_axis;
-pub(crate) use cell::MOST_CELLS;
 pub use cell::{
     BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout,
 };
@@ -30,6 +28,7 @@ pub use elementwise::{
 pub(crate) use f32_range::overflows;
 pub use f32_range::underflows;
 pub use facts::{Axes, Elements, OpFacts, Rank};
+pub(crate) use legality::{WrongAttribute, legal_axis, wrong_count};
 pub use linear_attention::{Heads, LinearAttention, UpdateRule};
 pub(crate) use names::{is_made_up, lasting};
 pub use op::{
@@ -109,6 +108,9 @@ pub struct Node {
     pub spelling: &'static Spelling,
     /// The meaning of each attribute.
     pub ledger: Vec<LedgerEntry>,
+    /// Attributes that were read, by name, with their places in the input, for diagnostics. Empty
+    /// if the format has no places, or if the ledger has them.
+    pub attribute_places: Vec<(String, Origin)>,
     /// Where it was declared.
     pub origin: Origin,
 }
@@ -190,11 +192,12 @@ pub(crate) fn shape_text(sizes: &[impl fmt::Display]) -> String {
 impl Node {
     /// The place of an attribute in the input, or the place of the node if the attribute is absent.
     pub fn attribute_origin(&self, attribute: &str) -> &Origin {
-        let said = self
-            .ledger
-            .iter()
-            .find(|entry| entry.attribute == attribute && entry.origin != Origin::Unknown);
-        said.map_or(&self.origin, |entry| &entry.origin)
+        let stated = self.ledger.iter().map(|entry| (&entry.attribute, &entry.origin));
+        let read = self.attribute_places.iter().map(|(name, origin)| (name, origin));
+        let mut places = stated.chain(read);
+        places
+            .find(|(name, origin)| *name == attribute && **origin != Origin::Unknown)
+            .map_or(&self.origin, |(_, origin)| origin)
     }
 
     /// The layer's type as the input writes it, for diagnostics: `GRUCell`.

@@ -5,10 +5,9 @@ use super::hyperbolic::Formula;
 use super::integers;
 use super::operands::all_floats;
 use super::refusal::{Refusal, Rule};
-use crate::check::functions::{WrongParameter, not_finite, wrong_parameters};
 use crate::core::fold::{self, Broadcasts};
 use crate::core::{CoreBuilder, Known};
-use crate::model::{Activation, Binary, Composed, Remainder};
+use crate::model::{Activation, Binary, Composed, Remainder, WrongAttribute};
 
 /// Computes a function that other functions express.
 pub(super) fn compose(core: &mut CoreBuilder, function: Composed, inputs: &[Known]) -> Rule<Known> {
@@ -104,8 +103,8 @@ fn celu(core: &mut CoreBuilder, x: &Known, alpha: f32) -> Rule<Known> {
 
 fn selu(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
     let (x, [alpha, gamma]) = (&inputs[0], constants("Selu", ["alpha", "gamma"], &inputs[1..])?);
-    let wrong = not_finite("Selu", "alpha", alpha).or_else(|| not_finite("Selu", "gamma", gamma));
-    legal(wrong)?;
+    let wrong = |name, value| WrongAttribute::not_finite("Selu", name, value);
+    legal(wrong("alpha", alpha).or_else(|| wrong("gamma", gamma)))?;
     let elu = fold_or_emit(core, Activation::Elu { alpha }, vec![x.clone()])?;
     fold_or_emit(core, Binary::Multiply, vec![elu, Known::number_like(x, gamma)])
 }
@@ -114,7 +113,7 @@ fn selu(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
 fn hard_sigmoid(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
     let [alpha, beta] = constants("HardSigmoid", ["alpha", "beta"], &inputs[1..])?;
     let activation = Activation::HardSigmoid { alpha, beta };
-    legal(wrong_parameters(activation.into()).into_iter().next())?;
+    legal(activation.wrong_parameters().into_iter().next())?;
     let shape = core.shape_of(&inputs[0]);
     emit(core, activation.into(), &inputs[..1], &shape)
 }
@@ -134,9 +133,9 @@ fn constants(function: &str, names: [&str; 2], inputs: &[Known]) -> Rule<[f32; 2
 }
 
 /// Refuses a wrong parameter.
-fn legal(wrong: Option<WrongParameter>) -> Rule<()> {
+fn legal(wrong: Option<WrongAttribute>) -> Rule<()> {
     let Some(wrong) = wrong else { return Ok(()) };
-    let [found, valid, help] = wrong.text();
+    let [found, valid, help] = wrong.text;
     Err(Refusal::new(found, valid, help))
 }
 

@@ -31,10 +31,10 @@ use super::top_k::top_k;
 use super::transform::{dft, mel_weights, spectral_window, stft};
 use super::translator::{LoopForm, Translator};
 use super::variables::Declaration;
-use crate::check::functions::check_parameters;
 use crate::check::input_sizes::InputSizes;
 use crate::check::limits::MOST_VISITED;
 use crate::check::names::names;
+use crate::check::report::attributes_are_legal;
 use crate::check::size_limits::too_large;
 use crate::check::step_facts::StepFacts;
 use crate::check::{CheckContext, Translated, interface_size};
@@ -271,7 +271,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     fn elementwise(&mut self, node: &'a Node, function: Elementwise) {
-        if !check_parameters(node, None, function, self.diagnostics) {
+        if !attributes_are_legal(node, &function.wrong_parameters(), self.diagnostics) {
             return;
         }
         self.apply(node, |core, args| compute(core, function, args.all()?));

@@ -54,7 +54,18 @@ impl Graph {
         let (inputs, ledger) = (inputs.to_vec(), Vec::new());
         let output = outputs.first().copied();
         let spelling = &Spelling::OWN;
-        self.0.nodes.push(Node { name, kind, op, inputs, outputs, spelling, ledger, origin });
+        let attribute_places = Vec::new();
+        self.0.nodes.push(Node {
+            name,
+            kind,
+            op,
+            inputs,
+            outputs,
+            spelling,
+            ledger,
+            attribute_places,
+            origin,
+        });
         output.unwrap_or(ValueId(usize::MAX))
     }
 

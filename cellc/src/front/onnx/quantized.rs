@@ -14,7 +14,7 @@ use super::windows::convolution;
 use crate::model::{
     Activation, Binary, Cell, CellKind, Comparison, Direction, ElementType, Elementwise, Loop,
     LoopInput, LoopOutput, NoAxes, OneHot, Op, Primitive, Reduce, Reduction, Slicing, Unary,
-    ValueId,
+    ValueId, WrongAttribute,
 };
 
 const F32: ElementType = ElementType::F32;
@@ -454,12 +454,12 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     let (x, w, r, b, p) = (call.x(), call.input(1)?, call.input(2)?, call.input(3), call.input(7));
     let hidden_size = hidden_size(reader, call, (r, 1), &mut ledger)?;
     let cell = Cell { activations: all.clone(), ..Cell::new(CellKind::Lstm, hidden_size) };
-    // no cell reaches the check of cells, so the reader asks the rules of cells
-    let spelling = reader.level().graph.spelling();
-    let size = cell.wrong_hidden_size(spelling.hidden_size);
-    let refused = size.or_else(|| cell.wrong_activations(Some(direction), spelling));
-    if let Some([found, valid, help]) = refused {
-        reader.error(found, valid, help);
+    // no cell reaches check: the layer is other operations from here on
+    let wrong = cell.wrong_attributes(Some(direction), reader.level().graph.spelling());
+    if !wrong.is_empty() {
+        for WrongAttribute { text: [found, valid, help], .. } in wrong {
+            reader.error(found, valid, help);
+        }
         return None;
     }
     let hidden_size = hidden_size as i64;

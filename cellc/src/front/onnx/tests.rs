@@ -1069,6 +1069,11 @@ fn a_clip_above_zero_is_a_bound() {
 
 /// A quantised LSTM with these attributes hidden_size and clip. Its tensors have 3 units.
 fn quantised_lstm(hidden_size: i64, clip: f32) -> Vec<u8> {
+    quantised_lstm_with(hidden_size, clip, &[])
+}
+
+/// As [`quantised_lstm`], with more attributes.
+fn quantised_lstm_with(hidden_size: i64, clip: f32, attributes: &[u8]) -> Vec<u8> {
     let bytes = |name: &str, dims: &[i64]| {
         let len = dims.iter().product::<i64>() as usize;
         called(name, 3, dims, &long(9, &vec![0; len]))
@@ -1077,7 +1082,7 @@ fn quantised_lstm(hidden_size: i64, clip: f32) -> Vec<u8> {
     let size = long(5, &[long(1, b"hidden_size"), int(3, hidden_size), int(20, 2)].concat());
     let clip = long(5, &[long(1, b"clip"), field(2, 5, &clip.to_le_bytes()), int(20, 1)].concat());
     let inputs = ["x", "w", "r", "", "", "", "", "", "ws", "wz", "rs", "rz"];
-    let rest = [long(7, b"com.microsoft"), size, clip].concat();
+    let rest = [long(7, b"com.microsoft"), size, clip, attributes.to_vec()].concat();
     let graph = [
         long(1, &node("DynamicQuantizeLSTM", &inputs, "y", &rest)),
         bytes("w", &[1, 4, 12]),
@@ -1115,6 +1120,24 @@ fn a_hidden_size_of_a_quantised_lstm_has_the_limits_of_any_other() {
         assert!(problems.contains(&found), "{size}: {problems}");
         assert!(problems.contains("an integer from 1 to 1048576"), "{size}: {problems}");
     }
+}
+
+#[test]
+fn activations_of_a_quantised_lstm_have_the_rules_of_any_other() {
+    let named = |names: &[&[u8]], alpha: f32| {
+        let names: Vec<u8> = names.iter().flat_map(|name| long(9, name)).collect();
+        let alphas = attribute("activation_alpha", 6, &long(7, &alpha.to_le_bytes()));
+        let all = [attribute("activations", 8, &names), alphas].concat();
+        read(&quantised_lstm_with(3, 0.0, &all), None)
+    };
+    for (alpha, is_legal) in crate::check::PARAMETERS_OF_ACTIVATIONS {
+        let said = named(&[b"LeakyRelu", b"Tanh", b"Tanh"], alpha);
+        assert_eq!(said.is_ok(), is_legal, "{alpha}");
+        let found = format!("alpha of the activation leakyrelu is {alpha}");
+        assert!(said.err().is_none_or(|said| said.to_string().contains(&found)), "{alpha}");
+    }
+    let said = named(&[b"LeakyRelu", b"Tanh"], 0.5).expect_err("two activations").to_string();
+    assert!(said.contains("2 activations, but LSTMSequence takes 3"), "{said}");
 }
 
 /// An RNN with an activation of this alpha.
@@ -2004,6 +2027,38 @@ fn axes_beyond_the_rank_are_named() {
             "{said}"
         );
         assert!(!said.contains("reshaped") && !said.contains("index"), "{said}");
+    }
+}
+
+/// Numbers of groups that are not positive, or that do not divide the channels, are named.
+#[test]
+fn numbers_of_groups_have_one_rule() {
+    let numbers = |name: &str, dims: &[i64]| {
+        let len = dims.iter().product::<i64>() as usize;
+        called(name, 1, dims, &long(4, &floats(&vec![1.0; len])))
+    };
+    let convolution = |groups: i64| {
+        let node = node("Conv", &["x", "w"], "y", &integer_attribute("group", groups));
+        [long(1, &node), numbers("w", &[4, 2, 1])].concat()
+    };
+    let normalization = |groups: i64| {
+        let groups = integer_attribute("num_groups", groups);
+        let node = node("GroupNormalization", &["x", "s", "b"], "y", &groups);
+        [long(1, &node), numbers("s", &[4]), numbers("b", &[4])].concat()
+    };
+    let said = |graph: Vec<u8>| {
+        let ends = [long(11, &sized("x", 1, &[1, 4, 5])), long(12, &sized("y", 1, &[1, 4, 5]))];
+        let (model, _) = read(&file(&[graph, ends.concat()].concat(), 21), None)?;
+        core_model(&model, &Options::default())
+    };
+    for groups in [-1, 0, 3, i64::MIN, i64::MAX] {
+        let problems = said(convolution(groups)).expect_err("groups of a Conv").to_string();
+        assert!(problems.contains(&format!("the number of groups, {groups}")), "{problems}");
+        let problems = said(normalization(groups)).expect_err("num_groups").to_string();
+        assert!(problems.contains(&format!("{groups} groups of the places")), "{problems}");
+    }
+    for graph in [convolution(2), normalization(2)] {
+        said(graph).unwrap_or_else(|problems| panic!("{problems}"));
     }
 }
 

@@ -57,6 +57,13 @@ impl Data {
         Some(document.attribute_origin(attribute))
     }
 
+    /// The attributes taken so far, by name, with their places in the file.
+    pub(super) fn places(&self, document: &Document) -> Vec<(String, Origin)> {
+        let taken = document.attributes(self.element).filter(|a| self.taken.contains(a));
+        let place = |a| (document.attribute_name(a).to_owned(), document.attribute_origin(a));
+        taken.map(place).collect()
+    }
+
     /// The text of an attribute, without taking the attribute.
     pub(super) fn peek<'a>(&self, document: &'a Document, name: &str) -> Option<&'a str> {
         let attribute = document.attribute(self.element, name).filter(|_| self.has_element)?;

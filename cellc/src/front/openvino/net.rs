@@ -298,6 +298,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
         let Some(outputs) = self.outputs(index, &operation, &data, &inputs, &ports) else { return };
         let node = self.node(index, operation.op, inputs, outputs, operation.ledger);
+        self.graph.model.nodes[node].attribute_places = data.places(self.document);
         self.layers[index].node = Some(node);
     }
 

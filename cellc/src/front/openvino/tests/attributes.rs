@@ -137,32 +137,43 @@ fn parameters_of_activations_are_finite() {
     }
 }
 
-#[test]
-fn bounds_of_a_clamp_are_in_order() {
+/// A model of one layer from x `[1, 2]` to y.
+fn one_layer(type_name: &str, attributes: &str) -> String {
     let port =
         |id: usize| format!("<port id=\"{id}\" precision=\"FP32\"><dim>1</dim><dim>2</dim></port>");
-    for (min, max, is_legal) in
-        [("-1", "1", true), ("1", "1", true), ("3", "2", false), ("nan", "1", false)]
-    {
-        let text = format!(
-            "<net name=\"m\" version=\"11\"><layers>
+    format!(
+        "<net name=\"m\" version=\"11\"><layers>
 <layer id=\"0\" name=\"x\" type=\"Parameter\" version=\"opset1\">
 <data shape=\"1,2\" element_type=\"f32\"/><output>{}</output></layer>
-<layer id=\"1\" name=\"c\" type=\"Clamp\" version=\"opset1\"><data min=\"{min}\" max=\"{max}\"/>
+<layer id=\"1\" name=\"c\" type=\"{type_name}\" version=\"opset1\"><data {attributes}/>
 <input>{}</input><output>{}</output></layer>
 <layer id=\"2\" name=\"y\" type=\"Result\" version=\"opset1\"><input>{}</input></layer>
 </layers><edges>
 <edge from-layer=\"0\" from-port=\"0\" to-layer=\"1\" to-port=\"0\"/>
 <edge from-layer=\"1\" from-port=\"1\" to-layer=\"2\" to-port=\"0\"/></edges></net>",
-            port(0),
-            port(0),
-            port(1),
-            port(0)
-        );
-        let refused = compile(&text).err().map(|problems| problems.to_string());
-        assert_eq!(refused.is_none(), is_legal, "{min} {max}: {refused:?}");
-        let place = refused.is_none_or(|text| text.contains("Clamp from ") && text.contains(":4"));
-        assert!(place, "{min} {max}");
+        port(0),
+        port(0),
+        port(1),
+        port(0)
+    )
+}
+
+#[test]
+fn parameters_of_functions_are_refused_at_their_attributes() {
+    for (layer, attributes, refusal) in [
+        ("Clamp", "min=\"-1\" max=\"1\"", None),
+        ("Clamp", "min=\"1\" max=\"1\"", None),
+        ("Clamp", "min=\"3\" max=\"2\"", Some(("Clamp from 3 to 2", "4:60"))),
+        ("Clamp", "min=\"nan\" max=\"1\"", Some(("Clamp from NaN to 1", "4:60"))),
+        ("Elu", "alpha=\"0\"", None),
+        ("Elu", "alpha=\"inf\"", Some(("alpha of the activation elu is inf", "4:58"))),
+        ("Softmax", "axis=\"2\"", Some(("the axis 2 of a tensor of 2 dimensions", "4:62"))),
+    ] {
+        let said = compile(&one_layer(layer, attributes)).err().map(|said| said.to_string());
+        assert_eq!(said.is_some(), refusal.is_some(), "{layer} {attributes}: {said:?}");
+        let (Some(said), Some((found, place))) = (said, refusal) else { continue };
+        assert!(said.contains(found), "{layer} {attributes}: {said}");
+        assert!(said.contains(&format!("model.xml:{place}\n")), "{layer} {attributes}: {said}");
     }
 }
 

@@ -928,6 +928,38 @@ fn cells_that_their_operation_does_not_have_are_refused_at_their_attributes() {
     insta::assert_snapshot!(out);
 }
 
+/// A layer of Parameters of f32 with these shapes, and its Result.
+fn of_shapes(kind: (&str, &str), data: &str, shapes: &[&str]) -> String {
+    let mut graph = Graph::default();
+    let inputs: Vec<(usize, usize)> =
+        shapes.iter().map(|shape| (graph.parameter(shape, "f32"), 0)).collect();
+    let layer = graph.layer(kind, data, &inputs, 1, "");
+    graph.result(layer, inputs.len());
+    graph.text()
+}
+
+#[test]
+fn numbers_of_groups_have_one_rule() {
+    let window = "strides=\"1\" pads_begin=\"0\" pads_end=\"0\" dilations=\"1\"";
+    let convolution = |groups: usize| {
+        let weights = format!("{groups},1,2,1");
+        of_shapes(("GroupConvolution", "opset1"), window, &["1,4,5", &weights])
+    };
+    let normalization = |groups: i64| {
+        let data = format!("num_groups=\"{groups}\" epsilon=\"0.5\"");
+        of_shapes(("GroupNormalization", "opset12"), &data, &["1,4,5", "4", "4"])
+    };
+    let problems = compile(&convolution(3)).expect_err("groups of a GroupConvolution");
+    assert!(problems.contains("the number of groups, 3"), "{problems}");
+    for groups in [-1, 0, 3, i64::MIN, i64::MAX] {
+        let problems = compile(&normalization(groups)).expect_err("num_groups");
+        assert!(problems.contains(&format!("{groups} groups of the places")), "{problems}");
+    }
+    for text in [convolution(2), normalization(2)] {
+        compile(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    }
+}
+
 #[test]
 fn an_assign_is_computed_though_no_result_asks_for_it() {
     let mut graph = Graph::default();

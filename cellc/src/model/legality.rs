@@ -1,0 +1,123 @@
+//! Rules for the attributes of one operation, whatever its inputs are. The module that judges the
+//! operation calls them, and so does a reader that replaces the operation by simpler ones.
+
+use super::{
+    Activation, Cell, Composed, Direction, Elementwise, PARAMETERS, Primitive, Spelling, Unary,
+};
+
+/// The most cells, inputs, outputs and variables: compilers must accept the generated source.
+const MOST_IN_MODEL: usize = 1000;
+
+/// An attribute, or several, whose value is refused.
+#[derive(Debug)]
+pub(crate) struct WrongAttribute {
+    /// The name of the attribute to point at.
+    pub(crate) attribute: &'static str,
+    /// What was found, what is valid, and help.
+    pub(crate) text: [String; 3],
+}
+
+impl WrongAttribute {
+    /// A wrong parameter of a function. `to_correct`: the name of one parameter or of several.
+    fn parameter(
+        (attribute, to_correct): (&'static str, &str),
+        found: String,
+        valid: &str,
+    ) -> Self {
+        Self { attribute, text: [found, valid.to_owned(), format!("correct {to_correct}")] }
+    }
+
+    /// The refusal of a parameter of a function if the parameter is infinite or NaN.
+    pub(crate) fn not_finite(function: &str, name: &'static str, value: f32) -> Option<Self> {
+        let found = format!("{name} of {function} is {value}");
+        let wrong = || Self::parameter((name, name), found, "a finite number");
+        (!value.is_finite()).then(wrong)
+    }
+}
+
+impl Elementwise {
+    /// The parameters that are infinite or NaN, the alpha 0 of a Celu, and bounds of a Clamp that
+    /// are NaN or in the wrong order. 0 and negative numbers are legal elsewhere.
+    pub(crate) fn wrong_parameters(self) -> Vec<WrongAttribute> {
+        match self {
+            Self::Primitive(Primitive::Activation(activation)) => activation.wrong_parameters(),
+            Self::Primitive(Primitive::Unary(Unary::Clamp { min, max }))
+                if min > max || min.is_nan() || max.is_nan() =>
+            {
+                let found = format!("Clamp from {min} to {max}");
+                let names = ("min", "min or max");
+                vec![WrongAttribute::parameter(names, found, "min of max or less")]
+            }
+            Self::Composed(Composed::Celu { alpha }) if !alpha.is_finite() || alpha == 0.0 => {
+                let found = format!("alpha of Celu is {alpha}");
+                let valid = "a finite number other than 0";
+                vec![WrongAttribute::parameter(("alpha", "alpha"), found, valid)]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Activation {
+    /// The parameters that are infinite or NaN.
+    pub(crate) fn wrong_parameters(self) -> Vec<WrongAttribute> {
+        let function = format!("the activation {}", self.name());
+        let parameters = PARAMETERS.into_iter().zip(self.parameters());
+        let wrong = |(name, value)| WrongAttribute::not_finite(&function, name, value);
+        parameters.filter_map(wrong).collect()
+    }
+}
+
+impl Cell {
+    /// The attributes with refused values: a number of units that no cell has or else the list of
+    /// activations, and each activation. `direction`: that of a sequence.
+    pub(crate) fn wrong_attributes(
+        &self,
+        direction: Option<Direction>,
+        spelling: &Spelling,
+    ) -> Vec<WrongAttribute> {
+        let name = spelling.hidden_size;
+        if let Some(text) = self.wrong_hidden_size(name) {
+            return vec![WrongAttribute { attribute: name, text }];
+        }
+        let list = self.wrong_activations(direction, spelling);
+        let each = self.activations.iter().flat_map(|&activation| {
+            if Activation::NAMES.contains(&activation.name()) {
+                return activation.wrong_parameters().into_iter().map(|wrong| wrong.text).collect();
+            }
+            let (found, valid) = (format!("the activation {activation}"), Activation::WRITTEN);
+            vec![[found, valid.join(", "), "choose another one".to_owned()]]
+        });
+        let attribute = spelling.activations;
+        list.into_iter().chain(each).map(|text| WrongAttribute { attribute, text }).collect()
+    }
+}
+
+/// What is valid for the number of cells, inputs, outputs or variables of a model. `None` if the
+/// number is valid.
+pub(crate) fn wrong_count(count: usize, least: usize) -> Option<String> {
+    match least {
+        _ if (least..=MOST_IN_MODEL).contains(&count) => None,
+        0 => Some(format!("{MOST_IN_MODEL} or fewer")),
+        _ => Some(format!("{least} to {MOST_IN_MODEL}")),
+    }
+}
+
+/// The index of an axis of a tensor of `rank` dimensions; a negative axis counts from the end.
+/// `ends`: 1 if the axis may equal the rank.
+///
+/// # Errors
+/// For an axis of no dimension: what was found, what is valid, and help.
+pub(crate) fn legal_axis(axis: i64, rank: usize, ends: usize) -> Result<usize, [String; 3]> {
+    let from_front = |rank: i64| if axis < 0 { axis.checked_add(rank) } else { Some(axis) };
+    let index = i64::try_from(rank).ok().and_then(from_front);
+    let index = index.and_then(|index| usize::try_from(index).ok());
+    index.filter(|&index| index < rank + ends).ok_or_else(|| {
+        let valid = match rank + ends {
+            0 => "a tensor of one dimension or more".to_owned(),
+            count => format!("{} to {}", -(rank as i64), count - 1),
+        };
+        let found = format!("the axis {axis} of a tensor of {rank} dimensions");
+        [found, valid, "correct the axis, or the shape of the tensor".to_owned()]
+    })
+}
