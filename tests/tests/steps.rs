@@ -660,6 +660,35 @@ fn products_with_constants_give_the_bits_of_all_steps_at_once() {
     }
 }
 
+/// Linear attention keeps its matrices, here from a constant first state.
+#[test]
+fn linear_attention_gives_the_bits_of_all_steps_at_once() {
+    let built = |steps| {
+        layer_in(Precision::F32, steps, |file, x| {
+            let order = file.integers(&[3], &[0, 2, 1]);
+            let x = file.operation("Transpose", "opset1", "", &[x, &order], &[1, OPEN, 4]);
+            let heads = file.integers(&[4], &[1, -1, 2, 2]);
+            let data = "special_zero=\"false\"";
+            let x = file.operation("Reshape", "opset1", data, &[&x, &heads], &[1, OPEN, 2, 2]);
+            let last = file.integers(&[1], &[3]);
+            let means = "keep_dims=\"false\"";
+            let gate = file.operation("ReduceMean", "opset1", means, &[&x, &last], &[1, OPEN, 2]);
+            let rate = file.operation("Sigmoid", "opset1", "", &[&gate], &[1, OPEN, 2]);
+            let state = drawn(file, &[1, 2, 2, 2]);
+            let shapes = [vec![1, OPEN, 2, 2], vec![1, 2, 2, 2]];
+            let inputs = [&x, &x, &x, &state, &gate, &rate];
+            let outputs =
+                file.operations("GatedDeltaNet", "ie_internal_opset", "", &inputs, &shapes);
+            let joined = file.integers(&[3], &[1, -1, 4]);
+            let y = [&outputs[0], &joined];
+            let y = file.operation("Reshape", "opset1", data, &y, &[1, OPEN, 4]);
+            file.operation("Transpose", "opset1", "", &[&y, &order], &[1, 4, OPEN])
+        })
+        .unwrap_or_else(|problems| panic!("{problems}"))
+    };
+    assert_stepwise(&built(None), &built(Some(9)), 9);
+}
+
 /// `y[:, :, -1]` and `y[:, :, -1:]`: a call gives what its last step has.
 #[test]
 fn the_last_step_is_taken_out_of_all() {

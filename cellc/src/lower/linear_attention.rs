@@ -21,7 +21,7 @@ struct Operand {
 /// The places of one head in one step.
 #[derive(Clone, Copy)]
 struct Head {
-    query: Place,
+    query: Option<Place>,
     key: Place,
     value: Place,
     decay: Option<Place>,
@@ -71,7 +71,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             Some(Decay::OfKeys(_)) => key,
         };
         let read = [
-            ("query", Some(of.query), queries * key),
+            // only y depends on the queries
+            ("query", of.y.map(|_| of.query), queries * key),
             ("key", Some(of.key), key),
             ("value", Some(of.value), value),
             ("decay", of.decay.map(Decay::source), of_decay),
@@ -167,7 +168,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let after = place("matrix").expect("lower: attention has a state");
         let needed = |name: &str| place(name).expect("lower: attention has its operands");
         let head = Head {
-            query: needed("query"),
+            query: place("query"),
             key: needed("key"),
             value: needed("value"),
             decay: place("decay"),
@@ -321,8 +322,11 @@ impl<'m> KernelBuilder<'_, 'm> {
         let Columns { of, head, vectors, .. } = columns;
         let AttentionSizes { key, value, .. } = of.sizes;
         let sums: Vec<_> = queries.iter().map(|_| self.matrix_sums(columns, body, "y")).collect();
-        let mut keys: Vec<_> =
-            queries.iter().map(|query| ("query", head.query.at(query * key))).collect();
+        // without y there are no queries
+        let of_queries = head.query.into_iter();
+        let of_queries = of_queries
+            .flat_map(|of| queries.iter().map(move |query| ("query", of.at(query * key))));
+        let mut keys: Vec<_> = of_queries.collect();
         let from = if added.is_some() { head.before } else { head.after };
         if added.is_some() {
             keys.push(("key", head.key));

@@ -26,7 +26,26 @@ impl<'m> Lowering<'m> {
                 wanted.entry(value).or_insert((*buffer).into());
             }
         }
+        for (i, buffer) in self.memory.variables.iter().enumerate() {
+            if let Some(value) = self.updated_in_place(i) {
+                wanted.entry(value).or_insert((*buffer).into());
+            }
+        }
         wanted
+    }
+
+    /// The state of attention that replaces a variable, if nothing else reads the variable: each
+    /// element is read before its place is written.
+    fn updated_in_place(&self, variable: usize) -> Option<usize> {
+        let Some(Source::Value(next)) = self.model.variables[variable].next else { return None };
+        let before = Source::Variable(variable);
+        let CoreOp::LinearAttention(of) = &self.producers.get(&next)?.op else { return None };
+        let read = self.model.all_nodes().into_iter().flat_map(|node| node.op.reads());
+        let read = read.chain(self.model.results.iter().map(|result| result.source));
+        let read = read.chain(self.model.variables.iter().filter_map(|variable| variable.next));
+        let is_alone = read.filter(|source| *source == before).count() == 1;
+        let is_own = of.state == before && of.last == Some(next);
+        (is_own && is_alone && self.steps == 1).then_some(next)
     }
 
     /// Chooses the places of the values of one level: the model, or one loop body.
@@ -72,8 +91,16 @@ impl<'m> Lowering<'m> {
             // no kernel reads from a buffer that the kernel also writes at other places
             let mut busy = self.bases_read(node, &wanted);
             for value in node.op.outputs() {
+                let in_place = |place: &Place| match &node.op {
+                    CoreOp::LinearAttention(of) if of.last == Some(value) => {
+                        self.known_place(of.state) == Some(*place)
+                    }
+                    _ => false,
+                };
                 let place = match (
-                    wanted.get(&value).filter(|place| !busy.contains(&place.base)),
+                    wanted
+                        .get(&value)
+                        .filter(|place| !busy.contains(&place.base) || in_place(place)),
                     &node.op,
                 ) {
                     _ if self.plan.delay_lines.has_no_memory(value) => None,

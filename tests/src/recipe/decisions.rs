@@ -211,6 +211,43 @@ impl Drawing {
         self.push(port, most);
     }
 
+    /// Linear attention, with operands of several values. Its keys, rates and decays keep its
+    /// matrices of state small.
+    pub(super) fn matrices(&mut self, choices: &mut Choices<'_>, Item { port, .. }: Item) {
+        let [rows, steps] = ["rows", "steps"].map(|name| choices.pick(name, &[1, 2, 3]));
+        let (heads, shared) = (choices.pick("heads", &[1, 2, 3]), choices.pick("shared", &[1, 2]));
+        let (key, value) =
+            (choices.pick("key", &[2, 4, 1, 3]), choices.pick("value", &[3, 1, 8, 17, 40]));
+        let of_keys = [rows, steps, heads, key];
+        let gates = [rows, steps, heads * shared];
+        let query = self.bounded(&port, &of_keys);
+        let item = self.item(choices);
+        let keys = self.bounded(&item.port, &of_keys);
+        let item = self.item(choices);
+        let values = self.bounded(&item.port, &[rows, steps, heads * shared, value]);
+        let item = self.item(choices);
+        let state = self.bounded(&item.port, &[rows, heads * shared, key, value]);
+        let item = self.item(choices);
+        let decay = self.bounded(&item.port, &gates);
+        let rate = self.constant(choices, &gates, 0.5);
+        let unit = choices.one_in("unit", 3);
+        let data = format!("fuse_qk_l2norm=\"{unit}\"");
+        let shapes = [values.shape.clone(), state.shape.clone()];
+        let inputs = [&query, &keys, &values, &state, &decay, &rate];
+        let ports =
+            self.file.operations("GatedDeltaNet", "ie_internal_opset", &data, &inputs, &shapes);
+        for port in ports {
+            let port = self.plain("Tanh", &port);
+            self.push(port, 1.0);
+        }
+    }
+
+    /// A value of another shape, between -1 and 1.
+    fn bounded(&mut self, of: &Port, shape: &[usize]) -> Port {
+        let fitted = self.fit(of, shape);
+        self.plain("Tanh", &fitted)
+    }
+
     pub(super) fn one_hot(&mut self, choices: &mut Choices<'_>) {
         let count = choices.pick("count", &[3, 1, 8]);
         let indices = self.whole(choices, &[count]);

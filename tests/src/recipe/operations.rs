@@ -41,7 +41,7 @@ pub(super) enum Model {
 }
 
 /// All operations, the simplest first.
-static OPERATIONS: [Operation; 36] = {
+static OPERATIONS: [Operation; 37] = {
     use Draw::{Any, OfTensor, OfValue};
     [
         row("unary", [2, 2, 0], OfValue(Drawing::unary)),
@@ -78,6 +78,7 @@ static OPERATIONS: [Operation; 36] = {
         row("variable", [1, 0, 0], Any(Drawing::variable)),
         row("cell", [8, 2, 1], Any(Drawing::cell)),
         row("sequence", [3, 1, 1], Any(Drawing::sequence)),
+        row("matrices", [1, 1, 0], OfTensor(Drawing::matrices)),
         row("iterator", [2, 1, 0], OfTensor(Drawing::iterator)),
         row("either", [2, 0, 0], OfValue(Drawing::either)),
     ]

@@ -6,8 +6,8 @@ use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::model::{
-    Activation, Binary, Composed, Dim, ElementType, LedgerEntry, Nearest, Op, Remainder, Resize,
-    ResizeBy, Sampling, Scaling, Tensor, Value, ValueId,
+    Activation, Binary, Composed, Dim, ElementType, LedgerEntry, Nearest, Normalization, Op,
+    Remainder, Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId,
 };
 
 /// The element types of an operation's outputs.
@@ -59,6 +59,8 @@ pub(super) enum Then {
     Quantise(i64),
     /// The second output has indices of this type.
     Indices(ElementType),
+    /// Query and key are divided by their lengths, with these addends of the squares.
+    UnitLength([f32; 2]),
 }
 
 /// The attributes of LRN: `v / (bias + alpha mean(v^2))^beta`, with the mean over `size` neighbours
@@ -266,6 +268,14 @@ impl GraphReader<'_, '_> {
                     .first()
                     .map_or(ElementType::F32, |x| self.graph.model.values[x.0].element);
                 operation.element = OutputTypes::Each(vec![first, indices]);
+            }
+            &Then::UnitLength(addends) => {
+                let axis = Tensor::from_i64(vec![1], &[3])?;
+                let axis = self.extra(index, Op::Constant(axis), Vec::new());
+                for (input, eps) in inputs.iter_mut().zip(addends) {
+                    let length = Op::Normalize(Normalization::Length { eps, adds: true });
+                    *input = self.extra(index, length, vec![*input, axis]);
+                }
             }
             &Then::Quantise(levels) => self.quantise(index, levels, inputs)?,
             Then::Truncate => {

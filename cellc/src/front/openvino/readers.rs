@@ -5,8 +5,9 @@ use super::attributes::{Data, Presence};
 use super::layers::GraphReader;
 use super::operations::{ANY_INTEGER, OutputTypes, Ports, ReadOperation, Then};
 use crate::model::{
-    Activation, Binary, Blocks, BroadcastMode, Composed, ElementType, GatherNd, Normalization,
-    OneHot, Op, PadMode, ReverseSequence, RunningSum, SliceMasks, Softmax, TopK, Unary,
+    Activation, Binary, Blocks, BroadcastMode, Composed, ElementType, GatherNd, Heads,
+    LinearAttention, Normalization, OneHot, Op, PadMode, ReverseSequence, RunningSum, SliceMasks,
+    Softmax, TopK, Unary, UpdateRule,
 };
 
 /// An operation without attributes.
@@ -215,6 +216,30 @@ pub(super) fn attention(
 ) -> Option<ReadOperation> {
     let causal = reader.boolean(data, "causal", Some(false))?;
     Some(ReadOperation::new(Op::Attention { causal }))
+}
+
+/// Linear attention by the gated delta rule.
+pub(super) fn gated_delta_net(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
+    // the specification has another name than files have
+    let [fused, used] =
+        ["fuse_qk_l2norm", "use_qk_l2norm"].map(|name| reader.boolean(data, name, Some(false)));
+    let [query, key] =
+        ["q_l2_norm_eps", "k_l2_norm_eps"].map(|name| match data.peek(reader.document, name) {
+            Some(_) => reader.epsilon(data, name),
+            None => Some(1e-6),
+        });
+    let (is_normalized, query, key) = (fused? || used?, query?, key?);
+    let attention = LinearAttention {
+        rule: UpdateRule::GatedDelta,
+        heads: Heads::Axis,
+        scale: None,
+        has_past: true,
+    };
+    let operation = ReadOperation::new(Op::LinearAttention(attention)).ports(Ports::Exactly(2));
+    Some(operation.then(if is_normalized { Then::UnitLength([query, key]) } else { Then::Nothing }))
 }
 
 /// Axis, order and ties.

@@ -473,6 +473,7 @@ pub const SUPPORTED: &[Supported] = {
             readers::attention,
             "causal; a mask of booleans, or one that is added; any scale",
         ),
+        read_by("GatedDeltaNet", INTERNAL, readers::gated_delta_net, "shared heads; unit lengths"),
         read_by(
             "DFT",
             &["opset7"],

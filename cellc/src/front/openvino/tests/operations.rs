@@ -3,10 +3,11 @@
 use super::*;
 use crate::model::{
     Activation, Binary, Blocks, BroadcastMode, Cell, Comparison, Composed, Convolution, Coupled,
-    Dft, Dim, Direction, Elementwise, GatherNd, Groups, Logic, LstmGateOrder, Nearest, NoAxes,
-    Normalization, OneHot, OutputSizes, PadMode, Padding, Pool, PoolKind, Primitive, Reduce,
-    Reduction, Remainder, Resize, ResizeBy, ReverseSequence, Rounding, RunningSum, Sampling,
-    Scaling, SliceMasks, Softmax, TopK, Unary, WeightLayout, Window,
+    Dft, Dim, Direction, Elementwise, GatherNd, Groups, Heads, LinearAttention, Logic,
+    LstmGateOrder, Nearest, NoAxes, Normalization, OneHot, OutputSizes, PadMode, Padding, Pool,
+    PoolKind, Primitive, Reduce, Reduction, Remainder, Resize, ResizeBy, ReverseSequence, Rounding,
+    RunningSum, Sampling, Scaling, SliceMasks, Softmax, TopK, Unary, UpdateRule, WeightLayout,
+    Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
@@ -282,6 +283,18 @@ fn cases() -> Vec<Case> {
                 by: ResizeBy::Factors,
                 scaling: Scaling::HalfPixel,
                 sampling: Sampling::Nearest(Nearest::Floor),
+            }),
+        ),
+        (
+            "GatedDeltaNet",
+            "ie_internal_opset",
+            "fuse_qk_l2norm=\"false\" q_l2_norm_eps=\"1e-6\" k_l2_norm_eps=\"1e-6\"",
+            (6, 2),
+            Op::LinearAttention(LinearAttention {
+                rule: UpdateRule::GatedDelta,
+                heads: Heads::Axis,
+                scale: None,
+                has_past: true,
             }),
         ),
         ("GatherElements", "opset6", "axis=\"-1\"", (2, 1), Op::GatherElements { axis: -1 }),
