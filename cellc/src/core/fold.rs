@@ -479,6 +479,8 @@ fn unary_of_float(unary: Unary, v: f64) -> f64 {
     }
 }
 
+const NO_INTEGER: &str = "a Clamp between whose bounds is no integer";
+
 fn unary_of_integer(unary: Unary, v: i64) -> Result<i64, &'static str> {
     let result = match unary {
         Unary::Negative => v.checked_neg(),
@@ -486,7 +488,8 @@ fn unary_of_integer(unary: Unary, v: i64) -> Result<i64, &'static str> {
         Unary::Ceiling => Some(v),
         Unary::Sign => Some(v.signum()),
         Unary::Clamp { min, max } => {
-            Some((v as f64).max(f64::from(min)).min(f64::from(max)) as i64)
+            let [min, max] = Unary::integer_bounds(min, max).ok_or(NO_INTEGER)?;
+            Some(v.clamp(min, max))
         }
     };
     result.ok_or(OUT_OF_RANGE)

@@ -111,8 +111,12 @@ pub enum Composed {
     HardSwish,
     /// Inputs: v, alpha, gamma, both constants of one element: gamma times elu.
     Selu,
-    /// alpha elu(v / alpha), the elu of 1.
+    /// v, alpha (exp(v / alpha) - 1) where v < 0. Alpha is above 0.
     Celu {
+        alpha: f32,
+    },
+    /// v where v > alpha, else 0. The activation of this name lets alpha itself through.
+    ThresholdedRelu {
         alpha: f32,
     },
     /// v / 2 (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3)))
@@ -209,6 +213,13 @@ impl Primitive {
 }
 
 impl Unary {
+    /// The bounds of a Clamp of integers: those of floating point, rounded inwards. `None` if no
+    /// integer is between them.
+    pub(crate) fn integer_bounds(min: f32, max: f32) -> Option<[i64; 2]> {
+        let [min, max] = [min.ceil() as i64, max.floor() as i64];
+        (min <= max).then_some([min, max])
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Negative => "Negative",
@@ -267,6 +278,7 @@ impl Composed {
             Self::HardSwish => numbers("HardSwish", 1),
             Self::Selu => numbers("Selu", 3),
             Self::Celu { .. } => numbers("Celu", 1),
+            Self::ThresholdedRelu { .. } => numbers("ThresholdedRelu", 1),
             Self::GeluTanh | Self::Gelu => numbers("Gelu", 1),
             Self::Tan => numbers("Tan", 1),
             Self::Sinh => numbers("Sinh", 1),
@@ -319,3 +331,17 @@ macro_rules! group {
 }
 
 group! { Activation Unary Binary Comparison Logic }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_of_integers_are_rounded_inwards() {
+        assert_eq!(Unary::integer_bounds(0.5, 2.0), Some([1, 2]));
+        assert_eq!(Unary::integer_bounds(-4.0, -2.5), Some([-4, -3]));
+        assert_eq!(Unary::integer_bounds(0.2, 0.8), None);
+        let all = Some([i64::MIN, i64::MAX]);
+        assert_eq!(Unary::integer_bounds(f32::NEG_INFINITY, f32::INFINITY), all);
+    }
+}

@@ -36,8 +36,9 @@ impl WrongAttribute {
 }
 
 impl Elementwise {
-    /// The parameters that are infinite or NaN, the alpha 0 of a Celu, and bounds of a Clamp that
-    /// are NaN or in the wrong order. 0 and negative numbers are legal elsewhere.
+    /// The parameters that are infinite or NaN, an alpha of a Celu or a ThresholdedRelu without a
+    /// meaning, and bounds of a Clamp that are NaN or in the wrong order. 0 and negative numbers
+    /// are legal elsewhere.
     pub(crate) fn wrong_parameters(self) -> Vec<WrongAttribute> {
         match self {
             Self::Primitive(Primitive::Activation(activation)) => activation.wrong_parameters(),
@@ -48,10 +49,13 @@ impl Elementwise {
                 let names = ("min", "min or max");
                 vec![WrongAttribute::parameter(names, found, "min of max or less")]
             }
-            Self::Composed(Composed::Celu { alpha }) if !alpha.is_finite() || alpha == 0.0 => {
+            Self::Composed(Composed::Celu { alpha }) if !alpha.is_finite() || alpha <= 0.0 => {
                 let found = format!("alpha of Celu is {alpha}");
-                let valid = "a finite number other than 0";
+                let valid = "a finite number above 0";
                 vec![WrongAttribute::parameter(("alpha", "alpha"), found, valid)]
+            }
+            Self::Composed(Composed::ThresholdedRelu { alpha }) => {
+                WrongAttribute::not_finite("ThresholdedRelu", "alpha", alpha).into_iter().collect()
             }
             _ => Vec::new(),
         }

@@ -22,6 +22,11 @@ pub(super) fn compose(core: &mut CoreBuilder, function: Composed, inputs: &[Know
         Composed::GeluTanh => gelu_tanh(core, x),
         Composed::Gelu => gelu(core, x),
         Composed::Celu { alpha } => celu(core, x, alpha),
+        // the numbers above alpha begin with the next one
+        Composed::ThresholdedRelu { alpha } => {
+            let above = Activation::ThresholdedRelu { alpha: alpha.next_up() };
+            fold_or_emit(core, above, vec![x.clone()])
+        }
         Composed::Selu => selu(core, inputs),
         Composed::HardSigmoid => hard_sigmoid(core, inputs),
         Composed::Tan => Formula { core }.tan(x),

@@ -201,12 +201,21 @@ pub(super) fn unary(
         Unary::Ceiling => return Ok(inputs[0].clone()),
         Unary::Sign => (sign(core, x, shape)?, [-1.0, 1.0]),
         Unary::Clamp { min, max } => {
-            let [min, max] = [f64::from(min).ceil(), f64::from(max).floor()];
+            let [min, max] = integer_bounds(min, max)?;
             (clamp(core, x, min as f32, max as f32, shape)?, a.map(|v| v.clamp(min, max)))
         }
     };
     // none of these rounds
     wrapped(core, source, inputs[0].element(), range)
+}
+
+/// The bounds of a Clamp of integers.
+fn integer_bounds(min: f32, max: f32) -> Rule<[f64; 2]> {
+    let bounds = Unary::integer_bounds(min, max).ok_or_else(|| {
+        let found = format!("Clamp of integers from {min} to {max}");
+        Refusal::new(found, "bounds with an integer between them", "correct min or max")
+    })?;
+    Ok(bounds.map(|bound| bound as f64))
 }
 
 /// Arithmetic of two integers at run time.

@@ -210,6 +210,27 @@ fn operations_are_refused_by_name() {
         ),
         ("celu without a slope", elementwise(Composed::Celu { alpha: 0.0 }.into())),
         ("celu without end", elementwise(Composed::Celu { alpha: f32::INFINITY }.into())),
+        ("celu of a negative slope", elementwise(Composed::Celu { alpha: -1.0 }.into())),
+        (
+            "thresholded relu above -inf",
+            elementwise(Composed::ThresholdedRelu { alpha: f32::NEG_INFINITY }.into()),
+        ),
+        (
+            "clamp between integers",
+            Box::new(|g, x| {
+                let x = g.convert(x, ElementType::I64);
+                let clamped = g.elementwise(Unary::Clamp { min: 0.2, max: 0.8 }, &[x]);
+                g.convert(clamped, ElementType::F32)
+            }),
+        ),
+        (
+            "clamp of constants between integers",
+            Box::new(|g, _| {
+                let x = g.ints(&[3]);
+                let clamped = g.elementwise(Unary::Clamp { min: 0.2, max: 0.8 }, &[x]);
+                g.convert(clamped, ElementType::F32)
+            }),
+        ),
         ("clamp to nan", elementwise(Unary::Clamp { min: 0.0, max: f32::NAN }.into())),
         (
             "selu without end",

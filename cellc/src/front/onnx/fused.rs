@@ -30,7 +30,7 @@ impl Named {
             }
             ("Celu", &[alpha]) => Composed::Celu { alpha }.into(),
             ("HardSwish", &[]) => Composed::HardSwish.into(),
-            ("ThresholdedRelu", &[alpha]) => operators::relu_above(alpha).into(),
+            ("ThresholdedRelu", &[alpha]) => Composed::ThresholdedRelu { alpha }.into(),
             (name, parameters) => match self.activation(name, parameters) {
                 Ok(activation) => activation.into(),
                 Err(why) => {

@@ -20,12 +20,6 @@ pub(super) fn elementwise(
     Some(vec![reader.elementwise(operation, &inputs)])
 }
 
-/// ThresholdedRelu, which passes elements greater than `alpha`. The activation of cells passes
-/// `alpha` itself, too.
-pub(super) fn relu_above(alpha: f32) -> Activation {
-    Activation::ThresholdedRelu { alpha: alpha.next_up() }
-}
-
 /// An activation with the attributes alpha and beta.
 pub(super) fn with_parameters(
     reader: &mut GraphReader<'_>,
@@ -38,7 +32,9 @@ pub(super) fn with_parameters(
         _ => None,
     };
     match Activation::new(name, alpha, beta) {
-        Ok(Activation::ThresholdedRelu { alpha }) => elementwise(reader, call, relu_above(alpha)),
+        Ok(Activation::ThresholdedRelu { alpha }) => {
+            elementwise(reader, call, Composed::ThresholdedRelu { alpha })
+        }
         Ok(activation) => elementwise(reader, call, activation),
         Err(error) => {
             reader.error(error.to_string(), "numbers", "correct the attribute");

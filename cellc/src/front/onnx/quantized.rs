@@ -8,7 +8,7 @@
 use super::bodies::complete;
 use super::graph::{Call, GraphReader, Outputs};
 use super::operators::{countable_axis, rank_of, within_rank};
-use super::recurrent::{activations, direction_of, hidden_size};
+use super::recurrent::{activations, clip_of, coupled_gates, direction_of, entry, hidden_size};
 use super::tensors::element_type;
 use super::windows::convolution;
 use crate::model::{
@@ -437,15 +437,16 @@ fn part(reader: &mut GraphReader<'_>, value: ValueId, at: usize) -> ValueId {
 /// com.microsoft: an LSTM with quantised W, `[D, I, 4H]`, and R, `[D, H, 4H]`. x is quantised once
 /// with one scale for all steps, h at every step.
 pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    let direction = direction_of(reader, call).0?;
-    let mut ledger = Vec::new();
+    let (direction, given) = direction_of(reader, call);
+    let direction = direction?;
+    let mut ledger = vec![entry("direction", given, direction.name())];
     let all = activations(reader, call, CellKind::Lstm, direction, &mut ledger)?;
-    let clip = call.attributes.float("clip");
+    let clip = clip_of(call, &mut ledger);
     if let Some([found, help]) = clip.and_then(|clip| Cell::clip_without_effect(clip, "clip")) {
         reader.warning_with_help(found, help);
     }
     let clip = clip.and_then(Cell::clip_bound);
-    let input_forget = call.attributes.flag("input_forget", false);
+    let input_forget = coupled_gates(call, &mut ledger);
     if call.input(4).is_some() {
         let help = "leave sequence_lens out where every row has all steps";
         reader.error("sequence_lens of a quantised LSTM", "sequences of full length", help);
@@ -486,7 +487,13 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         let (w_integers, r_integers) = (weights(reader, w, w_zero), weights(reader, r, r_zero));
         let (w_scale, r_scale) = (part(reader, w_scale, d), part(reader, r_scale, d));
         // for all steps at once
-        let sums = product(reader, centred_x, w_integers);
+        // the header lists the attributes at this operation
+        let sums = reader.ops_of(
+            Op::MatMul { transpose_a: false, transpose_b: false },
+            vec![centred_x, w_integers],
+            vec![F32],
+            std::mem::take(&mut ledger),
+        )[0];
         let scales = compute(reader, Binary::Multiply, &[quantised.scale, w_scale]);
         let mut gates_x = compute(reader, Binary::Multiply, &[sums, scales]);
         if let Some(b) = b {

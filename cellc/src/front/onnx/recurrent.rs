@@ -74,8 +74,8 @@ fn recurrent(
     let r = call.input(2)?;
     let hidden_size = hidden_size(reader, call, (r, 0), &mut ledger)?;
     let activations = activations(reader, call, kind, direction, &mut ledger);
-    let clip = clip(call, &mut ledger);
-    let coupled = kind == CellKind::Lstm && call.attributes.flag("input_forget", false);
+    let clip = clip_of(call, &mut ledger);
+    let coupled = kind == CellKind::Lstm && coupled_gates(call, &mut ledger);
     if reader.errors() > before {
         return None;
     }
@@ -105,10 +105,6 @@ fn recurrent(
         peepholes: p.is_some(),
         ..Cell::new(kind, hidden_size)
     };
-    if kind == CellKind::Lstm {
-        let taken = if coupled { "f = 1 - i" } else { "f has weights of its own" };
-        ledger.push(entry("input_forget", coupled.then(|| "1".to_owned()), taken));
-    }
     let x_by_row = by_row(reader, x, batch_first);
     let inputs = [Some(x_by_row), Some(h), c, Some(lengths), call.input(1), Some(r), Some(b), p];
     let element = reader.element(x);
@@ -228,10 +224,18 @@ pub(super) fn hidden_size(
 }
 
 /// The attribute `clip`.
-fn clip(call: &mut Call<'_>, ledger: &mut Vec<LedgerEntry>) -> Option<f32> {
+pub(super) fn clip_of(call: &mut Call<'_>, ledger: &mut Vec<LedgerEntry>) -> Option<f32> {
     let given = call.attributes.float("clip");
     ledger.push(entry("clip", given.map(|v| v.to_string()), Cell::clip_text(given)));
     given
+}
+
+/// The attribute `input_forget` of an LSTM.
+pub(super) fn coupled_gates(call: &mut Call<'_>, ledger: &mut Vec<LedgerEntry>) -> bool {
+    let coupled = call.attributes.flag("input_forget", false);
+    let taken = if coupled { "f = 1 - i" } else { "f has weights of its own" };
+    ledger.push(entry("input_forget", coupled.then(|| "1".to_owned()), taken));
+    coupled
 }
 
 /// X or a state with the batch as its first axis. A tensor of another rank than 3 stays: the check
@@ -283,17 +287,10 @@ pub(super) fn activations(
         };
         let alpha = if takes > 0 { alphas.next() } else { None };
         let beta = if takes > 1 { betas.next() } else { None };
-        let has_defaults = !name.eq_ignore_ascii_case("affine");
         match Activation::new(name, alpha, beta) {
-            Ok(activation) if has_defaults || alpha.is_some() && beta.is_some() => {
-                all.push(activation)
-            }
-            other => {
-                let reason = match other {
-                    Err(error) => error.to_string(),
-                    Ok(_) => "alpha or beta is missing, which have no defaults".to_owned(),
-                };
-                let found = format!("the activation {}: {reason}", quoted(name));
+            Ok(activation) => all.push(activation),
+            Err(error) => {
+                let found = format!("the activation {}: {error}", quoted(name));
                 let help = "give a number for each activation that takes one, in their order";
                 reader.error(found, "numbers", help);
                 return None;

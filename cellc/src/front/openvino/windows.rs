@@ -155,7 +155,8 @@ impl GraphReader<'_, '_> {
             known.and_then(|axes| (0..axes.len()).map(|i| axes.get_i64(i)).collect());
         let of_channels = axes.as_deref() == Some(&[1]) && matches!(rank, 2..=4);
         let axes = axes
-            .filter(|axes| of_channels || axes.iter().all(|&axis| axis > 1 && axis < rank as i64));
+            .filter(|axes| of_channels || axes.iter().all(|&axis| axis > 1 && axis < rank as i64))
+            .filter(|axes| axes.iter().enumerate().all(|(at, axis)| !axes[..at].contains(axis)));
         let Some(axes) = axes else {
             let found = "LRN over other axes than the channels, or those behind them";
             let help = "write it as AvgPool, Power and Divide";
@@ -163,7 +164,7 @@ impl GraphReader<'_, '_> {
                 index,
                 self.origin(index),
                 found,
-                "axis 1 of two to four dimensions, or axes behind it",
+                "axis 1 of two to four dimensions, or axes behind it, each once",
                 help,
             );
             return None;
@@ -182,8 +183,8 @@ impl GraphReader<'_, '_> {
         let pads: Vec<i64> = each(pad, 0).into_iter().map(|pad| pad as i64).collect();
         let padding = Padding::Explicit { begin: pads.clone(), end: pads };
         let window = Window { strides: Vec::new(), dilations: Vec::new(), padding };
-        let (elements, kind) =
-            (kernel.iter().product::<usize>(), PoolKind::Average { count_pads: true });
+        let elements: f64 = kernel.iter().map(|&elements| elements as f64).product();
+        let kind = PoolKind::Average { count_pads: true };
         let pool = Op::Pool(Box::new(Pool { kind, kernel, window, rounding: Rounding::Floor }));
         let axis = Tensor::from_i64(vec![1], &[1])?;
         let axis = self.extra(index, Op::Constant(axis), Vec::new());
@@ -197,7 +198,7 @@ impl GraphReader<'_, '_> {
             mean = self.extra(index, Op::Squeeze { skip: false }, vec![mean, axis]);
         }
         // for an even size the window has size - 1 elements, and the mean still divides by size
-        let share = elements as f32 / of.size.pow(axes.len() as u32) as f32;
+        let share = elements as f32 / (of.size as f64).powi(axes.len() as i32) as f32;
         let mut number = |number: f32| {
             let tensor = Tensor::from_f32(Vec::new(), &[number])?;
             Some(self.extra(index, Op::Constant(tensor), Vec::new()))

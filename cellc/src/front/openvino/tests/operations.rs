@@ -973,6 +973,23 @@ fn numbers_of_groups_have_one_rule() {
     }
 }
 
+/// Each axis of an LRN stands once.
+#[test]
+fn axes_of_neighbours_stand_once() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus/neighbours_and_rows");
+    let text = std::fs::read_to_string(folder.join("model.xml")).unwrap();
+    let bin = std::fs::read(folder.join("model.bin")).unwrap();
+    let at_axes = |axes: [i64; 2]| {
+        let mut bin = bin.clone();
+        bin[48..64].copy_from_slice(&axes.map(i64::to_le_bytes).concat());
+        bin
+    };
+    let of = |axes| compile_bytes(text.as_bytes(), at_axes(axes), &Options::default());
+    assert!(of([2, 3]).is_ok());
+    let said = of([2, 2]).expect_err("an axis twice");
+    assert!(said.contains("each once"), "{said}");
+}
+
 #[test]
 fn an_assign_is_computed_though_no_result_asks_for_it() {
     let mut graph = Graph::default();
