@@ -52,8 +52,9 @@ pub(crate) fn precision(context: CheckContext, core: &CoreModel, diagnostics: &m
             let value = matrix.tensor.get_f32(k);
             let name = stored_as(options, layer).unwrap_or_default();
             let found = format!(
-                "element {k} of {} of {:?} is {value:e}: {name} cannot hold it",
-                matrix.name, layer
+                "element {k} of {} of {} is {value:e}: {name} cannot hold it",
+                matrix.name,
+                quoted(layer)
             );
             let problem = at_layer(model, layer_named(model, layer), found);
             problems.push(match format {

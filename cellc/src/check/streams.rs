@@ -9,9 +9,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, message, quoted};
 use crate::model::Model;
 use crate::request::flag;
 
-/// Refuses differences between independent streams: loops that end by a condition, computed
-/// tables, outputs of a run-time length. Refuses models without a state.
-/// Refuses sizes beyond the limits in `rows` streams. `None` after an error.
+/// Refuses operations whose work would differ between independent streams (loops that end by a
+/// condition, computed tables, outputs of a run-time length), models without a state, and tensors
+/// that exceed the limits with `rows` streams. `None` after an error.
 pub(crate) fn streams(
     context: CheckContext,
     core: &CoreModel,

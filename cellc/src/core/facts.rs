@@ -1,5 +1,5 @@
-//! The facts about each core operation. Other stages ask for facts instead of matching all
-//! operations.
+//! The facts about each core operation, for stages that do not compute it. `evaluate` and `lower`
+//! match all operations.
 
 use std::ops::Range;
 

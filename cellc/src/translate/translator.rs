@@ -128,8 +128,8 @@ impl<'c, 'a> Translator<'c, 'a> {
         };
     }
 
-    /// Runs one attempt of several. An attempt that ends in `Err` leaves nothing behind but the
-    /// work that it spent.
+    /// Runs one attempt of several. An attempt that ends in `Err` leaves no operation and no
+    /// diagnostic behind.
     pub(super) fn speculate<T, E>(
         &mut self,
         attempt: impl FnOnce(&mut Self) -> Result<T, E>,

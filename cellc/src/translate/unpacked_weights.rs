@@ -3,7 +3,7 @@
 use crate::check::Translated;
 use crate::check::report::refusal;
 use crate::core::{CoreNode, CoreOp, Source, WeightSource, needed};
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, quoted};
 use crate::model::Model;
 
 /// Marks inputs of cells with computed weights as data: `pack` leaves them alone.
@@ -24,8 +24,8 @@ pub(crate) fn unpack_weights_read_as_data(
         };
         let node = &model.nodes[model.parameters[index]];
         let found = format!(
-            "the input gives weights of {packed:?}, and a cell with computed weights reads it \
-             too"
+            "the input gives weights of {}, and a cell with computed weights reads it too",
+            quoted(&packed)
         );
         let help = "declare two inputs and give both the same contents";
         let valid = "an input for the weights of one of them";

@@ -152,7 +152,8 @@ macro_rules! keys {
     };
 }
 
-/// The useful values of a declared clip. [`crate::check`] warns of others, which clip nothing.
+/// The useful values of a declared clip. [`crate::check`] warns of negative
+/// numbers and NaN, which clip nothing.
 pub(crate) const CLIP: &str = "0 for no clipping, or a number above it that f32 holds: 3.0";
 
 const IN_LSTM_CELL: Option<&str> = Some("LSTMCell-1 has it, one step: lstm_cell!");

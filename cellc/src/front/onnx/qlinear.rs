@@ -24,7 +24,7 @@ fn operand(reader: &mut GraphReader<'_>, call: &Call<'_>, at: usize) -> Option<V
 }
 
 /// Quantises `y` to the type of the zero point, or to the type of `like` without a zero point.
-fn requantised(
+fn quantised_like(
     reader: &mut GraphReader<'_>,
     y: ValueId,
     scale: ValueId,
@@ -53,7 +53,7 @@ fn of_one(
     let x = operand(reader, call, 0)?;
     let (scale, zero, like) = (call.input(3)?, call.input(4), call.x());
     let y = function(reader, call, x)?;
-    requantised(reader, y, scale, zero, like)
+    quantised_like(reader, y, scale, zero, like)
 }
 
 /// Applies the lowering of an ONNX operator, in the given version, to a dequantised tensor.
@@ -78,7 +78,7 @@ pub(super) fn of_two(
 ) -> Outputs {
     let (a, b) = (operand(reader, call, 0)?, operand(reader, call, 3)?);
     let y = compute(reader, function, &[a, b]);
-    requantised(reader, y, call.input(6)?, call.input(7), call.x())
+    quantised_like(reader, y, call.input(6)?, call.input(7), call.x())
 }
 
 /// QLinearSigmoid.
@@ -142,7 +142,7 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     let mut inner =
         Call { version: 13, inputs, written: 1, read: vec![true], attributes: call.attributes };
     let y = operators::concat(reader, &mut inner)?[0];
-    requantised(reader, y, scale, zero, like)
+    quantised_like(reader, y, scale, zero, like)
 }
 
 /// Gemm of two quantised matrices. C has the scale a_scale b_scale. The result is floating point if
