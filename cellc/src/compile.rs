@@ -3,7 +3,8 @@
 //! 1. read: `front` reads a file, a macro or Builder calls into a [`Model`].
 //! 2. check: `check` checks the options, the structure and the inputs.
 //! 3. core: `translate` translates the model to core operations, [`Translated`].
-//! 4. stream: `stream` finds the states, [`WithStates`]; `sweep` leaves a [`CoreModel`].
+//! 4. stream: `stream` finds the states and writes them into the model, [`FoundStates`]; `check`
+//!    words what it found; `sweep` leaves a [`CoreModel`].
 //! 5. streams: `check` checks independent streams, `streams` gives every tensor their rows.
 //! 6. numerics: the layers that stay in f32.
 //! 7. check: `check` checks limits, precisions and threads.
@@ -24,8 +25,7 @@ use crate::arch::Calls;
 use crate::check::input_sizes::InputSizes;
 use crate::check::step_facts::StepFacts;
 use crate::check::{
-    self, CheckContext, CheckResult, CheckedModel, Hints, OpenSteps, Pipeline, Translated, Unused,
-    WithStates,
+    self, CheckContext, CheckResult, CheckedModel, Hints, OpenSteps, Pipeline, Unused,
 };
 pub use crate::compilation::Compilation;
 use crate::core::{CoreModel, streams, sweep};
@@ -43,9 +43,10 @@ use crate::pack::pack;
 use crate::pass;
 use crate::plan::{Plan, Unrolled, fills_no_vector, plan};
 use crate::request::{Options, State, Threads};
+use crate::stream::states::{FoundStates, Given, find_states};
 use crate::stream::steps::one_step;
 use crate::summary;
-use crate::translate::{translate, unpack_weights_read_as_data};
+use crate::translate::{Translated, translate, unpack_weights_read_as_data};
 
 /// Reads a model file of any format. Returns the model and all warnings.
 ///
@@ -128,19 +129,20 @@ fn check_at_size(context: CheckContext<'_>, open: Option<usize>) -> CheckedModel
     let mut inputs = InputSizes::new(context.model.parameters.len(), open);
     let mut diagnostics = check::options(context.options);
     let (mut steps, mut of_model) = (StepFacts::default(), Diagnostics::default());
-    let with_states = passes(context, &mut inputs, &mut steps, &mut of_model);
+    let (core, restart_warnings) = passes(context, &mut inputs, &mut steps, &mut of_model).unzip();
+    let restart_warnings = restart_warnings.unwrap_or_default();
     diagnostics.extend(of_model);
-    CheckedModel { context, inputs, steps, with_states, diagnostics }
+    CheckedModel { context, inputs, steps, core, restart_warnings, diagnostics }
 }
 
-/// The checks and passes of a model, in order. `None`: a pass has reported why the next ones have
-/// nothing to work on.
+/// The checks and passes of a model, in order. Returns the model and the warnings about layers that
+/// start anew. `None`: a pass has reported why the next ones have nothing to work on.
 fn passes<'a>(
     context: CheckContext<'a>,
     inputs: &mut InputSizes,
     steps: &mut StepFacts<'a>,
     diagnostics: &mut Diagnostics,
-) -> Option<WithStates> {
+) -> Option<(CoreModel, Diagnostics)> {
     let CheckContext { model, options, .. } = context;
     // check
     check::structure(context, diagnostics)?;
@@ -154,23 +156,26 @@ fn passes<'a>(
     check::interface_size(model, &translated.0, diagnostics)?;
     unpack_weights_read_as_data(model, &mut translated, diagnostics);
     // stream
-    let mut with_states: WithStates = check::states(hints, translated, diagnostics);
-    let core: &mut CoreModel = &mut with_states.core;
-    sweep(core);
+    let wanted = check::wanted_states(options, &translated.0);
+    let given = Given { wanted, layers: &steps.layers, sizes_of_call: model.sizes_of_call };
+    let found: FoundStates = find_states(translated.0, &given);
+    let restart_warnings = check::states(hints, &found, diagnostics);
+    let mut core: CoreModel = found.core;
+    sweep(&mut core);
     // streams: without errors, as steps left open are one
     if inputs.open.is_none() && !diagnostics.has_errors() {
-        rows(context, core, diagnostics);
+        rows(context, &mut core, diagnostics);
     }
     // numerics
-    numerics::keep_convolutions_in_f32(core);
-    numerics::layers_in_f32(core);
+    numerics::keep_convolutions_in_f32(&mut core);
+    numerics::layers_in_f32(&mut core);
     // check
-    check::limits_of_integers(model, core, diagnostics);
-    sizes(context, core, diagnostics);
-    check::precision(context, core, diagnostics);
-    check::threads(context, core, diagnostics);
-    check::common_interface(options, core, diagnostics);
-    Some(with_states)
+    check::limits_of_integers(model, &core, diagnostics);
+    sizes(context, &core, diagnostics);
+    check::precision(context, &core, diagnostics);
+    check::threads(context, &core, diagnostics);
+    check::common_interface(options, &core, diagnostics);
+    Some((core, restart_warnings))
 }
 
 /// Gives the model a row for each independent stream of the options. `None` without streams, or

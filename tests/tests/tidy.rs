@@ -39,7 +39,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "translate",
         &["activation", "check", "core", "diagnostic", "encoding", "model", "request", "translate"],
     ),
-    ("stream", &["core", "diagnostic", "model", "stream"]),
+    ("stream", &["core", "model", "stream"]),
     // the explanation reads what is known about compilers
     (
         "plan/explain",

@@ -4,7 +4,7 @@
 //! * Before the translation: `options` alone, then `structure` and `inputs`.
 //! * Called by [`crate::translate`]: `cell` checks all attributes and inputs of recurrent nodes.
 //!   Rules for one other operation stand beside its translation.
-//! * After the translation: `states`, then `streams` before the model gets a row for each stream.
+//! * After the translation: `states` words what `stream` finds, then `streams` before the model gets a row for each stream.
 //! * With all rows: `integers`, `size_limits`, `precision`, `threads`, `common_interface`. After
 //!   these checks, nothing can fail.
 //! * `steps` words the errors of a model with an open number of steps. `hints` runs the pipeline
@@ -48,11 +48,9 @@ pub(crate) use names::parameter_names;
 pub(crate) use options::{Unused, numbers, options};
 pub(crate) use precision::precision;
 pub(crate) use size_limits::{interface_size, source_size, total_size};
-pub(crate) use states::states;
+pub(crate) use states::{states, wanted_states};
 pub(crate) use steps::{OpenSteps, advised, distinct_steps, open_steps, proven};
 pub(crate) use streams::streams;
 pub(crate) use structure::structure;
-pub(crate) use subject::{
-    CheckContext, CheckResult, CheckedModel, Pipeline, Translated, WithStates,
-};
+pub(crate) use subject::{CheckContext, CheckResult, CheckedModel, Pipeline};
 pub(crate) use threads::threads;

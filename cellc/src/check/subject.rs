@@ -1,4 +1,4 @@
-//! The input of the checks, and the results of the passes.
+//! The input of the checks, and their result.
 
 use super::names::{self, Side, parameter_names};
 use crate::check::input_sizes::InputSizes;
@@ -61,16 +61,6 @@ impl<'a> CheckContext<'a> {
     }
 }
 
-/// A model as core operations, before the search for its states.
-pub(crate) struct Translated(pub(crate) CoreModel);
-
-/// A core model with its states.
-pub(crate) struct WithStates {
-    pub(crate) core: CoreModel,
-    /// Warnings about layers that start anew at every call, dropped if their states are kept.
-    pub(crate) restart_warnings: Diagnostics,
-}
-
 /// A model after the checks and passes, for one size of the axes left open.
 pub(crate) struct CheckedModel<'a> {
     pub(crate) context: CheckContext<'a>,
@@ -78,7 +68,9 @@ pub(crate) struct CheckedModel<'a> {
     pub(crate) steps: StepFacts<'a>,
     /// The model after the last pass. `None` if a pass has stopped the pipeline: the diagnostics
     /// have errors, or the model is partial.
-    pub(crate) with_states: Option<WithStates>,
+    pub(crate) core: Option<CoreModel>,
+    /// Warnings about layers that start anew at every call, dropped if their states are kept.
+    pub(crate) restart_warnings: Diagnostics,
     pub(crate) diagnostics: Diagnostics,
 }
 
@@ -88,7 +80,7 @@ impl CheckedModel<'_> {
     /// # Panics
     /// If the diagnostics have errors.
     pub(crate) fn core(&self) -> &CoreModel {
-        &self.with_states.as_ref().expect("check: a model without errors is translated").core
+        self.core.as_ref().expect("check: a model without errors is translated")
     }
 
     /// True if some input has one axis of the assumed size, and no input has several.
@@ -104,9 +96,8 @@ impl CheckedModel<'_> {
     pub(crate) fn accepted(self) -> CheckResult {
         let hints = self.hints().single_steps();
         let mut diagnostics = self.diagnostics;
-        let WithStates { core, restart_warnings } =
-            self.with_states.expect("check: a model without errors is translated");
-        diagnostics.extend(restart_warnings);
+        let core = self.core.expect("check: a model without errors is translated");
+        diagnostics.extend(self.restart_warnings);
         diagnostics.0.extend(hints);
         Ok((core, diagnostics))
     }

@@ -37,13 +37,16 @@ use crate::check::names::names;
 use crate::check::report::attributes_are_legal;
 use crate::check::size_limits::too_large;
 use crate::check::step_facts::StepFacts;
-use crate::check::{CheckContext, Translated, interface_size};
+use crate::check::{CheckContext, interface_size};
 use crate::core::limits::MOST_ELEMENTS;
 use crate::core::{
     CoreBuilder, CoreModel, DynamicLength, Known, LayerPlace, Parameter, ResultValue, Source,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::{ElementType, Elementwise, Node, Op, Tensor, shape_text};
+
+/// A model as core operations, before the search for its states.
+pub(crate) struct Translated(pub(crate) CoreModel);
 
 /// Translates a model, whose inputs are known, to core operations. `None` after an error, and for
 /// a part of a model.

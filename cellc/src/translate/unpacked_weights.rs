@@ -1,6 +1,6 @@
 //! Inputs that are weights of cells, and that operations read as data.
 
-use crate::check::Translated;
+use super::operations::Translated;
 use crate::check::report::refusal;
 use crate::core::{CoreNode, CoreOp, Source, WeightSource, needed};
 use crate::diagnostic::{Diagnostics, quoted};

@@ -1,21 +1,23 @@
 //! Operations over the steps of a model that keeps states: where the number of steps is fixed, the
 //! first steps of every call are computed as if nothing had come before.
 
-use super::States;
+use super::StateMessages;
 use crate::check::hints::MOST_CHOICES;
 use crate::check::names::{Side, name};
 use crate::core::{Before, Front};
-use crate::core::{CoreModel, CoreNode, Source, StatePair};
+use crate::core::{CoreModel, CoreNode, Source};
 use crate::diagnostic::{Cause, Diagnostic, Message, listed, message, quoted};
 use crate::model::Node;
 use crate::request::State;
+use crate::stream::states::FoundStates;
 
 /// The most states, or operations, named by a warning.
 const MOST_NAMED: usize = 4;
 
 /// The names of the states kept between calls.
-pub(crate) fn kept_states(model: &CoreModel, states: &[StatePair]) -> Vec<String> {
-    let inputs = states
+pub(crate) fn kept_states(model: &CoreModel) -> Vec<String> {
+    let inputs = model
+        .states
         .iter()
         .map(|pair| name(&model.parameters[pair.parameter].names, Side::Input, pair.parameter));
     let changing = |(index, next): (usize, Option<Source>)| {
@@ -35,17 +37,16 @@ pub(crate) fn states_go_on(kept: &[String]) -> String {
     }
 }
 
-impl States<'_, '_> {
+impl StateMessages<'_, '_> {
     /// Warns of operations over the steps that do not see the steps of earlier calls, though states
     /// go on.
-    pub(super) fn lost_history(&mut self, states: &[StatePair]) {
-        let Self { model, recurrences, .. } = *self;
-        let kept = kept_states(model, states);
+    pub(super) fn lost_history(&mut self) {
+        let FoundStates { core, initial_elements, .. } = self.found;
+        let kept = kept_states(core);
         if self.hints.context.options.bindings.state == State::None || kept.is_empty() {
             return;
         }
-        let mut steps: Vec<usize> =
-            recurrences.all.iter().map(|recurrence| recurrence.steps).collect();
+        let mut steps = self.found.steps.clone();
         if steps.is_empty() {
             steps.push(1);
         }
@@ -61,10 +62,8 @@ impl States<'_, '_> {
         let Some(&(node, before, front)) = found.first() else { return };
         let mut remedies: Vec<Message> = Vec::new();
         let is_causal = found.iter().all(|(.., front)| front.is_causal);
-        let (remedy, lines) = self
-            .hints
-            .advice_to_open(model, &recurrences.initial_elements, front.size, is_causal)
-            .unzip();
+        let (remedy, lines) =
+            self.hints.advice_to_open(core, initial_elements, front.size, is_causal).unzip();
         remedies.extend(remedy.map(|remedy| message!("{}: then all of it goes on", remedy)));
         let last = match (before, front.reach) {
             (Before::Zero, _) => "the last sum".to_owned(),
@@ -89,7 +88,7 @@ impl States<'_, '_> {
     }
 }
 
-impl States<'_, '_> {
+impl StateMessages<'_, '_> {
     /// True if the axis of size 1 of a running sum may be the axis of the steps: with open steps
     /// no running sum within a step is left of the node.
     fn sums_steps(&self, node: &Node) -> bool {
@@ -98,8 +97,8 @@ impl States<'_, '_> {
         let mut opened = (0..MOST_CHOICES).filter_map(|choice| {
             let steps = (1, false);
             self.hints.opened(&self.hints.axes_of_steps(
-                self.model,
-                &self.recurrences.initial_elements,
+                &self.found.core,
+                &self.found.initial_elements,
                 steps,
                 choice,
             ))

@@ -1,116 +1,31 @@
 //! Warnings about recurrent layers of one step whose initial state is a constant: no call
 //! continues from the call before.
 
-use std::collections::{BTreeMap, HashSet};
-
-use super::{States, direction_words, kind_of};
-use crate::core::{CoreOp, Restart, Source};
+use super::{StateMessages, direction_words};
 use crate::diagnostic::{Cause, Diagnostic, Message, message, quoted};
 use crate::model::{Direction, Node, Op};
 use crate::request::State;
 use crate::request::flag;
-use crate::stream::dependence::{Change, Dependence};
-use crate::stream::states::{Order, Recurrence, Start, cells_in_parts, lost, repeated_cells};
+use crate::stream::states::{Lost, LostStates, RestartingLayer, Start, StartsEvery};
 
-/// The states of a layer, kept by no call.
-struct Lost {
-    start: Start,
-    /// h, c, both, or a value carried by a loop.
-    states: String,
+/// The lost states in words: h, c, both, or a value carried by a loop.
+fn states_in_words(states: &LostStates) -> String {
+    match states {
+        LostStates::OfCell(letters) => {
+            letters.iter().map(char::to_string).collect::<Vec<_>>().join(" and ")
+        }
+        LostStates::InParts => "its state".to_owned(),
+        LostStates::Carried => "its carried value".to_owned(),
+    }
 }
 
-impl States<'_, '_> {
-    /// The layers of one step that every call starts anew. Says how to keep their states.
-    pub(super) fn restarts(&mut self) -> Vec<Restart> {
-        let Self { model, recurrences, needed, .. } = *self;
-        let dependence = Dependence::new(model, &model.all_nodes());
-        let goes_on_in = recurrences.continued(model, &dependence);
-        let mut found = self.lost_of_cells(&dependence, &goes_on_in);
-        self.add_lost_of_loops(&dependence, &mut found);
-        for place in cells_in_parts(model, &dependence, needed) {
-            found.insert(place, Lost { start: Start::InParts, states: "its state".to_owned() });
-        }
-        self.begins_anew(&dependence, &goes_on_in);
-        let mut seen: HashSet<*const Node> = HashSet::new();
-        let mut restarts = Vec::new();
-        let repeated = repeated_cells(model);
-        for (place, lost) in found {
-            let Some(&node) = self.hints.steps.layers.get(&place) else { continue };
-            if !seen.insert(node) {
-                continue;
-            }
-            if !repeated.contains(&place) {
-                let mut all = recurrences.all.iter();
-                let is_other = |r: &Recurrence| {
-                    r.order == Order::Lengths || r.cell.is_some_and(|(c, _)| c.batch > 1)
-                };
-                let opens = !all.any(|r| r.place == place && is_other(r));
-                self.warn_of_restart(node, &lost, opens);
-                restarts.push(Restart { name: node.name.clone(), kind: kind_of(node) });
-            } else if let Start::Constant { .. } = lost.start {
-                self.warn_of_restart_in_loop(node, &lost);
-            }
-        }
-        restarts
-    }
-
-    /// By place: the states of recurrent cells of one step that no call keeps. `goes_on_in`: the
-    /// recurrences that calls continue.
-    fn lost_of_cells(
-        &self,
-        dependence: &Dependence,
-        goes_on_in: &HashSet<usize>,
-    ) -> BTreeMap<usize, Lost> {
-        let mut found: BTreeMap<usize, Lost> = BTreeMap::new();
-        for (index, recurrence) in self.recurrences.all.iter().enumerate() {
-            let (Some((cell, state)), 1) = (recurrence.cell, recurrence.steps) else { continue };
-            let Some(initial) = (if state == 'h' { Some(cell.h) } else { cell.c }) else {
-                continue;
-            };
-            let Some(start) = lost(recurrence, cell, initial, dependence) else { continue };
-            if goes_on_in.contains(&index) {
-                continue;
-            }
-            match found.get_mut(&recurrence.place) {
-                Some(other) => {
-                    other.states.push_str(&format!(" and {state}"));
-                    if start != (Start::Constant { as_it_is: true }) {
-                        other.start = start;
-                    }
-                }
-                None => {
-                    _ = found.insert(recurrence.place, Lost { start, states: state.to_string() })
-                }
-            }
-        }
-        found
-    }
-
-    /// Adds loops of one iteration whose carried value starts from a constant: the bodies are cells
-    /// made of separate operations.
-    fn add_lost_of_loops(&self, dependence: &Dependence, found: &mut BTreeMap<usize, Lost>) {
-        let is_constant = |initial| {
-            let origins = self.recurrences.flow.origins(initial).into_iter().flatten();
-            origins
-                .map(|(source, _)| dependence.change(source))
-                .any(|change| change <= Change::Never)
-        };
-        for node in self.model.all_nodes() {
-            let CoreOp::Loop(body) = &node.op else { continue };
-            let cells = || {
-                body.body.iter().any(|node| matches!(node.op, CoreOp::Cell(_) | CoreOp::Loop(_)))
-            };
-            if body.trips > 1 || body.slices.is_empty() || cells() {
-                continue;
-            }
-            let mut carried = body
-                .carried
-                .iter()
-                .filter(|c| c.next != Source::Value(c.value) && self.needed[c.value]);
-            if carried.any(|c| is_constant(c.initial)) {
-                let start = Start::Constant { as_it_is: false };
-                let states = "its carried value".to_owned();
-                found.insert(body.carried[0].value, Lost { start, states });
+impl StateMessages<'_, '_> {
+    /// Warns of the layers of one step that every call starts anew. Says how to keep their states.
+    pub(super) fn restarts(&mut self) {
+        for RestartingLayer { node, lost, starts_every } in &self.found.restarting {
+            match *starts_every {
+                StartsEvery::Call { opens } => self.warn_of_restart(node, lost, opens),
+                StartsEvery::Iteration => self.warn_of_restart_in_loop(node, lost),
             }
         }
     }
@@ -121,7 +36,7 @@ impl States<'_, '_> {
             "{} starts every iteration of a loop from the same constant state: no back edge \
              carries {}",
             quoted(&node.name),
-            lost.states
+            states_in_words(&lost.states)
         );
         let warning = Diagnostic::warning(node.origin.clone(), found)
             .help("carry the state from iteration to iteration by a back edge");
@@ -158,7 +73,7 @@ impl States<'_, '_> {
 
     /// The start of a layer at every call, in words.
     fn restart_in_words(&self, node: &Node, lost: &Lost) -> String {
-        let (name, states) = (quoted(&node.name), &lost.states);
+        let (name, states) = (quoted(&node.name), states_in_words(&lost.states));
         match lost.start {
             Start::Constant { .. } => format!(
                 "{name} starts every call from the same constant state: it computes one step per \
@@ -171,7 +86,7 @@ impl States<'_, '_> {
             Start::Variables(variable) => {
                 let (from, it) = match variable {
                     Some(variable) => {
-                        let variable = quoted(&self.model.variables[variable].name);
+                        let variable = quoted(&self.found.core.variables[variable].name);
                         (format!("the variable {variable}"), variable)
                     }
                     None => ("variables".to_owned(), "them".to_owned()),
@@ -197,7 +112,7 @@ impl States<'_, '_> {
         match start {
             Start::Constant { as_it_is: true } if is_sequence && opens => {
                 let (remedy, export) =
-                    self.hints.open_steps(self.model, &self.recurrences.initial_elements);
+                    self.hints.open_steps(&self.found.core, &self.found.initial_elements);
                 remedies.push(remedy);
                 lines = export;
             }

@@ -2,28 +2,17 @@
 
 use std::collections::HashSet;
 
-use super::States;
+use super::StateMessages;
 use crate::diagnostic::{Diagnostic, Message, message, quoted};
 use crate::model::{Node, counted};
-use crate::request::State;
 use crate::request::flag;
-use crate::stream::dependence::Dependence;
-use crate::stream::states::begins_anew;
+use crate::stream::states::FoundStates;
 
-impl States<'_, '_> {
+impl StateMessages<'_, '_> {
     /// Adds a notice of layers with several steps per call and the same constant initial state in
     /// each call.
-    pub(super) fn begins_anew(&mut self, dependence: &Dependence, continued: &HashSet<usize>) {
-        if self.hints.context.options.bindings.state == State::None
-            || self.hints.context.model.sizes_of_call
-        {
-            return;
-        }
-        let found = begins_anew(self.model, self.recurrences, dependence, self.needed, continued);
-        let layers: Vec<(&Node, usize)> = found
-            .iter()
-            .filter_map(|(place, &steps)| Some((*self.hints.steps.layers.get(place)?, steps)))
-            .collect();
+    pub(super) fn begin_anew(&mut self) {
+        let layers = &self.found.begin_anew;
         let Some(&(first, steps)) = layers.first() else { return };
         let names: HashSet<*const Node> =
             layers.iter().map(|(node, _)| std::ptr::from_ref(*node)).collect();
@@ -33,7 +22,6 @@ impl States<'_, '_> {
 
     /// The notice of some layers; `node` is the first.
     fn anew(&self, node: &Node, count: usize, steps: usize) -> Diagnostic {
-        let recurrences = self.recurrences;
         let found = match count {
             1 => format!(
                 "the state of {} begins anew at each call of {steps} steps: nothing keeps it \
@@ -47,12 +35,9 @@ impl States<'_, '_> {
             ),
         };
         // models with open steps have one row
-        let one_row =
-            recurrences.all.iter().all(|of| of.cell.is_none_or(|(cell, _)| cell.batch == 1));
-        let (remedy, lines) = self
-            .hints
-            .advice_to_open(self.model, &recurrences.initial_elements, steps, one_row)
-            .unzip();
+        let FoundStates { core, initial_elements, is_one_row, .. } = self.found;
+        let (remedy, lines) =
+            self.hints.advice_to_open(core, initial_elements, steps, *is_one_row).unzip();
         let mut remedies: Vec<Message> = remedy.into_iter().collect();
         let producer = self.hints.context.model.producer.as_deref();
         if producer == Some("keras") {

@@ -22,7 +22,7 @@ pub(crate) fn fixed_steps(long: &CheckedModel, time: &[Option<usize>]) -> Messag
         return message!("give the number of steps of every call, by {}", flag::SHAPE.setting());
     };
     let whole = long.hints().shape_settings(&shapes);
-    let kept = kept_states(long.core(), &long.core().states);
+    let kept = kept_states(long.core());
     if kept.is_empty() || long.context.options.bindings.state == State::None {
         return message!("give the number of steps of every call, {}{}", whole, shorter);
     }

@@ -112,7 +112,7 @@ fn model_of_one_step(
         return (only_sizes && (asked || recurrent))
             .then(|| Err(only_some(long, &one, &time, steps)));
     }
-    let (one, diagnostics) = (one.with_states?.core, one.diagnostics);
+    let (one, diagnostics) = (one.core?, one.diagnostics);
     Some(Ok(OpenSteps { one, steps, time, diagnostics }))
 }
 

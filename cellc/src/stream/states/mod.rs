@@ -1,7 +1,11 @@
 //! The states of a model: the values passed from step to step by recurrent operators, with their
 //! initial values and their values after the last step.
 
+mod find;
 mod offered;
+mod open_masks;
+mod pairs;
+mod restarting;
 mod restarts;
 mod sequence_restarts;
 mod state_names;
@@ -9,11 +13,17 @@ mod through;
 
 use std::collections::{BTreeSet, HashMap};
 
-pub(crate) use offered::offered;
-pub(crate) use restarts::{Start, cells_in_parts, lost, repeated_cells};
-pub(crate) use sequence_restarts::begins_anew;
-pub(crate) use state_names::NameWords;
-pub(crate) use through::{Reach, reached};
+pub(crate) use find::{FoundStates, Given, Wanted, find_states};
+pub(crate) use pairs::{Doubt, Misfit, NotTaken, Reason, RefusedPair};
+pub(crate) use restarting::{Lost, LostStates, RestartingLayer, StartsEvery};
+pub(crate) use restarts::Start;
+pub(crate) use through::UpdateKind;
+
+use offered::offered;
+use restarts::{cells_in_parts, lost, repeated_cells};
+use sequence_restarts::begins_anew;
+use state_names::NameWords;
+use through::{Reach, reached};
 
 use super::flow::{Flow, Producer, TensorElement};
 use crate::core::{
@@ -178,13 +188,8 @@ impl<'m> Recurrences<'m> {
                 .is_none_or(|starts| starts.iter().all(|n| *n <= 1))
     }
 
-    /// True if an element of a tensor is the initial h and the initial c of one LSTM: exporters
-    /// merge equal tensors.
-    pub(crate) fn starts_h_and_c(&self, source: Source) -> bool {
-        self.of_h_and_c(source).is_some()
-    }
-
-    /// The place of an LSTM whose initial h and initial c contain the same element of a tensor.
+    /// The place of an LSTM whose initial h and initial c contain the same element of a tensor:
+    /// exporters merge equal tensors.
     pub(crate) fn of_h_and_c(&self, source: Source) -> Option<usize> {
         let states_of = |letter: char| {
             let all = self.all.iter().filter(move |r| r.cell.is_some_and(|(_, own)| own == letter));

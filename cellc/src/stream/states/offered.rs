@@ -10,16 +10,9 @@ use crate::core::{CoreModel, Source, StatePair};
 pub(crate) struct Offer {
     pub(crate) pair: StatePair,
     /// The computation of the output from the input. `None` if only the names suggest a state.
-    update: Option<UpdateKind>,
+    pub(crate) update: Option<UpdateKind>,
     /// Other outputs that could be the next state instead of the pair's output.
     pub(crate) others: Vec<usize>,
-}
-
-impl Offer {
-    /// The reason why the pair is only offered.
-    pub(crate) fn why(&self) -> &'static str {
-        self.update.map_or(BY_NAME, UpdateKind::why)
-    }
 }
 
 /// An input, and an output of equal shape computed from the input.
@@ -46,9 +39,6 @@ type SeveralOutputs = (StatePair, Vec<usize>, Option<UpdateKind>);
 fn added(update: Option<UpdateKind>) -> Option<New> {
     update.and_then(UpdateKind::added_to_window)
 }
-
-const BY_NAME: &str = "no recurrent operator computes the output from the input, though the names \
-    are those of a state";
 
 /// The pairs to offer. `known`: pairs already taken as states or refused.
 pub(crate) fn offered(

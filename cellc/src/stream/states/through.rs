@@ -84,7 +84,7 @@ fn of_loop(body: &CoreLoop) -> Vec<Ends> {
 
 /// The new elements of an output, next to elements of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum New {
+pub(crate) enum New {
     /// At least one new element is not a constant.
     Computed,
     /// All new elements are constants, as in a mask of filled places.
@@ -93,7 +93,7 @@ pub(super) enum New {
 
 /// The kind of computation of an output from an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UpdateKind {
+pub(crate) enum UpdateKind {
     /// Through a recurrent operator or a loop.
     Recurrent(Reach),
     /// Through products with a matrix for each gate, as in a cell that consists of separate
@@ -120,28 +120,6 @@ impl UpdateKind {
         match self {
             Self::Appended(new) | Self::Moved(new) => Some(new),
             Self::Recurrent(_) | Self::Multiplied(_) | Self::Averaged => None,
-        }
-    }
-
-    /// The reason why a state with this computation is not kept.
-    pub(super) fn why(self) -> &'static str {
-        match self {
-            Self::Recurrent(_) => "the state passes other operations than the recurrent operator",
-            Self::Multiplied(_) => {
-                "several operations compute the new state, not one recurrent operator"
-            }
-            Self::Appended(_) => {
-                "the output is the input with new elements appended, which no recurrent operator \
-                 does"
-            }
-            Self::Averaged => {
-                "the output is the input times a factor, plus new elements, which no recurrent \
-                 operator computes"
-            }
-            Self::Moved(_) => {
-                "the output holds elements of the input in other places, which no recurrent \
-                 operator does"
-            }
         }
     }
 }

@@ -2,10 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::States;
-use crate::check::names::{Side, name};
+use super::Recurrences;
 use crate::core::{CoreModel, CoreOp, PointwiseFunction, Source, StatePair};
-use crate::diagnostic::{Diagnostic, Origin, quoted};
 
 /// By tensor: the operations that read the tensor.
 struct Readers<'m> {
@@ -75,31 +73,22 @@ fn is_softmax(op: &&CoreOp) -> bool {
     matches!(op, CoreOp::Softmax(_))
 }
 
-impl States<'_, '_> {
-    /// Warns of kept masks without effect before the first call.
-    pub(super) fn masks_that_begin_open(&mut self, states: &[StatePair]) {
-        let Self { model, recurrences, .. } = *self;
-        if states.is_empty() || !model.nodes.iter().any(|node| is_softmax(&&node.op)) {
-            return;
-        }
-        let readers = Readers::new(model);
-        for &StatePair { parameter, result } in states {
-            let source = Source::Parameter(parameter);
-            let origins = recurrences.flow.origins(model.results[result].source);
-            let slides =
-                origins.is_some_and(|origins| origins.iter().any(|(origin, _)| *origin == source));
-            if !slides || !readers.masks(source) {
-                continue;
-            }
-            let mask = quoted(&name(&model.parameters[parameter].names, Side::Input, parameter));
-            let found = format!(
-                "the state {mask} is a mask that is added in front of a softmax, and it begins at \
-                zero: places that no call has filled count"
-            );
-            let help = "keep 1 for filled places and 0 for empty ones in the model, and add (mask \
-                - 1) * 1e9 in front of the softmax; or set the state to -1e9 before the first \
-                call and after each reset";
-            self.diagnostics.push(Diagnostic::warning(Origin::Unknown, found).help(help));
-        }
+/// The inputs that are masks without effect before the first call.
+pub(super) fn open_masks(
+    model: &CoreModel,
+    recurrences: &Recurrences,
+    states: &[StatePair],
+) -> Vec<usize> {
+    if states.is_empty() || !model.nodes.iter().any(|node| is_softmax(&&node.op)) {
+        return Vec::new();
     }
+    let readers = Readers::new(model);
+    let is_open = |pair: &&StatePair| {
+        let source = Source::Parameter(pair.parameter);
+        let origins = recurrences.flow.origins(model.results[pair.result].source);
+        let slides =
+            origins.is_some_and(|origins| origins.iter().any(|(origin, _)| *origin == source));
+        slides && readers.masks(source)
+    };
+    states.iter().filter(is_open).map(|pair| pair.parameter).collect()
 }

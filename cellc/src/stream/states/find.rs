@@ -1,0 +1,113 @@
+//! The search for the states of a model. [`find_states`] writes states and restarts into the core
+//! model, and returns its other findings as values: [`crate::check`] words them.
+
+use std::collections::HashMap;
+
+use super::open_masks::open_masks;
+use super::pairs::NotTaken;
+use super::restarting::RestartingLayer;
+use super::{Recurrence, Recurrences};
+use crate::core::{CoreModel, Source, StatePair, needed};
+use crate::model::Node;
+use crate::stream::dependence::Dependence;
+
+/// The states to look for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Nothing,
+    /// Inputs that serve only as initial states, with the outputs of the last states.
+    Automatic,
+    /// The pairs of the options.
+    Pairs(Vec<StatePair>),
+}
+
+/// The facts that the search reads besides the core model.
+pub(crate) struct Given<'s, 'a> {
+    pub(crate) wanted: Wanted,
+    /// By place of a recurrence: the layer.
+    pub(crate) layers: &'s HashMap<usize, &'a Node>,
+    /// True if the sizes of the inputs are the sizes of recorded calls: layers may begin anew.
+    pub(crate) sizes_of_call: bool,
+}
+
+/// A core model with its states, and the other findings of the search.
+pub(crate) struct FoundStates<'a> {
+    /// The model with its states and restarts.
+    pub(crate) core: CoreModel,
+    pub(crate) not_taken: NotTaken<'a>,
+    /// Layers of several steps per call and the same initial state in each call, with the number of
+    /// steps.
+    pub(crate) begin_anew: Vec<(&'a Node, usize)>,
+    /// Layers of one step per call whose last state is lost.
+    pub(crate) restarting: Vec<RestartingLayer<'a>>,
+    /// Inputs that are states and masks, added before a softmax. Their zeros hide nothing.
+    pub(crate) open_masks: Vec<usize>,
+    /// True if the model moves too many elements to follow all of them.
+    pub(crate) gave_up: bool,
+    /// The number of steps of each recurrence.
+    pub(crate) steps: Vec<usize>,
+    /// True if every recurrent cell has one row.
+    pub(crate) is_one_row: bool,
+    /// By tensor and element: how many elements of initial states are this element.
+    pub(crate) initial_elements: HashMap<Source, Vec<usize>>,
+}
+
+/// The facts that each part of the search reads.
+pub(super) struct Search<'s, 'm, 'a> {
+    pub(super) model: &'m CoreModel,
+    pub(super) recurrences: &'s Recurrences<'m>,
+    /// By value: true if an output depends on the value.
+    pub(super) needed: &'s [bool],
+    pub(super) layers: &'s HashMap<usize, &'a Node>,
+}
+
+impl<'a> Search<'_, '_, 'a> {
+    /// The layer of a recurrence.
+    pub(super) fn layer(&self, place: usize) -> Option<&'a Node> {
+        self.layers.get(&place).copied()
+    }
+}
+
+/// Finds the states of a model and writes them into the model, together with the layers that every
+/// call starts anew.
+pub(crate) fn find_states<'a>(mut core: CoreModel, given: &Given<'_, 'a>) -> FoundStates<'a> {
+    let needed = needed(&core);
+    let recurrences = Recurrences::new(&core, &needed);
+    let search =
+        Search { model: &core, recurrences: &recurrences, needed: &needed, layers: given.layers };
+    let (states, not_taken) = match &given.wanted {
+        Wanted::Nothing => (Vec::new(), NotTaken::Nothing),
+        Wanted::Automatic => search.automatic_states(),
+        Wanted::Pairs(pairs) => search.given_states(pairs),
+    };
+    let dependence = Dependence::new(&core, &core.all_nodes());
+    let continued = recurrences.continued(&core, &dependence);
+    let lost = search.lost(&dependence, &continued);
+    let begin_anew = if given.wanted == Wanted::Nothing || given.sizes_of_call {
+        Vec::new()
+    } else {
+        search.begin_anew(&dependence, &continued)
+    };
+    let restarting = search.restarting(lost);
+    let open_masks = open_masks(&core, &recurrences, &states);
+    let gave_up = recurrences.flow.gave_up();
+    let has_one_row = |of: &Recurrence| of.cell.is_none_or(|(cell, _)| cell.batch == 1);
+    let (steps, is_one_row) = (
+        recurrences.all.iter().map(|recurrence| recurrence.steps).collect(),
+        recurrences.all.iter().all(has_one_row),
+    );
+    let initial_elements = recurrences.initial_elements;
+    core.states = states;
+    core.restarts = restarting.iter().filter_map(RestartingLayer::restart).collect();
+    FoundStates {
+        core,
+        not_taken,
+        begin_anew,
+        restarting,
+        open_masks,
+        gave_up,
+        steps,
+        is_one_row,
+        initial_elements,
+    }
+}

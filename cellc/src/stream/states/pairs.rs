@@ -1,0 +1,279 @@
+//! The choice of pairs: an input and an output that are one state before and after a call, or the
+//! reason against the pair.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::find::Search;
+use super::{NameWords, Order, Reach, UpdateKind, offered, reached};
+use crate::core::{CoreModel, ResultValue, Source, StatePair};
+use crate::model::Node;
+
+/// Pairs that are no states.
+pub(crate) enum NotTaken<'a> {
+    /// No pair was wanted.
+    Nothing,
+    Automatic {
+        /// Pairs that look like states.
+        refused: Vec<RefusedPair<'a>>,
+        /// Pairs of integers with the names of states.
+        integers: Vec<StatePair>,
+    },
+    /// For each pair of the options, the reason against it. `None` for a state.
+    Given(Vec<Option<Misfit<'a>>>),
+}
+
+/// An input and an output that look like a state without being one.
+pub(crate) struct RefusedPair<'a> {
+    pub(crate) pair: StatePair,
+    pub(crate) reason: Reason<'a>,
+    /// Other outputs that could be the next state instead of the pair's output.
+    pub(crate) others: Vec<usize>,
+}
+
+/// The reason why the search does not take a pair.
+pub(crate) enum Reason<'a> {
+    /// No option makes the pair a state.
+    Misfit(Misfit<'a>),
+    /// The options may name the pair.
+    Doubt(Doubt),
+}
+
+/// The reason why a pair cannot be a state.
+pub(crate) enum Misfit<'a> {
+    /// The input is W, R or B of a cell.
+    WeightInput,
+    /// The input holds sequence lengths.
+    LengthInput,
+    IntegerInput,
+    IntegerOutput,
+    /// Input and output differ in shape.
+    Shape {
+        input: Vec<usize>,
+        output: Vec<usize>,
+    },
+    /// The input or the output is in a pair taken before.
+    InAnotherPair,
+    /// A layer between the input and the output runs in reverse or has sequence lengths.
+    NotForward {
+        order: Order,
+        layer: Option<&'a Node>,
+    },
+    /// h and c of an LSTM start from the same elements of the input.
+    HAndC(Option<&'a Node>),
+}
+
+/// The reason why only the options make a pair a state.
+pub(crate) enum Doubt {
+    /// The output holds the elements in another order.
+    OtherOrder,
+    /// So many outputs hold the next value.
+    SeveralOutputs(usize),
+    /// Another operation reads the input.
+    ReadOtherwise,
+    /// Several layers start from the same elements of the input.
+    SeveralLayers,
+    /// The last state is this output, and the name of the pair's output fits better.
+    OtherName(usize),
+    /// No recurrent operator alone computes the output from the input. `None` if only the names
+    /// suggest a state.
+    OtherUpdate(Option<UpdateKind>),
+}
+
+/// An output that holds the new value of a state input.
+struct Update {
+    parameter: usize,
+    /// True if every element keeps its index.
+    in_place: bool,
+    /// The recurrences between the input and the output.
+    through: BTreeSet<usize>,
+}
+
+/// The output of a pair. Refused if another output has the shape of the input, is computed from the
+/// input, and has the name of its next state.
+fn unless_named_otherwise<'a>(
+    model: &CoreModel,
+    pair: StatePair,
+) -> Result<usize, RefusedPair<'a>> {
+    let input = NameWords::new(&model.parameters[pair.parameter].names);
+    let named = |result: usize| input.become_names(&NameWords::new(&model.results[result].names));
+    let fits = |&result: &usize| {
+        result != pair.result
+            && model.results[result].shape == model.parameters[pair.parameter].shape
+            && named(result)
+    };
+    let others: Vec<usize> = (0..model.results.len()).filter(fits).collect();
+    if others.is_empty() || named(pair.result) {
+        return Ok(pair.result);
+    }
+    let computed = reached(model, &[Source::Parameter(pair.parameter)], Reach::Any);
+    let Some(result) =
+        others.into_iter().find(|&other| computed.contains(&model.results[other].source))
+    else {
+        return Ok(pair.result);
+    };
+    let reason = Reason::Doubt(Doubt::OtherName(pair.result));
+    Err(RefusedPair { pair: StatePair { result, ..pair }, reason, others: Vec::new() })
+}
+
+impl<'a> Search<'_, '_, 'a> {
+    /// Inputs used only as the initial state of forward recurrent operators with the last state in
+    /// one output.
+    pub(super) fn automatic_states(&self) -> (Vec<StatePair>, NotTaken<'a>) {
+        let Self { model, recurrences, needed, .. } = *self;
+        let mut taken = Vec::new();
+        let mut refused = Vec::new();
+        for (parameter, updates) in self.updates() {
+            let next = self.next_value(parameter, &updates);
+            match next
+                .and_then(|result| unless_named_otherwise(model, StatePair { parameter, result }))
+            {
+                Ok(result) => taken.push(StatePair { parameter, result }),
+                Err(why) => refused.push(why),
+            }
+        }
+        let known: Vec<StatePair> =
+            taken.iter().copied().chain(refused.iter().map(|refused| refused.pair)).collect();
+        let offers = offered(model, recurrences, needed, &known);
+        refused.extend(offers.into_iter().map(|offer| RefusedPair {
+            pair: offer.pair,
+            reason: Reason::Doubt(Doubt::OtherUpdate(offer.update)),
+            others: offer.others,
+        }));
+        (taken, NotTaken::Automatic { refused, integers: integers_like_states(model) })
+    }
+
+    /// By input: the outputs with the new value.
+    fn updates(&self) -> BTreeMap<usize, Vec<(usize, Update)>> {
+        let Self { model, recurrences, .. } = *self;
+        let mut updates: BTreeMap<usize, Vec<(usize, Update)>> = BTreeMap::new();
+        let mut by_y: Vec<(usize, Update)> = Vec::new();
+        let sizes: HashSet<usize> =
+            recurrences.initial_elements.keys().map(|&source| model.len(source)).collect();
+        for (result, of) in model.results.iter().enumerate() {
+            if !sizes.contains(&model.len(of.source)) {
+                continue;
+            }
+            for y in [false, true] {
+                let update = recurrences.update(model, of.source, y);
+                if let Some((Source::Parameter(parameter), in_place, through)) = update {
+                    let update = Update { parameter, in_place, through };
+                    match y {
+                        false => updates.entry(parameter).or_default().push((result, update)),
+                        true => by_y.push((result, update)),
+                    }
+                    break;
+                }
+            }
+        }
+        // Y of one step equals the state: taken if no other output is the state
+        for (result, update) in by_y {
+            updates.entry(update.parameter).or_insert_with(|| vec![(result, update)]);
+        }
+        updates
+    }
+
+    /// The output with the next value of an input, or the reason against a state.
+    fn next_value(
+        &self,
+        parameter: usize,
+        updates: &[(usize, Update)],
+    ) -> Result<usize, RefusedPair<'a>> {
+        let Self { model, recurrences, .. } = *self;
+        let shape = &model.parameters[parameter].shape;
+        let same_shape = |(result, _): &&(usize, Update)| model.results[*result].shape == *shape;
+        let fits: Vec<_> = updates.iter().filter(same_shape).collect();
+        let (result, update) =
+            fits.iter().find(|(_, update)| update.in_place).copied().unwrap_or(&updates[0]);
+        let in_place = fits.iter().filter(|(_, update)| update.in_place).count();
+        let source = Source::Parameter(parameter);
+        let reason = if let Some(wrong) = recurrences.not_forward(&update.through) {
+            let (order, layer) = (wrong.order, self.layer(wrong.place));
+            Reason::Misfit(Misfit::NotForward { order, layer })
+        } else if fits.is_empty() {
+            let output = model.results[*result].shape.clone();
+            Reason::Misfit(Misfit::Shape { input: shape.clone(), output })
+        } else if in_place == 0 {
+            Reason::Doubt(Doubt::OtherOrder)
+        } else if let Some(place) = recurrences.of_h_and_c(source) {
+            Reason::Misfit(Misfit::HAndC(self.layer(place)))
+        } else if in_place > 1 {
+            Reason::Doubt(Doubt::SeveralOutputs(in_place))
+        } else if recurrences.read.contains(&source) {
+            Reason::Doubt(Doubt::ReadOtherwise)
+        } else if !recurrences.serves_only_as_state(source) {
+            Reason::Doubt(Doubt::SeveralLayers)
+        } else {
+            return Ok(*result);
+        };
+        let pair = StatePair { parameter, result: *result };
+        Err(RefusedPair { pair, reason, others: Vec::new() })
+    }
+
+    /// The pairs of the options that are states, and the reasons against the others.
+    pub(super) fn given_states(&self, pairs: &[StatePair]) -> (Vec<StatePair>, NotTaken<'a>) {
+        let mut states: Vec<StatePair> = Vec::new();
+        let mut misfits = Vec::new();
+        for &pair in pairs {
+            let misfit = self.misfit(pair, &states);
+            if misfit.is_none() {
+                states.push(pair);
+            }
+            misfits.push(misfit);
+        }
+        (states, NotTaken::Given(misfits))
+    }
+
+    /// The reason why a pair of the options cannot be a state. `states`: the pairs before.
+    fn misfit(&self, pair: StatePair, states: &[StatePair]) -> Option<Misfit<'a>> {
+        let Self { model, recurrences, .. } = *self;
+        let StatePair { parameter, result } = pair;
+        let (input, output) = (&model.parameters[parameter], &model.results[result]);
+        let source = Source::Parameter(parameter);
+        if input.weight || !input.element.is_float() {
+            return Some(match (input.weight, input.length) {
+                (true, _) => Misfit::WeightInput,
+                (false, Some(_)) => Misfit::LengthInput,
+                (false, None) => Misfit::IntegerInput,
+            });
+        }
+        if !output.element.is_float() {
+            return Some(Misfit::IntegerOutput);
+        }
+        if input.shape != output.shape {
+            let (input, output) = (input.shape.clone(), output.shape.clone());
+            return Some(Misfit::Shape { input, output });
+        }
+        if states.iter().any(|of| of.parameter == parameter || of.result == result) {
+            return Some(Misfit::InAnotherPair);
+        }
+        if let Some(wrong) = recurrences.not_forward_between(model, parameter, output.source) {
+            let (order, layer) = (wrong.order, self.layer(wrong.place));
+            return Some(Misfit::NotForward { order, layer });
+        }
+        let place = recurrences.of_h_and_c(source)?;
+        let (of, ..) = recurrences.update(model, output.source, true)?;
+        (of == source).then(|| Misfit::HAndC(self.layer(place)))
+    }
+}
+
+/// Inputs and outputs of integers with the names of a state.
+fn integers_like_states(model: &CoreModel) -> Vec<StatePair> {
+    let mut found = Vec::new();
+    for (parameter, input) in model.parameters.iter().enumerate() {
+        if input.weight || input.length.is_some() || input.element.is_float() {
+            continue;
+        }
+        let (source, words) = (Source::Parameter(parameter), NameWords::new(&input.names));
+        let fits = |result: &&ResultValue| {
+            let same = !result.element.is_float()
+                && result.shape == input.shape
+                && result.source != source;
+            same && words.become_names(&NameWords::new(&result.names))
+        };
+        let computed = reached(model, &[source], Reach::Any);
+        let mut results = model.results.iter();
+        let result = results.position(|of| fits(&of) && computed.contains(&of.source));
+        found.extend(result.map(|result| StatePair { parameter, result }));
+    }
+    found
+}

@@ -1,0 +1,175 @@
+//! Layers that start every call, or every iteration of a loop, from the same state.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::find::Search;
+use super::{Order, Recurrence, Start, begins_anew, cells_in_parts, lost, repeated_cells};
+use crate::core::{CoreOp, Restart, Source};
+use crate::model::{Node, Op};
+use crate::stream::dependence::{Change, Dependence};
+
+/// The states of a layer, kept by no call.
+pub(crate) struct Lost {
+    pub(crate) start: Start,
+    pub(crate) states: LostStates,
+}
+
+/// States that are lost at the end of a call.
+pub(crate) enum LostStates {
+    /// States of a cell, by their letters.
+    OfCell(Vec<char>),
+    /// The state of a cell that consists of separate operations.
+    InParts,
+    /// The carried value of a loop.
+    Carried,
+}
+
+/// How often a layer starts from its initial state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartsEvery {
+    /// `opens`: true if an open number of steps may keep the state, as the layer has one row and no
+    /// lengths.
+    Call {
+        opens: bool,
+    },
+    Iteration,
+}
+
+/// A layer of one step whose last state is lost.
+pub(crate) struct RestartingLayer<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) lost: Lost,
+    pub(crate) starts_every: StartsEvery,
+}
+
+impl RestartingLayer<'_> {
+    /// The entry of the core model. `None` for a layer in a loop.
+    pub(super) fn restart(&self) -> Option<Restart> {
+        let (name, kind) = (self.node.name.clone(), kind_of(self.node));
+        matches!(self.starts_every, StartsEvery::Call { .. }).then_some(Restart { name, kind })
+    }
+}
+
+/// What the layer is called in OpenVINO.
+fn kind_of(node: &Node) -> String {
+    match &node.op {
+        Op::Cell(cell) => cell.kind.op_name().to_owned(),
+        Op::Sequence(cell, _) => cell.kind.sequence_name().to_owned(),
+        _ => node.operator().to_owned(),
+    }
+}
+
+impl<'a> Search<'_, '_, 'a> {
+    /// By place: the states of layers of one step that no call keeps. `continued`: the recurrences
+    /// that calls continue.
+    pub(super) fn lost(
+        &self,
+        dependence: &Dependence,
+        continued: &HashSet<usize>,
+    ) -> BTreeMap<usize, Lost> {
+        let mut found = self.lost_of_cells(dependence, continued);
+        self.add_lost_of_loops(dependence, &mut found);
+        for place in cells_in_parts(self.model, dependence, self.needed) {
+            found.insert(place, Lost { start: Start::InParts, states: LostStates::InParts });
+        }
+        found
+    }
+
+    /// The layers of several steps per call that do not continue from the previous call, with the
+    /// number of steps.
+    pub(super) fn begin_anew(
+        &self,
+        dependence: &Dependence,
+        continued: &HashSet<usize>,
+    ) -> Vec<(&'a Node, usize)> {
+        let found = begins_anew(self.model, self.recurrences, dependence, self.needed, continued);
+        found.iter().filter_map(|(&place, &steps)| Some((self.layer(place)?, steps))).collect()
+    }
+
+    /// The layers that lose their states, each layer once.
+    pub(super) fn restarting(&self, found: BTreeMap<usize, Lost>) -> Vec<RestartingLayer<'a>> {
+        let repeated = repeated_cells(self.model);
+        let mut seen: HashSet<*const Node> = HashSet::new();
+        let mut layers = Vec::new();
+        for (place, lost) in found {
+            let Some(node) = self.layer(place) else { continue };
+            if !seen.insert(node) {
+                continue;
+            }
+            let starts_every = if !repeated.contains(&place) {
+                let is_other = |r: &Recurrence| {
+                    r.order == Order::Lengths || r.cell.is_some_and(|(c, _)| c.batch > 1)
+                };
+                let mut all = self.recurrences.all.iter();
+                StartsEvery::Call { opens: !all.any(|r| r.place == place && is_other(r)) }
+            } else if let Start::Constant { .. } = lost.start {
+                StartsEvery::Iteration
+            } else {
+                continue;
+            };
+            layers.push(RestartingLayer { node, lost, starts_every });
+        }
+        layers
+    }
+
+    /// By place: the states of recurrent cells of one step that no call keeps.
+    fn lost_of_cells(
+        &self,
+        dependence: &Dependence,
+        continued: &HashSet<usize>,
+    ) -> BTreeMap<usize, Lost> {
+        let mut found: BTreeMap<usize, Lost> = BTreeMap::new();
+        for (index, recurrence) in self.recurrences.all.iter().enumerate() {
+            let (Some((cell, state)), 1) = (recurrence.cell, recurrence.steps) else { continue };
+            let Some(initial) = (if state == 'h' { Some(cell.h) } else { cell.c }) else {
+                continue;
+            };
+            let Some(start) = lost(recurrence, cell, initial, dependence) else { continue };
+            if continued.contains(&index) {
+                continue;
+            }
+            match found.get_mut(&recurrence.place) {
+                Some(Lost { start: other, states: LostStates::OfCell(letters) }) => {
+                    letters.push(state);
+                    if start != (Start::Constant { as_it_is: true }) {
+                        *other = start;
+                    }
+                }
+                _ => {
+                    let states = LostStates::OfCell(vec![state]);
+                    found.insert(recurrence.place, Lost { start, states });
+                }
+            }
+        }
+        found
+    }
+
+    /// Adds loops of one iteration whose carried value starts from a constant: the bodies are cells
+    /// made of separate operations.
+    fn add_lost_of_loops(&self, dependence: &Dependence, found: &mut BTreeMap<usize, Lost>) {
+        let is_constant = |initial| {
+            let origins = self.recurrences.flow.origins(initial).into_iter().flatten();
+            origins
+                .map(|(source, _)| dependence.change(source))
+                .any(|change| change <= Change::Never)
+        };
+        for node in self.model.all_nodes() {
+            let CoreOp::Loop(body) = &node.op else { continue };
+            let cells = || {
+                body.body.iter().any(|node| matches!(node.op, CoreOp::Cell(_) | CoreOp::Loop(_)))
+            };
+            if body.trips > 1 || body.slices.is_empty() || cells() {
+                continue;
+            }
+            let mut carried = body
+                .carried
+                .iter()
+                .filter(|c| c.next != Source::Value(c.value) && self.needed[c.value]);
+            if carried.any(|c| is_constant(c.initial)) {
+                let start = Start::Constant { as_it_is: false };
+                let states = LostStates::Carried;
+                found.insert(body.carried[0].value, Lost { start, states });
+            }
+        }
+    }
+}
