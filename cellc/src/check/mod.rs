@@ -4,7 +4,8 @@
 //! * Before the translation: `options` alone, then `structure` and `inputs`.
 //! * Called by [`crate::translate`]: `cell` checks all attributes and inputs of recurrent nodes.
 //!   Rules for one other operation stand beside its translation.
-//! * After the translation: `states` words what `stream` finds, then `streams` before the model gets a row for each stream.
+//! * After the translation: `states` words the findings of [`crate::stream`], then `streams` before
+//!   the model gets a row for each stream.
 //! * With all rows: `integers`, `size_limits`, `precision`, `threads`, `common_interface`. After
 //!   these checks, nothing can fail.
 //! * `steps` words the errors of a model with an open number of steps. `hints` runs the pipeline

@@ -1,5 +1,5 @@
-//! Messages about states: likely pairs, pairs of the options that do not fit, and states that no call
-//! keeps. [`crate::stream::states`] finds them.
+//! Messages about states: likely pairs, pairs of the options that do not fit, and states that no
+//! call keeps. [`crate::stream`] finds the states.
 
 mod lost_history;
 mod restarts;

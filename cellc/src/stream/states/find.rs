@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::open_masks::open_masks;
 use super::pairs::NotTaken;
 use super::restarting::RestartingLayer;
+use super::search::Search;
 use super::{Recurrence, Recurrences};
 use crate::core::{CoreModel, Source, StatePair, needed};
 use crate::model::Node;
@@ -50,22 +51,6 @@ pub(crate) struct FoundStates<'a> {
     pub(crate) is_one_row: bool,
     /// By tensor and element: how many elements of initial states are this element.
     pub(crate) initial_elements: HashMap<Source, Vec<usize>>,
-}
-
-/// The facts that each part of the search reads.
-pub(super) struct Search<'s, 'm, 'a> {
-    pub(super) model: &'m CoreModel,
-    pub(super) recurrences: &'s Recurrences<'m>,
-    /// By value: true if an output depends on the value.
-    pub(super) needed: &'s [bool],
-    pub(super) layers: &'s HashMap<usize, &'a Node>,
-}
-
-impl<'a> Search<'_, '_, 'a> {
-    /// The layer of a recurrence.
-    pub(super) fn layer(&self, place: usize) -> Option<&'a Node> {
-        self.layers.get(&place).copied()
-    }
 }
 
 /// Finds the states of a model and writes them into the model, together with the layers that every

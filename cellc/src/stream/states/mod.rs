@@ -7,6 +7,7 @@ mod open_masks;
 mod pairs;
 mod restarting;
 mod restarts;
+mod search;
 mod sequence_restarts;
 mod state_names;
 mod through;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::find::Search;
+use super::search::Search;
 use super::{NameWords, Order, Reach, UpdateKind, offered, reached};
 use crate::core::{CoreModel, ResultValue, Source, StatePair};
 use crate::model::Node;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::find::Search;
+use super::search::Search;
 use super::{Order, Recurrence, Start, begins_anew, cells_in_parts, lost, repeated_cells};
 use crate::core::{CoreOp, Restart, Source};
 use crate::model::{Node, Op};
