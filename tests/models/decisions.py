@@ -742,18 +742,32 @@ def matrices_of_state(rng):
                                  name=name, activation=activation))
         outputs.append(info(f'{name}_y', T.FLOAT, [1, 6, length])), outputs.append(info(f'{name}_present', T.FLOAT, [1, 6, 3]))
     graph = h.make_graph(nodes, 'matrices_of_state', inputs, outputs, constants(**values))
+    return graph, [feed], [None] * len(outputs), reference_of(graph)
 
+
+def windows_of_state(rng):
+    """Two CausalConvWithState, one after the other, of any number of steps: their windows are states."""
+    values = {'w1': draw(rng, 6, 1, 4), 'b1': draw(rng, 6), 'w2': draw(rng, 6, 1, 3)}
+    nodes = [h.make_node('CausalConvWithState', ['x', 'w1', 'b1', 'past1'], ['hidden', 'present1'], name='first', activation='silu'),
+             h.make_node('CausalConvWithState', ['hidden', 'w2', '', 'past2'], ['y', 'present2'], name='second', activation='none')]
+    inputs = [info('x', T.FLOAT, [1, 6, 'T']), info('past1', T.FLOAT, [1, 6, 3]), info('past2', T.FLOAT, [1, 6, 2])]
+    outputs = [info('y', T.FLOAT, [1, 6, 'T']), info('present1', T.FLOAT, [1, 6, 3]), info('present2', T.FLOAT, [1, 6, 2])]
+    graph = h.make_graph(nodes, 'windows_of_state', inputs, outputs, constants(**values))
+    return graph, [[draw(rng, 1, 6, 2), draw(rng, 1, 6, 3), draw(rng, 1, 6, 2)]], [None] * 3, reference_of(graph)
+
+
+def reference_of(graph):
     def reference(*feed):
         from onnx.reference import ReferenceEvaluator
         model = h.make_model(graph, opset_imports=[h.make_opsetid('', 27)], ir_version=13)
         return ReferenceEvaluator(model).run(None, {given.name: value for given, value in zip(graph.input, feed)})
-    return graph, [feed], [None] * len(outputs), reference
+    return reference
 
 
 def write(folder, make, seed):
     # what ONNX Runtime refuses brings a function of its own
     graph, runs, lengths, *own = make(np.random.default_rng(seed))
-    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8), 'masked_half': (18, 8), 'log_sum_exp': (18, 8), 'places': (18, 8), 'attention_heads': (23, 11), 'matrices_of_state': (27, 13)}.get(graph.name, (17, 8))
+    opset, ir_version = {'moves': (19, 9), 'no_axes': (18, 8), 'masked_half': (18, 8), 'log_sum_exp': (18, 8), 'places': (18, 8), 'attention_heads': (23, 11), 'matrices_of_state': (27, 13), 'windows_of_state': (27, 13)}.get(graph.name, (17, 8))
     if graph.name.startswith('qdq'):
         # a layer's name says what it multiplies
         for k, node in enumerate(graph.node):
@@ -769,7 +783,7 @@ def write(folder, make, seed):
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = None if own else onnxruntime.InferenceSession(model.SerializeToString(), options)
     case = {'name': graph.name, 'family': 'decisions', 'about': make.__doc__, 'origin': 'tests/models/decisions.py', 'model': 'model.onnx',
-            'stateful': False, 'golden': ('onnx.reference' if graph.name == 'matrices_of_state' else 'numpy') if own else 'onnxruntime', 'inputs': [], 'outputs': [], 'runs': [], 'tolerance': []}
+            'stateful': False, 'golden': ('onnx.reference' if graph.name.endswith('of_state') else 'numpy') if own else 'onnxruntime', 'inputs': [], 'outputs': [], 'runs': [], 'tolerance': []}
 
     def save(name, values):
         values.tofile(os.path.join(folder, name))
@@ -817,7 +831,7 @@ def write_ir(folder, name, corpus):
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
                              scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads, first_steps, windows_and_states, computed_weights, cumulative_norm,
-                             matrices_of_state], 1):
+                             matrices_of_state, windows_of_state], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -689,6 +689,38 @@ fn linear_attention_gives_the_bits_of_all_steps_at_once() {
     assert_stepwise(&built(None), &built(Some(9)), 9);
 }
 
+/// The windows of CausalConvWithState are states that are found, of one step, of several and of an
+/// open number of steps. One after the other, steps leave the outputs and the windows of all of
+/// them.
+#[test]
+fn windows_of_state_give_the_bits_of_all_steps_at_once() {
+    let of = |name, steps| onnx_case("windows_of_state", name, vec![Some(1), Some(6), steps]);
+    let one = of("stepwise", None);
+    // fewer steps than a window has elements, and more
+    for steps in [1, 2, 7] {
+        let all = of("at_once", Some(steps));
+        for model in [one.model(), all.model()] {
+            let pairs = model.states.iter().map(|pair| (pair.parameter, pair.result));
+            assert_eq!(pairs.collect::<Vec<_>>(), [(1, 1), (2, 2)], "{steps} steps");
+        }
+        let (x, first) = (x(steps, 6), [x(3, 6), x(2, 6)]);
+        let whole: Vec<f32> = (0..6 * steps).map(|i| x[i % steps * 6 + i / steps]).collect();
+        for (own, isa, name) in bodies(&one, &all) {
+            let expected = all.interpret(isa, &[whole.clone(), first[0].clone(), first[1].clone()]);
+            let mut states = first.clone();
+            for (t, step) in x.chunks(6).enumerate() {
+                let [past1, past2] = states;
+                let mut found = one.interpret(own, &[step.to_vec(), past1, past2]);
+                let y: Vec<u32> = found[0].iter().copied().map(bits).collect();
+                let right: Vec<u32> = (0..6).map(|m| bits(expected[0][m * steps + t])).collect();
+                assert_eq!(y, right, "{name}, step {t} of {steps}");
+                states = [found.remove(1), found.remove(1)];
+            }
+            assert_eq!(states[..], expected[1..], "{name}, after {steps} steps");
+        }
+    }
+}
+
 /// `y[:, :, -1]` and `y[:, :, -1:]`: a call gives what its last step has.
 #[test]
 fn the_last_step_is_taken_out_of_all() {

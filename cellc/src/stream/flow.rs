@@ -108,6 +108,31 @@ impl<'m> Flow<'m> {
         Some(found)
     }
 
+    /// By element of a tensor: the index of the element in the value `of`, if views lead to `of`.
+    /// `None` if the tensor is computed in other ways, or if the search ended at [`MOST_FLOW`].
+    pub(crate) fn places_in(&self, mut source: Source, of: usize) -> Option<Vec<usize>> {
+        let mut places: Vec<usize> = (0..self.model.len(source)).collect();
+        loop {
+            let Source::Value(value) = source else { return None };
+            if value == of {
+                return Some(places);
+            }
+            self.followed.set(self.followed.get().saturating_add(places.len()));
+            if self.gave_up() {
+                return None;
+            }
+            source = match self.producers[value] {
+                Producer::View(view) => {
+                    let shape = &self.model.values[value].shape;
+                    places.iter_mut().for_each(|place| *place = viewed(view, shape, *place));
+                    view.input
+                }
+                Producer::Same(source) => source,
+                Producer::Concat(_) | Producer::Operation => return None,
+            };
+        }
+    }
+
     /// The element of a Concat's inputs at element `index` of the output. `shape`: the output's
     /// shape.
     fn part(&self, concat: &Concat, shape: &[usize], index: usize) -> TensorElement {

@@ -11,6 +11,7 @@ mod search;
 mod sequence_restarts;
 mod state_names;
 mod through;
+mod windows;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,12 +20,14 @@ pub(crate) use pairs::{Doubt, Misfit, NotTaken, Reason, RefusedPair};
 pub(crate) use restarting::{Lost, LostStates, RestartingLayer, StartsEvery};
 pub(crate) use restarts::Start;
 pub(crate) use through::UpdateKind;
+pub(crate) use windows::window;
 
 use offered::offered;
 use restarts::{cells_in_parts, lost, repeated_cells};
 use sequence_restarts::begins_anew;
 use state_names::NameWords;
 use through::{Reach, reached};
+use windows::windows;
 
 use super::flow::{Flow, Producer, TensorElement};
 use crate::core::{

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::search::Search;
-use super::{NameWords, Order, Reach, UpdateKind, offered, reached};
+use super::{NameWords, Order, Reach, UpdateKind, offered, reached, windows};
 use crate::core::{CoreModel, ResultValue, Source, StatePair};
 use crate::model::Node;
 
@@ -131,6 +131,19 @@ impl<'a> Search<'_, '_, 'a> {
                 Err(why) => refused.push(why),
             }
         }
+        for window in windows(model, &recurrences.flow) {
+            let shares = |pair: &StatePair| {
+                pair.parameter == window.parameter || pair.result == window.result
+            };
+            if taken.iter().chain(refused.iter().map(|refused| &refused.pair)).any(shares) {
+                continue;
+            }
+            match unless_named_otherwise(model, window) {
+                Ok(result) => taken.push(StatePair { result, ..window }),
+                Err(why) => refused.push(why),
+            }
+        }
+        taken.sort_by_key(|pair| pair.parameter);
         let known: Vec<StatePair> =
             taken.iter().copied().chain(refused.iter().map(|refused| refused.pair)).collect();
         let offers = offered(model, recurrences, needed, &known);

@@ -10,6 +10,7 @@ use crate::core::{
     Concat, CoreModel, CoreNode, CoreOp, CoreValue, Pointwise, PointwiseFunction, Source, Variable,
     View,
 };
+use crate::stream::states::window;
 
 /// Padding in front of the first step and running sums, for all tensors of a model.
 #[derive(Default)]
@@ -36,6 +37,8 @@ pub(super) struct Windows {
     pub node: usize,
     pub axis: usize,
     pub before: usize,
+    /// True for a view of the last `before` elements alone.
+    pub is_last: bool,
 }
 
 impl StepAnalysis<'_> {
@@ -53,6 +56,16 @@ impl StepAnalysis<'_> {
                 Time::WithFront(axis, more) => Time::WithFront(*axis, before + more),
                 _ => Time::WithFront(concat.axis, before),
             });
+        }
+        // a window that goes on from call to call
+        if let (&[past, _], &[Time::Before, Time::Along(axis)]) = (&concat.inputs[..], &all[..])
+            && axis == concat.axis
+            && window(self.model, &self.flow, concat).is_some_and(|of| {
+                let mut states = self.model.states.iter();
+                states.any(|pair| pair.parameter == of.parameter && pair.result == of.result)
+            })
+        {
+            return Ok(Time::WithFront(axis, self.model.shape(past)[axis]));
         }
         if let Some(ahead) = self.ahead(concat, &all) {
             return Err(Why::PadsAfter(ahead));
@@ -210,7 +223,7 @@ pub(super) fn same_windows(
     windows: &[Windows],
     pairs: &[Option<usize>],
 ) -> Result<(), NotStepwise> {
-    for &Windows { node, axis, before } in windows {
+    for &Windows { node, axis, before, is_last } in windows {
         let many =
             long.nodes[node].op.outputs().first().map_or(&[][..], |&out| &long.values[out].shape);
         let places = |model: &CoreModel, at: usize, steps: usize| -> Option<Vec<[usize; 3]>> {
@@ -219,7 +232,9 @@ pub(super) fn same_windows(
             let period = stride * (steps + before);
             let place_of =
                 |offset: usize| [offset / period, offset % period / stride, offset % stride];
-            let mut places = vec![place_of(view.offset)];
+            // the last elements begin behind as many elements as there are steps
+            let skipped = if is_last { steps * stride } else { 0 };
+            let mut places = vec![place_of(view.offset.checked_sub(skipped)?)];
             for (&size, &step) in many.iter().zip(&view.strides) {
                 places.push(if size > 1 { place_of(usize::try_from(step).ok()?) } else { [0; 3] });
             }

@@ -245,11 +245,13 @@ impl<'a> StepAnalysis<'a> {
                 },
                 Time::WithFront(axis, before) => {
                     let along = self.viewed(view, axis, before);
-                    let along = along.ok_or_else(|| self.looks(node, view, axis, before))?;
-                    self.padded.windows.push(Windows { node: at, axis, before });
+                    let is_last = along.is_none() && self.takes_front(view, axis, before);
+                    self.padded.windows.push(Windows { node: at, axis, before, is_last });
                     match along {
-                        (axis, 0) => Time::Along(axis),
-                        (axis, before) => Time::WithFront(axis, before),
+                        Some((axis, 0)) => Time::Along(axis),
+                        Some((axis, before)) => Time::WithFront(axis, before),
+                        None if is_last => Time::Last,
+                        None => return Err(self.looks(node, view, axis, before)),
                     }
                 }
                 time => time,

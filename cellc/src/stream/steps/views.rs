@@ -71,6 +71,25 @@ impl StepAnalysis<'_> {
         inner < stride
     }
 
+    /// True if a view reads only the last `before` elements along `axis`, behind as many elements as
+    /// there are steps: the elements in front of the next step.
+    pub(super) fn takes_front(&self, view: &View, axis: usize, before: usize) -> bool {
+        let stride: usize = self.model.shape(view.input)[axis + 1..].iter().product();
+        let period = stride * (self.steps + before);
+        let start = view.offset % period;
+        let (mut frame, mut inner) = (start / stride, start % stride);
+        for (&size, &step) in self.model.values[view.out].shape.iter().zip(&view.strides) {
+            match usize::try_from(step) {
+                _ if size == 1 => {}
+                Ok(step) if step.is_multiple_of(period) => {}
+                Ok(step) if step.is_multiple_of(stride) => frame += step / stride * (size - 1),
+                Ok(step) => inner += step * (size - 1),
+                Err(_) => return false,
+            }
+        }
+        start / stride >= self.steps && frame < self.steps + before && inner < stride
+    }
+
     /// The axis of the output along which a view follows the steps, and the number of output
     /// elements in front of the first step. `None` if the view does not follow the steps. `before`:
     /// the number of input elements in front of the first step; windows may reach back into these
