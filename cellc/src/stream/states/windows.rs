@@ -4,13 +4,15 @@
 use super::super::flow::Flow;
 use crate::core::{Concat, CoreModel, CoreNode, CoreOp, Source, StatePair};
 
-/// The operator whose definition has a window as a state. Other windows may be inputs of data.
+/// The operator, in any domain, whose definition has a window as a state. Other windows may be
+/// inputs of data.
 const WITH_WINDOW: &str = "CausalConvWithState";
 
 /// The windows that operators define as states, each with its next value.
 pub(crate) fn windows(model: &CoreModel, flow: &Flow) -> Vec<StatePair> {
+    let has_window = |kind: &str| kind.rsplit('.').next() == Some(WITH_WINDOW);
     let pair = |node: &CoreNode| match &node.op {
-        CoreOp::Concat(concat) if node.kind == WITH_WINDOW => window(model, flow, concat),
+        CoreOp::Concat(concat) if has_window(&node.kind) => window(model, flow, concat),
         _ => None,
     };
     let pairs: Vec<StatePair> = model.nodes.iter().filter_map(pair).collect();
