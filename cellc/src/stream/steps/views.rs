@@ -71,8 +71,8 @@ impl StepAnalysis<'_> {
         inner < stride
     }
 
-    /// True if a view reads only the last `before` elements along `axis`, behind as many elements as
-    /// there are steps: the elements in front of the next step.
+    /// True if a view reads only the last `before` elements along `axis`, behind as many elements
+    /// as there are steps: the elements in front of the next step.
     pub(super) fn takes_front(&self, view: &View, axis: usize, before: usize) -> bool {
         let stride: usize = self.model.shape(view.input)[axis + 1..].iter().product();
         let period = stride * (self.steps + before);
