@@ -192,7 +192,8 @@ class Net:
                 elif layer.kind == 'Assign':
                     after[layer.attributes['variable_id']] = out = operands[0]
                 elif layer.body is not None:
-                    out, parts = iterate(layer, self.bodies[layer.id], operands)
+                    begins = layer.kind == 'Loop' and self.is_known(self.source[layer.id, layer.inputs[1]][0])
+                    out, parts = iterate(layer, self.bodies[layer.id], operands, begins)
                     self.parts.update({(layer.id, port): n for port, n in parts.items()})
                 elif layer.kind == 'If':
                     out = choose(layer, self.branches[layer.id], operands)
@@ -227,7 +228,7 @@ def choose(layer, branches, operands):
     return [results[of[port]] for port in layer.outputs]
 
 
-def iterate(layer, body, operands):
+def iterate(layer, body, operands, begins):
     """TensorIterator and Loop, and by output that a loop which ends by itself puts together how many parts it has; behind them it is zero."""
     entries = {'input': [], 'output': []}
     for entry in layer.port_map:
@@ -263,8 +264,8 @@ def iterate(layer, body, operands):
     collected = {i: [] for i, _ in enumerate(entries['output'])}
     last, turn, initial = None, 0, dict(values)
     ends = any(entry.get('purpose') == 'execution_condition' for entry in entries['output'])
-    # one that begins and may have one turn has it
-    ends = ends and not (condition and count == 1)
+    # a loop of one turn whose first condition is a constant always has this turn
+    ends = ends and not (begins and condition and count == 1)
     while condition and (count is None or turn < count):
         for parameter, cut, windows in cuts:
             if cut is None:
@@ -508,6 +509,21 @@ def compute(layer, v):
             total = np.roll(total, 1, axis)
             total[(slice(None),) * (axis % total.ndim) + (0,)] = 0
         return np.flip(total, axis) if reverse else total
+    if kind == 'GatedDeltaNet':
+        query, key, value, state, gate, beta = v
+        if truth(a.get('fuse_qk_l2norm')):
+            query, key = [x / np.sqrt((x * x).sum(-1, keepdims=True) + float(np.float32(1e-6))) for x in (query, key)]
+        # neighbouring values share a key
+        query, key = [np.repeat(x, value.shape[2] // x.shape[2], 2) for x in (query, key)]
+        # the scale is a number of f32
+        query = query * float(np.float32(1 / np.sqrt(query.shape[-1])))
+        steps = []
+        for t in range(value.shape[1]):
+            state = state * np.exp(gate[:, t])[..., None, None]
+            missing = value[:, t] - np.einsum('nhk,nhkv->nhv', key[:, t], state)
+            state = state + np.einsum('nhk,nhv->nhkv', key[:, t] * beta[:, t][..., None], missing)
+            steps.append(np.einsum('nhk,nhkv->nhv', query[:, t], state))
+        return [np.stack(steps, 1), state]
     if kind == 'OneHot':
         axis, depth = int(a['axis']), int(v[1])
         return np.moveaxis(np.where(v[0][..., None] == np.arange(depth), v[2], v[3]), -1, axis)

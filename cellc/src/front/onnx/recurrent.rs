@@ -287,10 +287,19 @@ pub(super) fn activations(
         };
         let alpha = if takes > 0 { alphas.next() } else { None };
         let beta = if takes > 1 { betas.next() } else { None };
+        // ONNX has no operator Affine whose defaults the activation could take
+        let any = Activation::new(name, Some(1.0), Some(0.0));
+        let has_defaults = !matches!(any, Ok(Activation::Affine { .. }));
         match Activation::new(name, alpha, beta) {
-            Ok(activation) => all.push(activation),
-            Err(error) => {
-                let found = format!("the activation {}: {error}", quoted(name));
+            Ok(activation) if has_defaults || alpha.is_some() && beta.is_some() => {
+                all.push(activation)
+            }
+            other => {
+                let reason = match other {
+                    Err(error) => error.to_string(),
+                    Ok(_) => "alpha or beta is missing, which have no defaults".to_owned(),
+                };
+                let found = format!("the activation {}: {reason}", quoted(name));
                 let help = "give a number for each activation that takes one, in their order";
                 reader.error(found, "numbers", help);
                 return None;
