@@ -83,7 +83,7 @@ fn why_misfit(misfit: &Misfit) -> String {
     }
 }
 
-/// The pairs of the options that have no such fault.
+/// The valid pairs for an option with this misfit.
 fn valid_pairs(misfit: &Misfit) -> &'static str {
     match misfit {
         Misfit::WeightInput | Misfit::LengthInput | Misfit::IntegerInput => "an input that is not",

@@ -1,5 +1,5 @@
-//! What starts anew though it is not read from a constant, and what goes on though it looks as if
-//! it did not.
+//! Layers that restart at every call although no constant gives their state, and layers that keep
+//! a state although they seem to restart.
 
 use super::states::{GRU, H, N, started, zeros};
 use super::*;
@@ -16,7 +16,7 @@ type Initial = fn(&mut Graph, ValueId) -> ValueId;
 /// What a variable becomes, made of x, the variable and the cell's h.
 type Next = fn(&mut Graph, [ValueId; 3]) -> ValueId;
 
-/// A cell that starts from what `start` makes of x.
+/// A cell with an initial state computed from x by `start`.
 fn from(start: fn(&mut Graph, ValueId) -> ValueId) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 2]);
@@ -360,7 +360,7 @@ fn ways_out_are_ways_out() {
     }
 }
 
-/// Where a restart is what is wanted, nothing is said; the header says it all the same.
+/// Options without states ask for restarts: no warning, and the header lists the restarts.
 #[test]
 fn nothing_is_said_where_no_state_is_wanted() {
     let none = Options::default().with_state(State::None);
@@ -498,7 +498,7 @@ fn states_that_begin_anew_at_calls_of_several_steps_are_said() {
     assert_eq!(said(&of_files, &whole(7)), "");
 }
 
-/// Steps that are written out, as Keras traces them, begin anew too.
+/// Unrolled steps, as Keras traces them, restart at every call, too.
 #[test]
 fn steps_that_are_written_out_begin_anew() {
     for (fed, is_said) in [(true, true), (false, false)] {

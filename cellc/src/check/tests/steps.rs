@@ -333,7 +333,7 @@ fn elements_in_front_of_the_first_step_pass_through_other_operations() {
     }
 }
 
-/// A Pad whose elements no convolution uses up is named, with what works.
+/// A Pad before an operation other than a convolution is refused by name, with a remedy.
 #[test]
 fn pads_in_front_of_what_takes_no_such_elements_are_named() {
     let shape_of = |graph: &mut Graph, x: ValueId| {
