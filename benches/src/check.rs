@@ -297,7 +297,7 @@ mod tests {
         ] {
             let workload =
                 WORKLOADS.iter().find(|workload| workload.name == name).expect("a workload");
-            let work = Work::of(&model(workload, Variant::Itself).expect("a model"));
+            let work = Work::count(&model(workload, Variant::Itself).expect("a model"));
             assert_eq!(
                 (work.weight_bytes(), work.multiply_adds()),
                 (bytes, workload.multiply_adds()),

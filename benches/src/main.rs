@@ -258,7 +258,7 @@ fn measure(
     rows: Vec<Row>,
     absent: Vec<(String, String)>,
 ) -> Result<Report, String> {
-    let work = Work::of(&model(workload, Variant::Itself)?);
+    let work = Work::count(&model(workload, Variant::Itself)?);
     let mut runs = Vec::new();
     for _ in 0..arguments.best_of {
         let mut turns: Vec<Turn<'_>> = contenders

@@ -43,7 +43,7 @@ impl Compilation {
 
     /// The parts of the output for Rust tokens.
     pub(crate) fn contents(&self) -> emit::Contents<'_> {
-        let values = Values::of(self.options.output.language, &self.plan.isas);
+        let values = Values::new(self.options.output.language, &self.plan.isas);
         assert_eq!(self.plan.values, values, "emit: the plan is for another language");
         emit::Contents {
             options: &self.options,

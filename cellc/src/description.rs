@@ -47,7 +47,7 @@ impl Description {
                 plan.accuracy,
                 &plan.isas.iter().map(|own| own.fuses).collect::<Vec<_>>(),
             ),
-            estimate: Estimate::of(model, plan, program, packed, interface),
+            estimate: Estimate::new(model, plan, program, packed, interface),
         }
     }
 }

@@ -149,7 +149,7 @@ fn read(
     let options = ReadOptions {
         weights: weights.as_deref(),
         formats: Some(formats::of_macros()),
-        ..ReadOptions::of(&given.bindings)
+        ..ReadOptions::new(&given.bindings)
     };
     let read = compile::read(&path, &options);
     let (model, mut found) = match read {

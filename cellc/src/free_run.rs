@@ -99,7 +99,7 @@ impl Gathered {
 pub(crate) fn layers_in_integers(model: &CoreModel, products: &Precisions) -> Vec<String> {
     let mut layers = Vec::new();
     for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
-        if products.of(node.op.first_value()).arithmetic() != Arithmetic::F32
+        if products.get(node.op.first_value()).arithmetic() != Arithmetic::F32
             && !layers.contains(&node.name)
         {
             layers.push(node.name.clone());

@@ -458,7 +458,7 @@ pub fn subject(name: &str) -> Subject {
     let calls = calls.collect();
     let (header, summary, warnings) =
         (vec![name.to_owned()], vec![name.to_owned()], Diagnostics::default());
-    let estimate = Estimate::of(&model, &plan, &program, &packed, &interface);
+    let estimate = Estimate::new(&model, &plan, &program, &packed, &interface);
     let compilation = Compilation {
         options,
         model,

@@ -112,7 +112,7 @@ impl Subject {
         compilation.program.bodies = bodies.map(|(body, _)| body).collect();
         compilation.plan.isas.retain(|own| is_kept(own.isa.name));
         // kernels of C are spelled as for all bodies
-        if values != Spelled::of(language, &compilation.plan.isas) {
+        if values != Spelled::new(language, &compilation.plan.isas) {
             let compilation = self.in_language(language);
             return Self { compilation, ..self.clone() };
         }

@@ -294,7 +294,7 @@ fn half_the_bits_lose_nothing_of_a_model_of_half_precision() {
             Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
         };
         for (whole, half) in subjects(Precision::F32).zip(subjects(Precision::F16)) {
-            let losses = Loss::of(half.model(), &half.compilation.precisions);
+            let losses = Loss::by_format(half.model(), &half.compilation.precisions);
             let [loss] = &losses[..] else { panic!("{name}: {losses:?}") };
             assert!(
                 loss.exact == loss.weights && loss.weights > 0 && loss.largest == 0.0,
@@ -326,7 +326,8 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_precision_is_given() {
         Case::subjects(&case, &options, "").into_iter().map(|(subject, _)| subject)
     };
     for (as_f32, in_8_bits) in subjects(true).zip(subjects(false)) {
-        let losses = |subject: &Subject| Loss::of(subject.model(), &subject.compilation.precisions);
+        let losses =
+            |subject: &Subject| Loss::by_format(subject.model(), &subject.compilation.precisions);
         assert!(losses(&as_f32).is_empty());
         let losses = losses(&in_8_bits);
         let [loss] = &losses[..] else { panic!("{losses:?}") };
@@ -380,7 +381,7 @@ fn dequantised_weights_are_stored_in_8_bits_unless_a_precision_is_given() {
         let options = Options::default().with_precision(precision);
         let compilation =
             cellc::internals::compile::compile(&case.model, &options).expect("it compiles");
-        let losses = Loss::of(&compilation.model, &compilation.precisions);
+        let losses = Loss::by_format(&compilation.model, &compilation.precisions);
         (losses, compilation.packed.bytes.len(), compilation.description.header.join(" "))
     };
     let ((losses, in_8_bits, header), (as_f32, bytes, _)) = (stored(false), stored(true));

@@ -797,7 +797,7 @@ fn the_corpus_on_machines() {
         for (trial, (name, count)) in trials.iter().zip(&counts) {
             table += &format!("\n{name} {count}");
             WorkKind::ALL.iter().for_each(|work| {
-                table += &format!(" {}", estimated(machine, trial).work.of(*work))
+                table += &format!(" {}", estimated(machine, trial).work.amount(*work))
             });
         }
         let file =

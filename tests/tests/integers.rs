@@ -168,7 +168,7 @@ fn quantised_weights_are_kept() {
         let options = Options::default().with_precision(Some(precision));
         let compilation = compile(&corpus::case(case).model, &options).expect("it compiles");
         let header = compilation.description.header.join(" ");
-        let [loss] = Loss::of(&compilation.model, &compilation.precisions)[..] else {
+        let [loss] = Loss::by_format(&compilation.model, &compilation.precisions)[..] else {
             panic!("{case}: one format")
         };
         assert_eq!(header.contains("lossless"), loss.exact == loss.weights, "{header}");
@@ -716,7 +716,7 @@ fn depthwise_convolutions_multiply_integers() {
                 "{}: {plan}",
                 subject.name
             );
-            let losses = Loss::of(subject.model(), &subject.compilation.precisions);
+            let losses = Loss::by_format(subject.model(), &subject.compilation.precisions);
             assert!(losses.len() == 1 && losses[0].exact < losses[0].weights, "{losses:?}");
             for call in &subject.calls[..2] {
                 let mut first: Option<Vec<u64>> = None;

@@ -83,7 +83,7 @@ fn unrolled_loops_give_the_same_bits() {
         assert_eq!(plan.alternate, of_integers, "{}", subject.name);
         let columns = plan.panels[0].columns;
         let in_chains =
-            |own: &PlannedIsa| plan.choice(Phase::Hidden, columns, 1, own.isa).chains.of(4) > 1;
+            |own: &PlannedIsa| plan.choice(Phase::Hidden, columns, 1, own.isa).chains.count(4) > 1;
         assert_eq!(
             subject.compilation.plan.isas.iter().any(in_chains),
             of_integers,

@@ -52,7 +52,7 @@ pub struct ByLane {
 
 impl ByLane {
     /// The spelling of `operation` among dot products, or `None` if no instruction computes it.
-    pub fn of(dots: &'static [Dot], operation: LaneOp) -> Option<&'static Self> {
+    pub fn find(dots: &'static [Dot], operation: LaneOp) -> Option<&'static Self> {
         let in_word = match operation {
             LaneOp::DotPairsByLane(_) => 2,
             LaneOp::DotQuadsByLane(_) => 4,

@@ -124,7 +124,7 @@ pub struct Instructions {
 
 impl Instructions {
     /// Instructions executed for one unit of `work`.
-    pub fn of(&self, work: WorkKind) -> f64 {
+    pub fn count(&self, work: WorkKind) -> f64 {
         self.each.iter().find(|(known, _)| *known == work).map_or(0.0, |(_, count)| *count)
     }
 
@@ -141,6 +141,6 @@ impl Instructions {
                 | WorkKind::Flush
                 | WorkKind::Convert
         );
-        if self.routine > 0.0 && is_of_floats { self.routine } else { self.of(work) }
+        if self.routine > 0.0 && is_of_floats { self.routine } else { self.count(work) }
     }
 }

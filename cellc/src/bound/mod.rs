@@ -109,11 +109,13 @@ pub fn bound(
 /// `ELEMENT` multiply-adds.
 pub fn work(model: &CoreModel) -> usize {
     const ELEMENT: usize = 256;
-    fn of(model: &CoreModel, nodes: &[CoreNode]) -> usize {
+    fn work_of_nodes(model: &CoreModel, nodes: &[CoreNode]) -> usize {
         let node = |node: &CoreNode| {
             let work = node.op.facts().work;
             match (&node.op, work.element_operations(model)) {
-                (CoreOp::Loop(body), _) => body.trips.saturating_mul(of(model, &body.body)),
+                (CoreOp::Loop(body), _) => {
+                    body.trips.saturating_mul(work_of_nodes(model, &body.body))
+                }
                 // over a range, the index may select any row
                 (_, Some((_, Effort::Select(table)))) => model.len(table),
                 (_, Some((count, Effort::Convert))) => count,
@@ -123,7 +125,7 @@ pub fn work(model: &CoreModel) -> usize {
         };
         nodes.iter().map(node).fold(0, usize::saturating_add)
     }
-    of(model, &model.nodes)
+    work_of_nodes(model, &model.nodes)
 }
 
 /// A claim about an output for all inputs in a range.
@@ -310,8 +312,8 @@ impl Domain for ErrorAnalysis {
     }
 
     fn rounded(&self, operation: usize, taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
-        let range = self.profile.products.of(operation).arithmetic().of_windows().largest(taps)?;
-        let own = self.profile.products.of(operation).own(Vector::X, taps);
+        let range = self.profile.products.get(operation).arithmetic().of_windows().largest(taps)?;
+        let own = self.profile.products.get(operation).own(Vector::X, taps);
         // a NaN in the channel makes the scale NaN
         let each = match channel.iter().all(|v| v.is_bounded()) {
             true => own.map_or_else(|| rounding(channel, range), |x| x.off),
@@ -321,7 +323,7 @@ impl Domain for ErrorAnalysis {
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
-        let precision = self.profile.products.of(row.value);
+        let precision = self.profile.products.get(row.value);
         let arithmetic = precision.arithmetic();
         let arithmetic = if row.is_of_rounded() { arithmetic.of_windows() } else { arithmetic };
         let format = match precision.own_format() {

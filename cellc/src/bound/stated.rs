@@ -47,7 +47,7 @@ impl Useless {
     ///
     /// A measured error below the rounding of the largest value counts as that rounding: exact
     /// results have useful bounds.
-    pub fn of(bound: f64, [low, high]: [f64; 2], seen: Option<&Seen>) -> Option<Self> {
+    pub fn find(bound: f64, [low, high]: [f64; 2], seen: Option<&Seen>) -> Option<Self> {
         let seen = seen.filter(|seen| seen.high > seen.low);
         let possible = [low, high];
         let [low, high] = seen.map_or(possible, |seen| [low.max(seen.low), high.min(seen.high)]);
@@ -161,7 +161,7 @@ mod tests {
             (0.0, [0.0, 0.0], seen(0.0, 0.0, Some(0.0)), None),
             (1e-6, tanh, seen(0.0, 0.0, Some(0.0)), None),
         ] {
-            assert_eq!(Useless::of(bound, range, seen.as_ref()), useless, "{bound:e} {seen:?}");
+            assert_eq!(Useless::find(bound, range, seen.as_ref()), useless, "{bound:e} {seen:?}");
         }
     }
 

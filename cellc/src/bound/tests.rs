@@ -735,7 +735,7 @@ fn terms_round_no_more_often_than_stated() {
                     // the GRU adds r · m to s: one more rounding, two if unfused
                     let after =
                         usize::from(kind == CellKind::Gru(ResetGate::AfterMatMul)) * (1 + split);
-                    let roundings = Roundings::of(body);
+                    let roundings = Roundings::count(body);
                     assert!(roundings.len() >= hidden_size, "{roundings:?}");
                     for (at, found) in roundings {
                         let stated = after
@@ -771,7 +771,7 @@ struct Roundings<'a> {
 }
 
 impl<'a> Roundings<'a> {
-    fn of(body: BodyRef<'a>) -> Rounded {
+    fn count(body: BodyRef<'a>) -> Rounded {
         let memory = body.buffers().map(|b| vec![Rounded::new(); b.len]).collect();
         let (vars, windows, most) = (Vec::new(), Vec::new(), Rounded::new());
         let mut run = Self { body, locals: &[], memory, vars, windows, most };

@@ -176,7 +176,7 @@ impl Builder {
     /// The weights of an IR come from the `.bin` next to the `.xml`, unless [`Builder::weights`]
     /// names another file.
     pub fn new(model: impl Into<PathBuf>) -> Self {
-        Self::of(BuilderSource::File { model: model.into(), weights: None })
+        Self::from_source(BuilderSource::File { model: model.into(), weights: None })
     }
 
     /// A GRU cell: `x [batch, input_size]`, `h [batch, hidden_size]`, gates z, r, h.
@@ -248,10 +248,13 @@ impl Builder {
     }
 
     fn declared(cell: Declared) -> Self {
-        Self::of(BuilderSource::Cell { cell: Box::new(cell), weights: GivenWeights::AtRunTime })
+        Self::from_source(BuilderSource::Cell {
+            cell: Box::new(cell),
+            weights: GivenWeights::AtRunTime,
+        })
     }
 
-    fn of(source: BuilderSource) -> Self {
+    fn from_source(source: BuilderSource) -> Self {
         let options = Options::default().with_runtime(true);
         let problems = Diagnostics::default();
         Self { source, options, target_is_given: false, out_dir: None, problems }
@@ -708,7 +711,7 @@ impl Builder {
             BuilderSource::File { model, weights } => {
                 let bindings = &self.options.bindings;
                 let options =
-                    ReadOptions { weights: weights.as_deref(), ..ReadOptions::of(bindings) };
+                    ReadOptions { weights: weights.as_deref(), ..ReadOptions::new(bindings) };
                 let (model, found) = match compile::read(model, &options) {
                     Ok((model, warnings)) => (Some(model), warnings),
                     Err(refused) => (None, refused),

@@ -671,7 +671,7 @@ impl ModelArguments {
         let options = ReadOptions {
             weights: self.weights.as_deref(),
             keys: self.keys(),
-            ..ReadOptions::of(bindings)
+            ..ReadOptions::new(bindings)
         };
         Ok(compile::read(file, &options)?)
     }

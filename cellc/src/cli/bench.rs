@@ -61,7 +61,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
         Implementations::start(arguments, &compilation, &programs, &floors)?;
 
     progress.stage("measuring");
-    let work = Work::of(model);
+    let work = Work::count(model);
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for harness in &mut harnesses {
         turns

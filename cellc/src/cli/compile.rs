@@ -114,7 +114,7 @@ fn destination(
             )),
         };
     };
-    Destination::of(path, "-o", if arguments.emit == Some(Emit::C) { "c" } else { "rs" })
+    Destination::parse(path, "-o", if arguments.emit == Some(Emit::C) { "c" } else { "rs" })
 }
 
 impl Destination {
@@ -123,7 +123,7 @@ impl Destination {
     /// # Errors
     /// If the path is a folder, or if its folder does not exist. Messages suggest a file with the
     /// given extension.
-    pub(super) fn of(path: &Path, option: &str, extension: &str) -> Result<Self, Failure> {
+    pub(super) fn parse(path: &Path, option: &str, extension: &str) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self::Stdout);
         }
@@ -134,7 +134,7 @@ impl Destination {
                 "{option} {path} is a folder: name a file in it, such as {file}"
             )));
         }
-        match Place::of(path).map_err(|error| cannot_write(path, error))? {
+        match Place::resolve(path).map_err(|error| cannot_write(path, error))? {
             Place::Through(place) => Ok(Self::Device(place)),
             Place::Regular(_) => Ok(Self::File(path.to_owned())),
         }

@@ -46,7 +46,7 @@ impl Args for WeightsFileArguments {
                 .long(name.replace('_', "-").leak() as &str)
                 .help(help)
                 .value_name(value);
-            let arg = arg.help_heading(HEADING).hide_short_help(true).value_parser(of(key));
+            let arg = arg.help_heading(HEADING).hide_short_help(true).value_parser(parser(key));
             match key.takes() {
                 Takes::Switch => {
                     arg.num_args(0..=1).require_equals(true).default_missing_value("true")
@@ -83,7 +83,7 @@ pub(super) fn option(key: Key) -> String {
 }
 
 /// Reads the value of a key.
-fn of(key: Key) -> ValueParser {
+fn parser(key: Key) -> ValueParser {
     clap::builder::StringValueParser::new()
         .try_map(move |text| {
             KeyValue::parse(key, &text).map_err(|valid| match key {

@@ -90,8 +90,8 @@ impl Denormals {
     }
 
     /// The knowledge about a tensor.
-    pub fn of(&self, source: Source) -> TensorDenormals {
-        self.known.as_ref().map_or(TensorDenormals::Flushed, |known| known.of(source))
+    pub fn tensor(&self, source: Source) -> TensorDenormals {
+        self.known.as_ref().map_or(TensorDenormals::Flushed, |known| known.tensor(source))
     }
 
     /// The parameters flushed before any kernel runs.
@@ -101,7 +101,7 @@ impl Denormals {
 
     /// True if a tensor is flushed on load or before any kernel runs.
     pub fn is_input(&self, source: Source) -> bool {
-        self.of(source) == TensorDenormals::Given
+        self.tensor(source) == TensorDenormals::Given
             || self.before().any(|i| source == Source::Parameter(i))
     }
 
@@ -155,9 +155,9 @@ impl FlushedTensors {
                 continue;
             }
             let small = |this: &Self, out: &usize| match node.op.treatment() {
-                Treatment::Moves => this.of(node.op.reads()[0]),
+                Treatment::Moves => this.tensor(node.op.reads()[0]),
                 Treatment::Copies => {
-                    copied_level(node.op.reads().into_iter().map(|input| this.of(input)))
+                    copied_level(node.op.reads().into_iter().map(|input| this.tensor(input)))
                 }
                 Treatment::EveryStep => TensorDenormals::Flushed,
                 Treatment::EachSum | Treatment::Computes | Treatment::Streams => {
@@ -177,17 +177,17 @@ impl FlushedTensors {
 
     fn level_of_loop(&mut self, body: &CoreLoop) {
         for slice in &body.slices {
-            self.values.insert(slice.piece, self.of(slice.of));
+            self.values.insert(slice.piece, self.tensor(slice.of));
         }
         self.values.extend(body.carried.iter().map(|c| (c.value, TensorDenormals::Flushed)));
         self.level(&body.body);
         for result in &body.results {
-            let copied = copied_level([self.of(result.of)]);
+            let copied = copied_level([self.tensor(result.of)]);
             self.values.insert(result.out, copied);
         }
     }
 
-    fn of(&self, source: Source) -> TensorDenormals {
+    fn tensor(&self, source: Source) -> TensorDenormals {
         match source {
             Source::Parameter(i) => self.parameters[i],
             // flushed by the previous step, unless set by the caller

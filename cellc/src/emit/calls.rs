@@ -38,7 +38,7 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    pub(super) fn of(body: BodyRef<'_>, calls: &[Vec<Call<'_>>]) -> Self {
+    pub(super) fn new(body: BodyRef<'_>, calls: &[Vec<Call<'_>>]) -> Self {
         let params = calls.iter().flatten().flat_map(|(kernel, _)| &kernel.params);
         let buffers: BTreeSet<_> = params.map(|(id, _)| body.whole(*id).0).collect();
         let any = |is: fn(Role) -> bool| buffers.iter().any(|id| is(body.buffer(*id).role));

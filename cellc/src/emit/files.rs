@@ -36,7 +36,7 @@ pub(crate) fn files(contents: &Contents<'_>, stem: &str) -> Vec<OutputFile> {
     if !is_inline(contents) {
         let language = contents.options.output.language;
         let weights = &contents.packed.bytes;
-        let bytes = Arc::new(Tail::of(weights, language).file(weights));
+        let bytes = Arc::new(Tail::new(weights, language).file(weights));
         files.push(OutputFile { name: weights_file(stem, language), bytes });
     }
     match contents.options.output.language {

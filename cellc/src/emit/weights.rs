@@ -96,7 +96,7 @@ pub(crate) struct Tail {
 
 impl Tail {
     /// The tail of a file with these weights.
-    pub(super) fn of(weights: &[u8], language: Language) -> Self {
+    pub(super) fn new(weights: &[u8], language: Language) -> Self {
         let digest = Sha256::digest(weights);
         let hash = u128::from_be_bytes(digest[..16].try_into().expect("half of 32 bytes"));
         let zeros = match language {
@@ -135,7 +135,7 @@ impl Tail {
 
 /// A Rust expression for the weights in a file. Compilation fails with a file of other weights.
 pub(super) fn included(weights: &[u8], name: &str) -> String {
-    let Tail { hash, len } = Tail::of(weights, Language::Rust);
+    let Tail { hash, len } = Tail::new(weights, Language::Rust);
     let bytes = weights.len();
     format!(
         "{{
@@ -167,7 +167,7 @@ mod tests {
     fn the_tail_of_a_file_tells_its_weights() {
         let [one, other] = [[1u8; 8], [2; 8]];
         for language in [Language::Rust, Language::C] {
-            let [a, b] = [one, other].map(|weights| Tail::of(&weights, language).file(&weights));
+            let [a, b] = [one, other].map(|weights| Tail::new(&weights, language).file(&weights));
             assert!(a.starts_with(&one) && a[8..24] != b[8..24]);
             assert_eq!(a.len() == b.len(), language == Language::Rust);
             // each weight counts, and each byte of the tail
@@ -192,7 +192,7 @@ mod tests {
             numbers.map(|bytes| bytes.to_vec()).find(|bytes| Sha256::digest(bytes)[15] == 0);
         let weights = weights.expect("one hash of 256 ends so");
         for language in [Language::Rust, Language::C] {
-            assert!(Tail::ends(&Tail::of(&weights, language).file(&weights)));
+            assert!(Tail::ends(&Tail::new(&weights, language).file(&weights)));
         }
         let text = included(&one, "gru.rs.weights.bin");
         let file: syn::Expr = syn::parse_str(&text).expect("an expression");

@@ -57,7 +57,7 @@ pub struct Code {
 
 impl Estimate {
     /// The estimate for a compiled model.
-    pub fn of(
+    pub fn new(
         model: &CoreModel,
         plan: &Plan,
         program: &Program,

@@ -18,19 +18,19 @@ pub struct Amounts([f64; WorkKind::ALL.len()]);
 
 impl Amounts {
     /// The amount of `work`.
-    pub fn of(&self, work: WorkKind) -> f64 {
+    pub fn amount(&self, work: WorkKind) -> f64 {
         self.0[work as usize]
     }
 
     /// Instructions for this work.
     pub fn instructions(&self, costs: &Instructions) -> f64 {
-        costs.each.iter().map(|(work, each)| each * self.of(*work)).sum()
+        costs.each.iter().map(|(work, each)| each * self.amount(*work)).sum()
     }
 
     /// Code size of this work, in bytes.
     pub fn bytes(&self, costs: &Instructions) -> f64 {
         let written: f64 =
-            WorkKind::ALL.iter().map(|work| costs.written(*work) * self.of(*work)).sum();
+            WorkKind::ALL.iter().map(|work| costs.written(*work) * self.amount(*work)).sum();
         written * costs.bytes
     }
 

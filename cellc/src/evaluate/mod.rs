@@ -388,7 +388,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
     /// All elements as stored in an output or a state.
     fn kept(&self, source: Source) -> Vec<A::Value> {
         let values = self.get(source);
-        match self.denormals.of(source) {
+        match self.denormals.tensor(source) {
             TensorDenormals::Kept => self.flush(values),
             // it was read, and then flushed
             TensorDenormals::Given | TensorDenormals::Flushed => values,

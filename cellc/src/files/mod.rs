@@ -42,7 +42,7 @@ impl NewFile {
 /// # Errors
 /// If a file cannot be written. Then all regular files are unchanged.
 pub fn write_all(files: &[NewFile]) -> Result<(), Error> {
-    let places = files.iter().map(|file| Place::of(&file.path)).collect::<Vec<_>>();
+    let places = files.iter().map(|file| Place::resolve(&file.path)).collect::<Vec<_>>();
     let mut known = BTreeSet::new();
     // In reverse: a message about a folder should name the user's file.
     let mut unfinished = Vec::with_capacity(files.len());

@@ -23,7 +23,7 @@ impl Place {
     ///
     /// # Errors
     /// If `path` is a folder or its folder is a file, or if its links form a cycle.
-    pub fn of(path: &Path) -> io::Result<Self> {
+    pub fn resolve(path: &Path) -> io::Result<Self> {
         let mut path = path.to_owned();
         for _ in 0..MOST_LINKS {
             // The descriptor of `-o /dev/stdout > gru.rs` is a regular file opened by the shell: a

@@ -132,7 +132,7 @@ impl Declared {
         let origin = self.keys.origin(key)?;
         let declared_by = match self.is_apples {
             true => Some(Macro::APPLE_GRU),
-            false => Macro::of(self.family, self.steps().is_some()),
+            false => Macro::find(self.family, self.steps().is_some()),
         };
         if declared_by.is_some_and(|row| row.takes(key)) {
             return None;

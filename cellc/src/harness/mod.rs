@@ -163,7 +163,7 @@ impl Executable {
                 toolchain.c(folder, &stems, &[], &path)?;
             }
         }
-        Ok(Self::of(path, subjects))
+        Ok(Self::new(path, subjects))
     }
 
     /// Compiles the program for subjects in C with existing objects in `folder`; `objects` may
@@ -180,10 +180,10 @@ impl Executable {
         let path = folder.join("harness").with_extension(env::consts::EXE_EXTENSION);
         write(&folder.join("harness.c"), c::program(subjects).as_bytes())?;
         toolchain.c(folder, &["harness"], objects, &path)?;
-        Ok(Self::of(path, subjects))
+        Ok(Self::new(path, subjects))
     }
 
-    fn of(path: PathBuf, subjects: &[Subject<'_>]) -> Self {
+    fn new(path: PathBuf, subjects: &[Subject<'_>]) -> Self {
         let subjects = subjects
             .iter()
             .map(|subject| (subject.name.to_owned(), subject.interface.clone()))

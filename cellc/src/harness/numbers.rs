@@ -14,7 +14,7 @@ pub enum Numbers {
 
 impl Numbers {
     /// The elements of a tensor.
-    pub fn of(tensor: &Tensor) -> Self {
+    pub fn from_tensor(tensor: &Tensor) -> Self {
         let integers = || (0..tensor.len()).map(|i| tensor.get_i64(i)).collect();
         match integers() {
             Some(integers) => Self::Integers(integers),

@@ -30,7 +30,7 @@ pub(super) fn lines(
     let profiles: Vec<_> = plan.isas.iter().map(|own| own.fuses).collect();
     lines.extend(activations(model, plan.accuracy, &profiles));
     lines.push(String::new());
-    let losses = Loss::of(model, products);
+    let losses = Loss::by_format(model, products);
     if !losses.is_empty() {
         lines.extend(losses.iter().map(Loss::to_string));
         lines.push(String::new());
@@ -120,7 +120,7 @@ fn multiply_adds(plan: &Plan) -> String {
 pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numerics) -> Vec<String> {
     let mut layers: Vec<(WeightFormat, Arithmetic, Vec<String>)> = Vec::new();
     for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
-        let precision = products.of(node.op.first_value());
+        let precision = products.get(node.op.first_value());
         if precision.own_format().is_some() {
             continue;
         }
@@ -147,7 +147,7 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
     );
     let in_windows = |node: &&CoreNode| {
         node.op.product().is_some_and(|product| !product.is_planned)
-            && products.of(node.op.first_value()).arithmetic() != Arithmetic::F32
+            && products.get(node.op.first_value()).arithmetic() != Arithmetic::F32
     };
     lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));
     let in_f32 =
@@ -171,7 +171,7 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
                 Vector::X => Some(x),
                 Vector::H => h,
             });
-            let of = |factor: Factor| products.of(node.op.first_value()).own(vector, factor.len);
+            let of = |factor: Factor| products.get(node.op.first_value()).own(vector, factor.len);
             let Some(v) = factor.and_then(of) else { continue };
             let names = &mut own[usize::from(v.scale != 1.0)];
             let name = format!("\"{}\"", escape(&node.name));

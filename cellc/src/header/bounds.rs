@@ -154,7 +154,7 @@ fn stated(name: &str, claims: &[(&str, Claim)], seen: Option<&Seen>) -> Vec<Stri
     let alone = claims.len() == 1;
     let (mut bounds, mut reasons) = (Vec::new(), Vec::new());
     for (profile, claim) in claims {
-        match Useless::of(claim.error, [claim.low, claim.high], seen) {
+        match Useless::find(claim.error, [claim.low, claim.high], seen) {
             None if alone => bounds.push(rounded_up(claim.error)),
             None => bounds.push(format!("{} {profile}", rounded_up(claim.error))),
             Some(why) => reasons.push((profile, why)),

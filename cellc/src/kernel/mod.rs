@@ -696,9 +696,9 @@ pub struct Function {
 impl Function {
     /// The number of operations.
     pub fn operations(&self) -> usize {
-        fn of(expr: &Expr) -> usize {
+        fn operations_in(expr: &Expr) -> usize {
             match expr {
-                Expr::Op(_, args) => 1 + args.iter().map(of).sum::<usize>(),
+                Expr::Op(_, args) => 1 + args.iter().map(operations_in).sum::<usize>(),
                 _ => 0,
             }
         }
@@ -706,7 +706,7 @@ impl Function {
             .body
             .iter()
             .filter_map(|stmt| if let Stmt::Let { value, .. } = stmt { Some(value) } else { None });
-        values.chain(&self.result).map(of).sum()
+        values.chain(&self.result).map(operations_in).sum()
     }
 }
 
@@ -1267,17 +1267,19 @@ fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
 }
 
 fn calls(body: &[Stmt]) -> usize {
-    fn of(expr: &Expr) -> usize {
+    fn calls_in(expr: &Expr) -> usize {
         match expr {
-            Expr::Op(_, args) => args.iter().map(of).sum(),
-            Expr::Call(_, args) => 1 + args.iter().map(of).sum::<usize>(),
+            Expr::Op(_, args) => args.iter().map(calls_in).sum(),
+            Expr::Call(_, args) => 1 + args.iter().map(calls_in).sum::<usize>(),
             _ => 0,
         }
     }
     let stmt = |stmt: &Stmt| match stmt {
-        Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => of(value),
+        Stmt::Let { value, .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } => {
+            calls_in(value)
+        }
         Stmt::For { body, .. } => calls(body),
-        Stmt::Pick { at, body, .. } => of(at) + calls(body),
+        Stmt::Pick { at, body, .. } => calls_in(at) + calls(body),
         Stmt::If { then, otherwise, .. } => calls(then) + calls(otherwise),
         Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => 0,
     };

@@ -128,7 +128,8 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// Takes the input of several steps: the steps of an element side by side.
     fn enter(mut self, from: Place, to: Place) {
         let (steps, len) = (self.lowering.steps, self.lowering.len(Source::Parameter(0)));
-        let is_given = self.lowering.denormals.of(Source::Parameter(0)) == TensorDenormals::Given;
+        let is_given =
+            self.lowering.denormals.tensor(Source::Parameter(0)) == TensorDenormals::Given;
         let doc = vec!["The input of several steps, the steps of an element side by side.".into()];
         let body = self.transposed(is_given, (from, to), (steps, len));
         self.finish("enter_steps".to_owned(), doc, body, Loops::Kept);

@@ -184,7 +184,7 @@ impl<'m> Lowering<'m> {
     /// True if operations must flush the tensor's elements on load.
     fn is_given(&self, source: Source) -> bool {
         // with several steps, the parameters are flushed first
-        self.denormals.of(source) == TensorDenormals::Given && self.steps == 1
+        self.denormals.tensor(source) == TensorDenormals::Given && self.steps == 1
     }
 
     /// An element that an operation reads, flushed if necessary.
@@ -194,7 +194,7 @@ impl<'m> Lowering<'m> {
 
     /// True if the tensor holds no denormals.
     fn is_flushed(&self, source: Source) -> bool {
-        self.denormals.of(source) == TensorDenormals::Flushed
+        self.denormals.tensor(source) == TensorDenormals::Flushed
     }
 
     /// The sides of conditions that need an operation, outermost first.

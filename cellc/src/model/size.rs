@@ -22,7 +22,7 @@ impl ModelSize {
     }
 
     /// Reads a size as on the command line.
-    pub(crate) fn of(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         match text {
             "largest" => Ok(Self::Largest),
             "smallest" => Ok(Self::Smallest),

@@ -34,7 +34,7 @@ impl Matrix<'_> {
 
     /// The storage.
     pub(crate) fn format(&self, products: &Precisions) -> WeightFormat {
-        let precision = products.of(self.node.op.first_value());
+        let precision = products.get(self.node.op.first_value());
         match self.is_windows() {
             true => precision.arithmetic().of_windows().stored(WeightFormat::F32),
             false => precision.stored(),
@@ -131,7 +131,7 @@ pub struct Loss {
 impl Loss {
     /// One loss for each format other than f32, of matrices and of weights of depthwise
     /// convolutions apart.
-    pub fn of(model: &CoreModel, products: &Precisions) -> Vec<Self> {
+    pub fn by_format(model: &CoreModel, products: &Precisions) -> Vec<Self> {
         let mut formats: Vec<Self> = Vec::new();
         for matrix in matrices(model) {
             let format = matrix.format(products);

@@ -62,7 +62,7 @@ impl ProductPrecision {
     /// True if integers of the model are multiplied by the model's scales, whatever precision was
     /// asked for.
     pub(crate) fn has_own_integers(&self) -> bool {
-        self.quantised.as_ref().is_some_and(|of| of.is_stored() && of.has_x())
+        self.quantised.as_ref().is_some_and(|quantised| quantised.is_stored() && quantised.has_x())
     }
 
     /// The format in which f32 products would read matrices: the format that was asked for.
@@ -78,7 +78,7 @@ impl ProductPrecision {
     /// The format in which the generated file keeps matrices.
     pub(crate) fn stored(&self) -> WeightFormat {
         let format = match &self.quantised {
-            Some(of) if of.is_stored() => of.format(),
+            Some(quantised) if quantised.is_stored() => quantised.format(),
             _ => self.storage(),
         };
         self.arithmetic().stored(format)
@@ -86,7 +86,10 @@ impl ProductPrecision {
 
     /// The format of matrices that multiply the model's integers, if the products have scales.
     pub(crate) fn own_format(&self) -> Option<WeightFormat> {
-        self.quantised.as_ref().filter(|of| of.is_stored() && of.is_scaled()).map(Quantised::format)
+        self.quantised
+            .as_ref()
+            .filter(|quantised| quantised.is_stored() && quantised.is_scaled())
+            .map(Quantised::format)
     }
 
     /// The quantisation of an operand of length `len`, if the model's integers are multiplied.
@@ -106,7 +109,7 @@ impl ProductPrecision {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Precisions {
     /// By the first value of the operation. Empty for [`Precisions::F32`].
-    of: BTreeMap<usize, ProductPrecision>,
+    by_value: BTreeMap<usize, ProductPrecision>,
 }
 
 /// The precision of every operation for [`Precisions::F32`].
@@ -114,13 +117,13 @@ const F32: &ProductPrecision = &ProductPrecision { asked: Precision::F32, quanti
 
 impl Precisions {
     /// All products in f32.
-    pub const F32: Self = Self { of: BTreeMap::new() };
+    pub const F32: Self = Self { by_value: BTreeMap::new() };
 
     /// The precisions that were asked for, and the integers of a quantised model.
     pub fn new(model: &CoreModel, asked: &Numerics) -> Self {
         let mut products = Self::asked(model, asked);
         for (value, quantised) in quantised(model, asked, &products) {
-            products.of.entry(value).or_default().quantised = Some(quantised);
+            products.by_value.entry(value).or_default().quantised = Some(quantised);
         }
         products
     }
@@ -133,7 +136,7 @@ impl Precisions {
         };
         let nodes = model.all_nodes().into_iter();
         Self {
-            of: nodes
+            by_value: nodes
                 .flat_map(|node| node.op.outputs().first().map(|first| (*first, default_of(node))))
                 .collect(),
         }
@@ -143,43 +146,45 @@ impl Precisions {
     ///
     /// # Panics
     /// If the model has no operation with this first value.
-    pub fn of(&self, value: usize) -> &ProductPrecision {
-        if self.of.is_empty() {
+    pub fn get(&self, value: usize) -> &ProductPrecision {
+        if self.by_value.is_empty() {
             return F32;
         }
-        self.of
+        self.by_value
             .get(&value)
             .unwrap_or_else(|| panic!("numerics: no operation has the first value {value}"))
     }
 
     /// True if some product packs one of these numbers of integers into a 32-bit operand.
     pub(crate) fn multiply_packed(&self, integers_per_word: &[usize]) -> bool {
-        let stored = |of: &ProductPrecision| {
-            [of.asked.stored(), of.stored()].map(|format| format.in_word(usize::MAX))
+        let stored = |precision: &ProductPrecision| {
+            [precision.asked.stored(), precision.stored()].map(|format| format.in_word(usize::MAX))
         };
-        self.of.values().any(|of| stored(of).iter().any(|count| integers_per_word.contains(count)))
+        self.by_value.values().any(|precision| {
+            stored(precision).iter().any(|count| integers_per_word.contains(count))
+        })
     }
 
     /// Counts the weights that a quantised model stores in 8 bits: first the weights of products in
     /// f32, then the weights of products that multiply integers by the model's scales.
     pub(crate) fn quantised_weights(&self) -> [usize; 2] {
         let mut counts = [0; 2];
-        for of in self.quantised().filter(|of| of.is_stored()) {
-            counts[usize::from(of.is_scaled())] += of.count;
+        for quantised in self.quantised().filter(|quantised| quantised.is_stored()) {
+            counts[usize::from(quantised.is_scaled())] += quantised.count;
         }
         counts
     }
 
     /// The quantised products.
     pub(crate) fn quantised(&self) -> impl Iterator<Item = &Quantised> {
-        self.of.values().filter_map(|of| of.quantised.as_ref())
+        self.by_value.values().filter_map(|precision| precision.quantised.as_ref())
     }
 
     /// These precisions with f32 products for all layers except one.
     pub(crate) fn only(&self, model: &CoreModel, layer: &str) -> Self {
         let mut only = self.clone();
         for node in model.all_nodes().into_iter().filter(|node| node.name != layer) {
-            only.of.entry(node.op.first_value()).or_default().asked = Precision::F32;
+            only.by_value.entry(node.op.first_value()).or_default().asked = Precision::F32;
         }
         only
     }

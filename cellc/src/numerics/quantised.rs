@@ -112,7 +112,7 @@ pub(super) fn quantised(
     }
     let analysis = Analysis { model, asked, products, numbers: NumberRanges::new(model) };
     let nodes = model.all_nodes().into_iter().filter(|node| node.op.has_precision());
-    let each = |node: &CoreNode| analysis.of(node).map(|of| (node.op.first_value(), of));
+    let each = |node: &CoreNode| analysis.quantised(node).map(|of| (node.op.first_value(), of));
     let mut all: Vec<_> = nodes.filter_map(each).collect();
     let count: usize = all.iter().filter(|(_, of)| of.is_stored()).map(|(_, of)| of.count).sum();
     if count < LEAST_INTEGERS {
@@ -132,7 +132,7 @@ struct Analysis<'a> {
 
 impl Analysis<'_> {
     /// The integers of one operation; `None` if it multiplies none.
-    fn of(&self, node: &CoreNode) -> Option<Quantised> {
+    fn quantised(&self, node: &CoreNode) -> Option<Quantised> {
         let matrices = matrices_of(self.model, node);
         if matrices.is_empty() || has_weights_at_run_time(node) {
             return None;
@@ -185,7 +185,7 @@ impl Analysis<'_> {
 
     /// True if products are f32, and no format was asked for.
     fn in_f32(&self, node: &CoreNode) -> bool {
-        let is_f32 = self.products.of(node.op.first_value()).arithmetic() == Arithmetic::F32;
+        let is_f32 = self.products.get(node.op.first_value()).arithmetic() == Arithmetic::F32;
         is_f32
             && self
                 .asked
@@ -196,7 +196,7 @@ impl Analysis<'_> {
     /// True if the precision of the layer was left open, or is one of integers for all layers.
     fn may_be_integers(&self, node: &CoreNode) -> bool {
         let is_named = self.asked.precision_of.iter().any(|(name, _)| *name == node.name);
-        let is_integer = self.products.of(node.op.first_value()).arithmetic() != Arithmetic::F32;
+        let is_integer = self.products.get(node.op.first_value()).arithmetic() != Arithmetic::F32;
         !is_named && (self.in_f32(node) || is_integer)
     }
 }

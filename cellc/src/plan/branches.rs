@@ -159,7 +159,7 @@ impl<'m> Level<'m> {
         self.wanted.iter().for_each(|source| wanted.on(*source, &[]));
         let mut all = vec![Vec::new(); self.nodes.len()];
         for (position, node) in self.nodes.iter().enumerate().rev() {
-            let mut sides = wanted.of(&node.op.outputs());
+            let mut sides = wanted.sides(&node.op.outputs());
             // as far as the conditions are known by then
             let is_known =
                 |(condition, _): &&Side| self.position(*condition).is_none_or(|at| at < position);
@@ -195,7 +195,7 @@ impl Wanted {
     }
 
     /// The common sides of the needed ones of `values`.
-    fn of(&self, values: &[usize]) -> Vec<Side> {
+    fn sides(&self, values: &[usize]) -> Vec<Side> {
         let mut each = values.iter().filter_map(|value| self.0.get(value));
         let mut all = each.next().cloned().unwrap_or_default();
         each.for_each(|sides| common(&mut all, sides));

@@ -129,7 +129,7 @@ impl DotWord {
 
 impl Chains {
     /// The number of chains for `sums` registers of sums.
-    pub fn of(self, sums: usize) -> usize {
+    pub fn count(self, sums: usize) -> usize {
         match self {
             Self::Model(chains) => chains,
             Self::Free { rows, registers } => {
@@ -168,7 +168,7 @@ impl Choice {
 
 impl RowLayout {
     /// The layout of matrices in a format that every one of `isas` reads.
-    pub(super) fn of(format: WeightFormat, isas: &[PlannedIsa]) -> Self {
+    pub(super) fn new(format: WeightFormat, isas: &[PlannedIsa]) -> Self {
         let all = |is_so: &dyn Fn(&Isa) -> bool| isas.iter().all(|own| is_so(own.isa));
         let format = match format {
             WeightFormat::Int8Pair if all(&|isa| isa.has(Dot::WidenedPairs)) => {

@@ -34,7 +34,7 @@ impl ProductPlan {
                 .iter()
                 .map(|tiling| tiling.most_vectors() * self.product.active(phase));
             let chains = self.choice(phase, self.panels[0].columns, 1, isa).chains;
-            let most = sums.map(|sums| chains.of(sums)).max();
+            let most = sums.map(|sums| chains.count(sums)).max();
             most.filter(|chains| *chains > 1 && self.product.layout.format.is_of_integers())
         })?;
         Some(Reason::Chains { isas, most })
@@ -46,7 +46,8 @@ impl ProductPlan {
         let (isas, most) = self.on_isas(isas, |at, isa, phase| {
             let of_panels = |(panels, tiling): (&Panels, &Tiling)| {
                 let choice = self.choice(phase, panels.columns, 1, isa);
-                let chains = choice.chains.of(tiling.most_vectors() * self.product.active(phase));
+                let chains =
+                    choice.chains.count(tiling.most_vectors() * self.product.active(phase));
                 let rows = choice.rows_at_once(chains);
                 let bytes = rows * self.product.row_of(phase, panels.columns, 0).1 * size;
                 Some(rows * choice.turns_at_once(self.product.packed_rows(phase) / rows, bytes)?)

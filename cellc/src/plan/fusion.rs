@@ -183,7 +183,7 @@ impl Fusion {
                             input == Source::Value(at) || level.is_before(input, position)
                         })
                     };
-                    let starts = readers.of(root).filter_map(|reader| level.node(reader));
+                    let starts = readers.all(root).filter_map(|reader| level.node(reader));
                     let mut chains = starts.map(|first| {
                         self.follow(&level, root, Some(first), Some(cell.hidden_size), known)
                     });
@@ -396,7 +396,7 @@ impl Readers {
     }
 
     /// The operations that read a value, by their first values.
-    fn of(&self, value: usize) -> impl Iterator<Item = usize> {
+    fn all(&self, value: usize) -> impl Iterator<Item = usize> {
         self.0.get(&value).into_iter().flatten().copied().flatten()
     }
 

@@ -159,9 +159,9 @@ fn plan_for(
             CoreOp::Dense(dense) => Product::from(dense),
             _ => return None,
         };
-        let precision = precisions.of(op.first_value());
+        let precision = precisions.get(op.first_value());
         let arithmetic = precision.arithmetic();
-        product.layout = RowLayout::of(precision.stored(), &isas);
+        product.layout = RowLayout::new(precision.stored(), &isas);
         let threads = threads(op, &product, options);
         let is_asked = options.tuning.sparse != Some(false) && !threads.is_two();
         let blocks = is_asked.then(|| sparse::blocks(model, op, &product, (&isas, arch))).flatten();
@@ -225,7 +225,7 @@ fn plan_for(
     let lanes = isas.iter().map(|own| own.isa.lanes).max().unwrap_or(1);
     let branches = Branches::new(model, lanes, options.tuning.branches);
     let fusion = if fuses { Fusion::new(model, &unfused, &branches) } else { Fusion::default() };
-    let values = Values::of(options.output.language, &isas);
+    let values = Values::new(options.output.language, &isas);
     let target = (&isas[..], arch, flush_below);
     let (delay_lines, steps_together) = stream(model, &products, &branches, target);
     Plan {
@@ -252,7 +252,7 @@ fn integer_windows(
     for node in model.all_nodes() {
         let (CoreOp::Convolve(of), Some(product)) = (&node.op, node.op.product()) else { continue };
         let taps = product.x.len;
-        let precision = precisions.of(of.out);
+        let precision = precisions.get(of.out);
         if precision.arithmetic() != Arithmetic::F32 {
             windows.insert(
                 of.out,
@@ -291,7 +291,7 @@ fn plan_product(
         threading => threading,
     };
     reasons.extend((threading != Threading::Unasked).then_some(Reason::Threading(threading)));
-    let values = Values::of(options.output.language, isas);
+    let values = Values::new(options.output.language, isas);
     let (unrolled, reason) = match blocks {
         Some(sparse::Blocks { lanes, inputs, present, all }) => (
             Unrolled::WithoutZeros,

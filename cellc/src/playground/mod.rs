@@ -58,7 +58,7 @@ fn compiled(
     options.output.language = if language == "c" { Language::C } else { Language::Rust };
     options.output.weights_as = WeightsAs::Inline;
     options.output.name.get_or_insert_with(|| "net".to_owned());
-    let read = memory::read(files, &ReadOptions::of(&options.bindings))?;
+    let read = memory::read(files, &ReadOptions::new(&options.bindings))?;
     let (model, mut warnings) = compile::complete(read)?;
     let mut compilation = compile::compile(&model, &options)?;
     compilation.measure();

@@ -112,9 +112,9 @@ impl Domain for Float64<'_> {
     }
 
     fn rounded(&self, operation: usize, taps: usize, channel: &[f64]) -> Option<Vec<f64>> {
-        let arithmetic = self.products.of(operation).arithmetic().of_windows();
+        let arithmetic = self.products.get(operation).arithmetic().of_windows();
         let range = arithmetic.largest(taps)?;
-        if self.products.of(operation).own(Vector::X, taps).is_some() {
+        if self.products.get(operation).own(Vector::X, taps).is_some() {
             return Some(channel.to_vec());
         }
         let Multiplied { numbers, scale } = Multiplied::rounded(range, channel);
@@ -122,13 +122,13 @@ impl Domain for Float64<'_> {
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
-        let format = self.products.of(row.value).multiplied();
+        let format = self.products.get(row.value).multiplied();
         let in_memory = self.memory.is_some() && row.place().is_some();
         Encoded { row, numbers: (!in_memory).then(|| Multiplied::row(format, row.weights())) }
     }
 
     fn row(&self, Encoded { row, numbers }: &Encoded<'_>, values: &[f64]) -> f64 {
-        let products = self.products.of(row.value);
+        let products = self.products.get(row.value);
         // multiples of a scale are not rounded again
         let own = row.is_of_rounded() || products.own_of_row(row.x_or_h()).is_some();
         let of_vector = if own { encoding::Arithmetic::F32 } else { products.arithmetic() };

@@ -78,7 +78,7 @@ pub(super) fn in_own_integers(compilation: &Compilation) -> Vec<String> {
 
 /// True if the quantised model decides the arithmetic of an operation.
 fn has_own_integers(precisions: &Precisions, node: &CoreNode) -> bool {
-    node.op.has_precision() && precisions.of(node.op.first_value()).has_own_integers()
+    node.op.has_precision() && precisions.get(node.op.first_value()).has_own_integers()
 }
 
 /// True if `int8` and `int8x16` multiply equal numbers in all layers: short vectors, and depthwise

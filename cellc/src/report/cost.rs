@@ -44,7 +44,7 @@ pub(super) struct Cost {
 
 impl Cost {
     /// The cost of a kernel.
-    pub(super) fn of(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa) -> Self {
+    pub(super) fn new(kernel: &Kernel, body: BodyRef<'_>, isa: &Isa) -> Self {
         // a scalar function costs as much as its vector version; functions call no functions
         let functions = body.functions.iter().map(|function| {
             let mut counting = Counting::new(body, isa, &function.locals, Vec::new());

@@ -31,7 +31,7 @@ impl Measured {
     ///
     /// # Errors
     /// If the compiler is installed but fails.
-    pub fn of(compilation: &Compilation, isa: &Isa) -> Result<Option<Self>, String> {
+    pub fn measure(compilation: &Compilation, isa: &Isa) -> Result<Option<Self>, String> {
         let arch = compilation.options.machine.target;
         let [program, cpu @ ..] = arch.c.compiler else { return Ok(None) };
         let own = if isa == arch.baseline { Some(&[][..]) } else { isa.c.flags };

@@ -567,7 +567,7 @@ fn kernels(
             let all = kernel.params.iter().filter(|(_, written)| *written);
             all.filter_map(|(id, _)| kind(body.buffer(body.whole(*id).0).role)).collect()
         };
-        let cost = Cost::of(kernel, body, isa);
+        let cost = Cost::new(kernel, body, isa);
         let half = kernel.nodes.first().filter(|i| matches!(nodes[**i].op, CoreOp::Cell(_)));
         let half = half.and_then(|&i| Some((i, product(i), product(i).halves.as_ref()?)));
         let bytes = |id: &BufferId| {

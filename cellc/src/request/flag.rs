@@ -301,7 +301,7 @@ flags! {
         name: "size",
         help: "The size of an amplifier model that has several: largest, smallest, or a number \
             from 0 to 1",
-        set: |options, text| stored(&mut options.bindings.size, Some(ModelSize::of(text)?)),
+        set: |options, text| stored(&mut options.bindings.size, Some(ModelSize::parse(text)?)),
         operand: Operand::Text("SIZE"),
         example: "smallest",
         details: || {

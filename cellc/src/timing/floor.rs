@@ -64,7 +64,7 @@ impl Work {
 
     /// The work of a model: each step reads the weights of a layer; multiply-adds count per row and
     /// step.
-    pub fn of(model: &CoreModel) -> Self {
+    pub fn count(model: &CoreModel) -> Self {
         let mut work = Self::default();
         work.nodes(model, &model.nodes, 1);
         work

@@ -381,13 +381,13 @@ struct Step<'s> {
 }
 
 impl Step<'_> {
-    fn of(&mut self, function: impl Into<Elementwise>, operands: [&Known; 2]) -> Rule<Known> {
+    fn apply(&mut self, function: impl Into<Elementwise>, operands: [&Known; 2]) -> Rule<Known> {
         compute(self.core, function, operands.map(Known::clone).to_vec())
     }
 
     /// `1 - v`
     fn one_minus(&mut self, v: &Known) -> Rule<Known> {
-        self.of(Binary::Subtract, [&Known::number_like(v, 1.0), v])
+        self.apply(Binary::Subtract, [&Known::number_like(v, 1.0), v])
     }
 
     /// `R v` of a gate.
@@ -398,7 +398,7 @@ impl Step<'_> {
     /// `W x + b + R v` of a gate.
     fn sum(&mut self, gate: usize, v: &Known) -> Rule<Known> {
         let of_h = self.of_h(gate, v)?;
-        self.of(Binary::Add, [&self.inputs[gate], &of_h])
+        self.apply(Binary::Add, [&self.inputs[gate], &of_h])
     }
 
     /// An activation of a sum, clipped first if the cell has a clip.
@@ -415,9 +415,9 @@ impl Step<'_> {
         let (z, r) = (self.active(0, z)?, self.active(0, r)?);
         let n = self.candidate(h, &r)?;
         let rest = self.one_minus(&z)?;
-        let new = self.of(Binary::Multiply, [&rest, &n])?;
-        let old = self.of(Binary::Multiply, [&z, h])?;
-        Ok(State { h: self.of(Binary::Add, [&old, &new])?, c: None })
+        let new = self.apply(Binary::Multiply, [&rest, &n])?;
+        let old = self.apply(Binary::Multiply, [&z, h])?;
+        Ok(State { h: self.apply(Binary::Add, [&old, &new])?, c: None })
     }
 
     /// The candidate n of a GRU.
@@ -427,13 +427,13 @@ impl Step<'_> {
             Some(ResetGate::AfterMatMul) => {
                 let mut of_h = self.of_h(GATE, h)?;
                 if let Some(bias) = &self.operands.late_bias {
-                    of_h = self.of(Binary::Add, [&of_h, bias])?;
+                    of_h = self.apply(Binary::Add, [&of_h, bias])?;
                 }
-                let reset = self.of(Binary::Multiply, [r, &of_h])?;
-                self.of(Binary::Add, [&self.inputs[GATE], &reset])?
+                let reset = self.apply(Binary::Multiply, [r, &of_h])?;
+                self.apply(Binary::Add, [&self.inputs[GATE], &reset])?
             }
             _ => {
-                let reset = self.of(Binary::Multiply, [r, h])?;
+                let reset = self.apply(Binary::Multiply, [r, h])?;
                 self.sum(GATE, &reset)?
             }
         };
@@ -444,8 +444,8 @@ impl Step<'_> {
     fn gate(&mut self, [gate, peephole]: [usize; 2], h: &Known, c: &Known) -> Rule<Known> {
         let mut sum = self.sum(gate, h)?;
         if let Some(peepholes) = &self.operands.peepholes {
-            let peep = self.of(Binary::Multiply, [&peepholes[peephole], c])?;
-            sum = self.of(Binary::Add, [&sum, &peep])?;
+            let peep = self.apply(Binary::Multiply, [&peepholes[peephole], c])?;
+            sum = self.apply(Binary::Add, [&sum, &peep])?;
         }
         self.active(0, sum)
     }
@@ -464,12 +464,12 @@ impl Step<'_> {
         };
         let candidate = self.sum(2, h)?;
         let candidate = self.active(1, candidate)?;
-        let old = self.of(Binary::Multiply, [&f, c])?;
-        let new = self.of(Binary::Multiply, [&i, &candidate])?;
-        let c = self.of(Binary::Add, [&old, &new])?;
+        let old = self.apply(Binary::Multiply, [&f, c])?;
+        let new = self.apply(Binary::Multiply, [&i, &candidate])?;
+        let c = self.apply(Binary::Add, [&old, &new])?;
         let o = self.gate([3, 2], h, &c)?;
         let activation = self.operands.activations[2];
         let shown = compute(self.core, activation, vec![c.clone()])?;
-        Ok(State { h: self.of(Binary::Multiply, [&o, &shown])?, c: Some(c) })
+        Ok(State { h: self.apply(Binary::Multiply, [&o, &shown])?, c: Some(c) })
     }
 }

@@ -25,36 +25,36 @@ pub(super) struct Formula<'b> {
 }
 
 impl Formula<'_> {
-    fn of(&mut self, function: impl Into<Primitive>, inputs: &[&Known]) -> Rule<Known> {
+    fn apply(&mut self, function: impl Into<Primitive>, inputs: &[&Known]) -> Rule<Known> {
         fold_or_emit(self.core, function, inputs.iter().map(|&known| known.clone()).collect())
     }
 
     fn activation(&mut self, activation: Activation, x: &Known) -> Rule<Known> {
-        self.of(activation, &[x])
+        self.apply(activation, &[x])
     }
 
     /// A function of a value and a number.
     fn with(&mut self, function: impl Into<Primitive>, x: &Known, number: f32) -> Rule<Known> {
         let number = Known::number_like(x, number);
-        self.of(function, &[x, &number])
+        self.apply(function, &[x, &number])
     }
 
     /// `number - v`
     fn minus_from(&mut self, number: f32, x: &Known) -> Rule<Known> {
         let number = Known::number_like(x, number);
-        self.of(Binary::Subtract, &[&number, x])
+        self.apply(Binary::Subtract, &[&number, x])
     }
 
     fn sum(&mut self, a: &Known, b: &Known) -> Rule<Known> {
-        self.of(Binary::Add, &[a, b])
+        self.apply(Binary::Add, &[a, b])
     }
 
     fn product(&mut self, a: &Known, b: &Known) -> Rule<Known> {
-        self.of(Binary::Multiply, &[a, b])
+        self.apply(Binary::Multiply, &[a, b])
     }
 
     fn quotient(&mut self, a: &Known, b: &Known) -> Rule<Known> {
-        self.of(Binary::Divide, &[a, b])
+        self.apply(Binary::Divide, &[a, b])
     }
 
     /// `sin v / cos v`
@@ -66,9 +66,9 @@ impl Formula<'_> {
 
     /// `e^2 / 2 + 1 / (2 e^2)` of `e = exp(|v| / 2)`, which overflows with the result.
     pub(super) fn cosh(&mut self, x: &Known) -> Rule<Known> {
-        let magnitude = self.of(Unary::Abs, &[x])?;
+        let magnitude = self.apply(Unary::Abs, &[x])?;
         let half = self.with(Binary::Multiply, &magnitude, 0.5)?;
-        let e = self.of(Activation::Exp, &[&half])?;
+        let e = self.apply(Activation::Exp, &[&half])?;
         let large = self.with(Binary::Multiply, &e, 0.5)?;
         let large = self.product(&large, &e)?;
         let half = Known::number_like(x, 0.5);
@@ -114,24 +114,24 @@ impl Formula<'_> {
     fn log_1p(&mut self, x: &Known) -> Rule<Known> {
         let w = self.with(Binary::Add, x, 1.0)?;
         let rest = self.with(Binary::Subtract, &w, 1.0)?;
-        let log = self.of(Activation::Log, &[&w])?;
+        let log = self.apply(Activation::Log, &[&w])?;
         let slope = self.quotient(&log, &rest)?;
         let y = self.product(x, &slope)?;
         let is_tiny = self.with(Comparison::Equal, &rest, 0.0)?;
-        self.of(Primitive::Select, &[&is_tiny, x, &y])
+        self.apply(Primitive::Select, &[&is_tiny, x, &y])
     }
 
     /// `log(2 v)` from [`LARGE`] on, and below it `near`.
     fn or_log(&mut self, x: &Known, near: &Known) -> Rule<Known> {
-        let log = self.of(Activation::Log, &[x])?;
+        let log = self.apply(Activation::Log, &[x])?;
         let log = self.with(Binary::Add, &log, LN_2)?;
         let is_large = self.with(Comparison::Greater, x, LARGE)?;
-        self.of(Primitive::Select, &[&is_large, &log, near])
+        self.apply(Primitive::Select, &[&is_large, &log, near])
     }
 
     /// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` of `a = |v|`, with the sign of v.
     pub(super) fn asinh(&mut self, x: &Known) -> Rule<Known> {
-        let magnitude = self.of(Unary::Abs, &[x])?;
+        let magnitude = self.apply(Unary::Abs, &[x])?;
         let square = self.activation(Activation::Square, &magnitude)?;
         let root = self.with(Binary::Add, &square, 1.0)?;
         let root = self.activation(Activation::Sqrt, &root)?;
@@ -140,11 +140,11 @@ impl Formula<'_> {
         let above = self.sum(&magnitude, &above)?;
         let near = self.log_1p(&above)?;
         let y = self.or_log(&magnitude, &near)?;
-        let negative = self.of(Unary::Negative, &[&y])?;
+        let negative = self.apply(Unary::Negative, &[&y])?;
         let is_below = self.with(Comparison::Less, x, 0.0)?;
-        let y = self.of(Primitive::Select, &[&is_below, &negative, &y])?;
+        let y = self.apply(Primitive::Select, &[&is_below, &negative, &y])?;
         let is_small = self.with(Comparison::Less, &magnitude, SMALL)?;
-        self.of(Primitive::Select, &[&is_small, x, &y])
+        self.apply(Primitive::Select, &[&is_small, x, &y])
     }
 
     /// `log(1 + t + sqrt(t) sqrt(v + 1))` of `t = v - 1`; NaN where either root is.
@@ -161,9 +161,9 @@ impl Formula<'_> {
 
     /// `(log(1 + v) - log(1 - v)) / 2`
     pub(super) fn atanh(&mut self, x: &Known) -> Rule<Known> {
-        let negative = self.of(Unary::Negative, &[x])?;
+        let negative = self.apply(Unary::Negative, &[x])?;
         let (above, below) = (self.log_1p(x)?, self.log_1p(&negative)?);
-        let y = self.of(Binary::Subtract, &[&above, &below])?;
+        let y = self.apply(Binary::Subtract, &[&above, &below])?;
         self.with(Binary::Multiply, &y, 0.5)
     }
 }

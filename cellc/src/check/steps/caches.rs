@@ -33,18 +33,20 @@ impl<'m> Producers<'m> {
         Self { model, nodes }
     }
 
-    fn of(&self, value: ValueId) -> Option<&'m Node> {
+    fn producer(&self, value: ValueId) -> Option<&'m Node> {
         self.nodes[value.0].map(|at| &self.model.nodes[at])
     }
 
     /// The node that computes a value, before conversions and permutations, and the axis of the
     /// node's output for `axis` of the value.
     fn behind_permutations(&self, value: ValueId, axis: usize) -> Option<(&'m Node, usize)> {
-        let node = self.of(value)?;
+        let node = self.producer(value)?;
         match &node.op {
             Op::Convert => self.behind_permutations(node.inputs[0], axis),
             Op::Transpose => {
-                let Op::Constant(order) = &self.of(*node.inputs.get(1)?)?.op else { return None };
+                let Op::Constant(order) = &self.producer(*node.inputs.get(1)?)?.op else {
+                    return None;
+                };
                 let from = (axis < order.len()).then(|| order.get_i64(axis)).flatten()?;
                 self.behind_permutations(node.inputs[0], usize::try_from(from).ok()?)
             }
@@ -58,8 +60,9 @@ impl<'m> Producers<'m> {
         let (concat, axis) = self.behind_permutations(value, axis)?;
         let Op::Concat { axis: along } = concat.op else { return None };
         let [first, rest @ ..] = &concat.inputs[..] else { return None };
-        let is_constant =
-            |value: &ValueId| self.of(*value).is_none_or(|node| matches!(node.op, Op::Constant(_)));
+        let is_constant = |value: &ValueId| {
+            self.producer(*value).is_none_or(|node| matches!(node.op, Op::Constant(_)))
+        };
         let (parameter, axis_of_input) = self.behind_permutations(*first, axis)?;
         let input = self
             .model

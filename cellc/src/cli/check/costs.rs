@@ -16,7 +16,7 @@ pub(super) struct Costs {
 
 impl Costs {
     /// The costs of the body that the target's compiler chooses by default.
-    pub(super) fn of(compilation: &Compilation) -> Self {
+    pub(super) fn new(compilation: &Compilation) -> Self {
         let isa = compilation.plan.isas[compilation.plan.usual()].isa;
         match TargetCost::new(compilation, isa, None) {
             Some(cost) => Self {

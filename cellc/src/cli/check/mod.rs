@@ -210,7 +210,7 @@ fn checked(
     }
     let recorded_range = matches!(source, Source::Recorded(_)).then_some(run.range);
     let (costs, precision) =
-        (Costs::of(&compilation), compilation.options.numerics.precision.unwrap_or_default());
+        (Costs::new(&compilation), compilation.options.numerics.precision.unwrap_or_default());
     Ok(Checked { precision, isa, fused, steps, tables, costs, compilation, recorded_range })
 }
 

@@ -71,7 +71,7 @@ fn notes(checked: &Checked) -> Vec<String> {
     let compilation = &checked.compilation;
     let model = &compilation.model;
     let mut lines = integers(model, &compilation.precisions, &compilation.options.numerics);
-    lines.extend(Loss::of(model, &compilation.precisions).iter().map(Loss::to_string));
+    lines.extend(Loss::by_format(model, &compilation.precisions).iter().map(Loss::to_string));
     let floats = model.parameters.iter().map(|p| p.element).filter(|e| e.is_float());
     let elements = floats.chain(model.results.iter().map(|r| r.element));
     let mut others: Vec<_> =

@@ -151,7 +151,7 @@ impl Recording {
         let input = |(path, expected): (&Option<PathBuf>, &Expected)| {
             let Some(path) = path else { return Ok(None) };
             let tensor = calls::read(path, expected)?;
-            Ok(Some((Numbers::of(&tensor), tensor.shape().to_vec())))
+            Ok(Some((Numbers::from_tensor(&tensor), tensor.shape().to_vec())))
         };
         let output = |path: &Option<PathBuf>| path.as_deref().map(calls::read_npy).transpose();
         Ok(Call {

@@ -76,7 +76,7 @@ impl Table {
     pub(super) fn useless(&self) -> Option<Useless> {
         let Seen { low, high, .. } = self.one_step.seen(1);
         let seen = Seen { low, high, error: Some(self.error) };
-        Useless::of(self.bound, [f64::NEG_INFINITY, f64::INFINITY], Some(&seen))
+        Useless::find(self.bound, [f64::NEG_INFINITY, f64::INFINITY], Some(&seen))
     }
 
     /// The largest error of all steps, and of the comparison with the recording.

@@ -23,7 +23,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let mut destinations = Vec::new();
     for &(kind, path) in &pictures {
         kind.refuse_other_files(path)?;
-        destinations.push(Destination::of(path, kind.option(), kind.extension())?);
+        destinations.push(Destination::parse(path, kind.option(), kind.extension())?);
     }
     let to_stdout = destinations.iter().filter(|to| **to == Destination::Stdout).count();
     if to_stdout > 1 || to_stdout == 1 && arguments.json {
@@ -57,7 +57,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     })?;
     let clock = arguments.clock.map(|hertz| clock(hertz, &compilation, isa)).transpose()?;
     progress.stage("measuring the code");
-    let measured = Measured::of(&compilation, plan.isas[isa].isa).unwrap_or_else(|why| {
+    let measured = Measured::measure(&compilation, plan.isas[isa].isa).unwrap_or_else(|why| {
         let warning =
             Diagnostic::warning(Origin::Unknown, format!("code and stack are not measured: {why}"));
         progress.suspend(|| report(&Diagnostics(vec![warning])));

@@ -148,7 +148,7 @@ impl Grouped<'_> {
     ) -> Result<Vec<Vec<f32>>, Failure> {
         let Running { harness, interface, parts, limits } = running;
         let read = |(i, path): (usize, &Option<PathBuf>)| match path {
-            Some(path) => Ok(Numbers::of(&calls::read(path, &self.expected[i])?)),
+            Some(path) => Ok(Numbers::from_tensor(&calls::read(path, &self.expected[i])?)),
             None => Ok(self.kept.value(i)),
         };
         let parameters =

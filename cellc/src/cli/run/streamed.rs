@@ -54,7 +54,8 @@ impl Streamed<'_> {
         for k in 0..self.calls.len() {
             for limit in &limits {
                 if let Some(path) = &self.calls[k][limit.parameter] {
-                    let numbers = Numbers::of(&calls::read(path, &self.expected[limit.parameter])?);
+                    let numbers =
+                        Numbers::from_tensor(&calls::read(path, &self.expected[limit.parameter])?);
                     progress.suspend(|| say_beyond(limit, &numbers, path));
                 }
             }
@@ -90,7 +91,7 @@ impl Streamed<'_> {
             shapes.iter().map(|shape| vec![0.0; shape.iter().product()]).collect();
         let numbers: Vec<Option<(Numbers, Vec<usize>)>> = given
             .iter()
-            .map(|tensor| tensor.as_ref().map(|t| (Numbers::of(t), t.shape().to_vec())))
+            .map(|tensor| tensor.as_ref().map(|t| (Numbers::from_tensor(t), t.shape().to_vec())))
             .collect();
         let mut fed: Vec<(StatePair, Vec<f32>)> = Vec::new();
         for step in 0..steps {

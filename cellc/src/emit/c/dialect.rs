@@ -731,7 +731,7 @@ impl Dialect for C<'_> {
                 });
             }
             O::DotPairsByLane(lane) | O::DotQuadsByLane(lane) => {
-                let own = ByLane::of(self.isa.dots, operation)
+                let own = ByLane::find(self.isa.dots, operation)
                     .expect("emit: what multiplies by a lane has a text");
                 args.extend(
                     [lane, 2 * lane, 2 * lane + 1].map(|number| Text::atom(number.to_string())),

@@ -45,8 +45,10 @@ pub(super) fn bodies(
     let types: Vec<_> =
         all.iter_mut().flat_map(|texts| texts.dialect.expressions(&joined)).collect();
     joined.share(&types);
-    let once =
-        Once::of(file.prefix(), all.iter().filter(|texts| texts.dialect.shares).map(Texts::pieces));
+    let once = Once::new(
+        file.prefix(),
+        all.iter().filter(|texts| texts.dialect.shares).map(Texts::pieces),
+    );
     let mut out = joined.declaration(file.prefix());
     for texts in all {
         let isa = texts.spelled.isa;
@@ -331,7 +333,7 @@ fn run(
         groups.pop();
         calls.pop()
     });
-    let (uses, interface) = (Uses::of(body, &groups), file.interface);
+    let (uses, interface) = (Uses::new(body, &groups), file.interface);
     let table = |(id, values): &(BufferId, Vec<u32>)| {
         let Block { name, len, .. } = shared.buffer(*id);
         let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();

@@ -285,7 +285,7 @@ pub(super) struct Once {
 
 impl Once {
     /// Finds the kernels and activations shared by these bodies.
-    pub(super) fn of<'a>(prefix: &str, bodies: impl Iterator<Item = Pieces<'a>>) -> Self {
+    pub(super) fn new<'a>(prefix: &str, bodies: impl Iterator<Item = Pieces<'a>>) -> Self {
         let bodies: Vec<_> = bodies.collect();
         let mut once = Self { prefix: prefix.to_owned(), ..Self::default() };
         if bodies.len() > 1 {

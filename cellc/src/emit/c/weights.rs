@@ -22,7 +22,7 @@ pub(super) fn declare(out: &mut String, file: &CFile<'_>) {
         out.push_str(&text(
             file,
             match file.inline {
-                _ if Few::of(file).is_some() => "few",
+                _ if Few::find(file).is_some() => "few",
                 true => "inline",
                 false => "beside",
             },
@@ -33,7 +33,7 @@ pub(super) fn declare(out: &mut String, file: &CFile<'_>) {
 /// Defines `<prefix>_weight_data` at the end of the source, if the numbers are in the source.
 pub(super) fn define(out: &mut String, file: &CFile<'_>) {
     let bytes = &file.packed.bytes;
-    if !file.inline || bytes.is_empty() || Few::of(file).is_some() {
+    if !file.inline || bytes.is_empty() || Few::find(file).is_some() {
         return;
     }
     out.push_str(&text(file, "numbers"));
@@ -57,7 +57,7 @@ struct Member {
 
 impl Few {
     /// `None` for larger networks, and for weights that have no decimal form.
-    pub(super) fn of(file: &CFile<'_>) -> Option<Self> {
+    pub(super) fn find(file: &CFile<'_>) -> Option<Self> {
         let bytes = &file.packed.bytes;
         let numbers: Vec<f32> = bytes
             .chunks_exact(4)
@@ -115,7 +115,7 @@ impl Few {
 /// The expression in C for the address of a baked weight: element `at` of the elements of a type.
 pub(super) fn place(file: &CFile<'_>, element: Element, at: usize) -> String {
     let data = format!("{}_weight_data", file.prefix());
-    match Few::of(file) {
+    match Few::find(file) {
         Some(few) => format!("{data}.{}", few.place(at)),
         None => plus(&format!("{data}.{}", member(element)), at),
     }
@@ -175,10 +175,10 @@ fn text(file: &CFile<'_>, name: &str) -> String {
         ("narrow", narrow.iter().map(member).collect()),
         ("arrays", arrays(file).into_iter().map(placed).collect()),
     ]);
-    let few = Few::of(file);
+    let few = Few::find(file);
     let descriptions = few.as_ref().map_or_else(String::new, Few::descriptions);
     lists.push(("few", few.map(|few| few.words()).unwrap_or_default()));
-    let tail = Tail::of(&file.packed.bytes, Language::C);
+    let tail = Tail::new(&file.packed.bytes, Language::C);
     let words = [
         ("DIGEST", format!("{:032x}", tail.hash)),
         ("HELD_BYTES", len.to_string()),

@@ -413,7 +413,7 @@ impl Dialect for Rust {
         if context == Context::Function && gives_bits {
             return self.of_bits(operation, args);
         }
-        if let Some(own) = ByLane::of(self.dots, operation) {
+        if let Some(own) = ByLane::find(self.dots, operation) {
             self.used.insert(own.rust);
             let lane = match operation {
                 O::DotPairsByLane(lane) => format!("{}, {}", 2 * lane, 2 * lane + 1),

@@ -78,7 +78,7 @@ pub(super) struct Generic<'a> {
 impl<'a> Generic<'a> {
     /// The generic kernels among the kernels of modules. `own` are functions that differ between
     /// modules.
-    pub(super) fn of(modules: impl Iterator<Item = &'a [KernelText]>, own: &[&str]) -> Self {
+    pub(super) fn new(modules: impl Iterator<Item = &'a [KernelText]>, own: &[&str]) -> Self {
         let is_bound = |kernel: &KernelText| {
             kernel.is_bound || own.iter().any(|name| calls(&kernel.body, name))
         };

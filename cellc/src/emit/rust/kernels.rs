@@ -127,7 +127,7 @@ pub(super) fn modules<'m>(
         .map(|(name, _)| &name[..])
         .filter(|name| !common.contains_key(name))
         .collect();
-    let generic = Generic::of(modules.iter().map(|module| &module.kernels[..]), &own);
+    let generic = Generic::new(modules.iter().map(|module| &module.kernels[..]), &own);
     let mut declared: Vec<Declared<'m>> = Vec::new();
     let text = |(at, module): (usize, &'m Module)| {
         let Module { head, functions, vectors: own, isa, fused_by, after, .. } = module;
@@ -587,7 +587,7 @@ impl RustFile<'_> {
         calls: &[Vec<Call<'_>>],
         all: bool,
     ) -> (String, String) {
-        let uses = Uses::of(body, calls);
+        let uses = Uses::new(body, calls);
         let (mut params, mut args) = (String::new(), String::new());
         let mut add = |is_used: bool, name: &str, ty: String| {
             if is_used || all {
@@ -644,7 +644,7 @@ impl RustFile<'_> {
         vectors: &mut Used,
         block: &str,
     ) {
-        for id in Uses::of(body, calls).buffers {
+        for id in Uses::new(body, calls).buffers {
             let Block { name, len, .. } = shared.buffer(id);
             let _ = match (body.buffer(id).role, self.location(body, id)) {
                 (_, Location::Table(values)) => {

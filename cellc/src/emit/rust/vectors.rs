@@ -524,7 +524,7 @@ impl Operation {
         }
     }
 
-    fn of(&self, kind: Kind) -> String {
+    fn text(&self, kind: Kind) -> String {
         match kind {
             Kind::Register => self.of_register(),
             Kind::Number => self.of_number("$mul_add"),
@@ -927,7 +927,7 @@ fn body(used: &Used, kind: Kind, form: Form) -> String {
     let methods = |of| {
         let (lists, others): (Vec<_>, Vec<_>) =
             used.operations(of).partition(|operation| is_listed(operation));
-        let others: String = others.into_iter().map(|operation| operation.of(kind)).collect();
+        let others: String = others.into_iter().map(|operation| operation.text(kind)).collect();
         let prefix = if of == Of::Vector { "" } else { "bits_" };
         others + &if lists.is_empty() { String::new() } else { of_all_lanes(prefix) }
     };

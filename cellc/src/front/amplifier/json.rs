@@ -157,7 +157,7 @@ pub(super) struct Object(Vec<(String, Json)>);
 
 impl Object {
     /// The object of a value. `None` for other values.
-    pub(super) fn of(value: Json) -> Option<Self> {
+    pub(super) fn from_json(value: Json) -> Option<Self> {
         match value {
             Json::Object(entries) => Some(Self(entries)),
             _ => None,

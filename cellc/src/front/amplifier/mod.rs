@@ -74,7 +74,7 @@ pub(super) fn read(
 pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics> {
     let bytes = read_file(file)?;
     let shown = file.shown();
-    let Some(object) = Object::of(json::parse(&shown, &bytes)?) else {
+    let Some(object) = Object::from_json(json::parse(&shown, &bytes)?) else {
         return Err(Diagnostic::error(Origin::Unknown, "the JSON is no object of tensors").into());
     };
     let mut tensors = BTreeMap::new();
@@ -94,7 +94,7 @@ pub(crate) fn read_bytes(
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     let parsed = json::parse(path, bytes)?;
     let name = Spanned::unplaced(name.to_owned());
-    let found = match Object::of(parsed) {
+    let found = match Object::from_json(parsed) {
         Some(object) if object.has("architecture") => nam::read(object, name, size),
         Some(object) if object.has("layers") => match size {
             Some(_) => Err(one_size().into()),
@@ -170,7 +170,7 @@ fn about(key: &str, value: &Json) -> LedgerEntry {
 /// adjusts rate and levels, get entries of their own.
 fn of_metadata(metadata: Json, listed: &[&str]) -> Vec<LedgerEntry> {
     let whole = about("metadata", &metadata);
-    let Some(mut metadata) = Object::of(metadata) else { return vec![whole] };
+    let Some(mut metadata) = Object::from_json(metadata) else { return vec![whole] };
     let entry = |key: &&str| {
         let value = metadata.take(key).filter(|value| *value != Json::Null)?;
         Some(about(&format!("metadata.{key}"), &value))

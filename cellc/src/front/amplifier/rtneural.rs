@@ -142,7 +142,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(name: &str) -> Option<Self> {
+    fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "lstm" => Self::Cell(Family::Lstm),
             "gru" => Self::Cell(Family::Gru),
@@ -195,14 +195,14 @@ struct Layer {
 impl Layer {
     /// Reads a layer with `inputs` inputs.
     fn read(layer: Json, place: &str, inputs: usize) -> Result<Self, Diagnostic> {
-        let Some(mut layer) = Object::of(layer) else {
+        let Some(mut layer) = Object::from_json(layer) else {
             return Err(refusal(place, "the layer is no object"));
         };
         let said = layer.need("type", place)?;
         let Json::Text(said) = said else {
             return Err(refusal(place, format!("the type is {said}")).valid(VALID_LAYERS));
         };
-        let Some(kind) = Kind::of(&said) else {
+        let Some(kind) = Kind::parse(&said) else {
             let found = refusal(place, format!("a layer of the type {}", quoted(&said)));
             let help = "export the network to ONNX in the program that trains it, and compile the \
                 .onnx file";

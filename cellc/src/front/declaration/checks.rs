@@ -97,7 +97,7 @@ impl Declaration {
         read: &Declared,
     ) -> Option<Diagnostic> {
         let steps = read.steps().filter(|_| !self.called.is_sequence())?.value;
-        let sequence = Macro::of(self.called.family(), true)?;
+        let sequence = Macro::find(self.called.family(), true)?;
         let found = format!("the metadata of {} say a sequence of {steps} steps", file.value);
         Some(
             Diagnostic::error(file.origin.clone(), found)
@@ -262,7 +262,7 @@ const NO_CLIP: f32 = 0.0;
 
 /// The macro that declares a cell.
 fn declares(cell: &CoreCell) -> &'static str {
-    Macro::of(cell.kind.family(), cell.sequence.is_some()).map_or("cellc::Builder", Macro::name)
+    Macro::find(cell.kind.family(), cell.sequence.is_some()).map_or("cellc::Builder", Macro::name)
 }
 
 /// The error for a file with more weights than a macro may embed. `None`: `bytes` are few enough.

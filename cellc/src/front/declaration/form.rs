@@ -43,10 +43,10 @@ pub(super) struct Form {
 impl Form {
     /// Parses the tokens of a macro call.
     pub(super) fn parse(input: TokenStream) -> syn::Result<Self> {
-        Self::of.parse2(input)
+        Self::recognise.parse2(input)
     }
 
-    fn of(input: ParseStream<'_>) -> syn::Result<Self> {
+    fn recognise(input: ParseStream<'_>) -> syn::Result<Self> {
         if input.is_empty() {
             return Err(syn::Error::new(Span::call_site(), "nothing is declared"));
         }

@@ -43,7 +43,7 @@ fn of_row(row: &UnreadFormat, named: &Named, content: &Content) -> Advice {
     let is = row.is;
     match row.says {
         Says::Help(help, lines) => named.advice(is, help, lines),
-        Says::Computed(Computed::TorchSave) => saved::of(named, is),
+        Says::Computed(Computed::TorchSave) => saved::advice(named, is),
         Says::Computed(Computed::StateDict) => of_state_dict(named, content, is),
         Says::Computed(Computed::Compressed) => of_compressed(named, content, is),
         Says::Computed(Computed::Archive) => of_archive(named, content, is),
@@ -142,7 +142,7 @@ fn is_model(path: &Path) -> io::Result<bool> {
     if path.file_name().is_none_or(|name| !is_readable(&name.to_string_lossy())) {
         return Ok(false);
     }
-    let content = Content::of(path)?;
+    let content = Content::read(path)?;
     FORMATS.iter().try_fold(false, |is, format| Ok(is || (format.is_model)(&content, path)?))
 }
 

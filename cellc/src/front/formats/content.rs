@@ -72,7 +72,7 @@ pub(super) fn head(file: &mut File) -> io::Result<Vec<u8>> {
 
 impl Content {
     /// The content of a regular file or a folder.
-    pub(super) fn of(path: &Path) -> io::Result<Self> {
+    pub(super) fn read(path: &Path) -> io::Result<Self> {
         if path.is_dir() {
             return Self::of_folder(path);
         }

@@ -53,7 +53,7 @@ fn recognise_among(
         // a pipe can be read only once, so its reader checks the content
         return Ok(&OPENVINO);
     }
-    let content = Content::of(path).map_err(unreadable)?;
+    let content = Content::read(path).map_err(unreadable)?;
     let format = FORMATS.iter().find(|format| (format.is)(&content, path));
     format.ok_or_else(|| {
         let refusal = advice::refusal(file, &content);
@@ -114,7 +114,7 @@ fn weights_belong_to_it(
     }
     // a pipe can be read only once, so the reader of weights checks the content
     if weights.is_file()
-        && Content::of(weights).is_ok_and(|content| content == Content::SafeTensors)
+        && Content::read(weights).is_ok_and(|content| content == Content::SafeTensors)
     {
         let found = message!(
             "{} names {}, a file of tensors, and {} has its own weights",

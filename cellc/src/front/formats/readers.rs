@@ -42,7 +42,7 @@ impl<'a> ReadOptions<'a> {
     }
 
     /// Options with the sizes and constants that the user gives.
-    pub(crate) fn of(bindings: &Bindings) -> Self {
+    pub(crate) fn new(bindings: &Bindings) -> Self {
         // readers need no other bindings
         let Bindings { dims, constants, size, .. } = bindings.clone();
         Self { dims, constants, size, ..Self::default() }

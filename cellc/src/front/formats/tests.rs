@@ -53,10 +53,10 @@ impl Files {
 
     /// What is said of a file, its folder left out.
     fn said(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        self.of(&self.with(name, bytes))
+        self.error(&self.with(name, bytes))
     }
 
-    fn of(&self, path: &Path) -> String {
+    fn error(&self, path: &Path) -> String {
         let folder = format!("{}/", self.0.path().display());
         recognise(path).unwrap_err().to_string().replace(&folder, "")
     }
@@ -123,7 +123,7 @@ fn content_says_what_a_file_is_whatever_its_name() {
     for (i, (bytes, content)) in cases.iter().enumerate() {
         for name in ["a", "a.xml", "a.onnx"] {
             let path = files.with(name, bytes);
-            assert_eq!(Content::of(&path).unwrap(), *content, "{i} {name}");
+            assert_eq!(Content::read(&path).unwrap(), *content, "{i} {name}");
             assert_eq!(
                 recognise(&path).is_ok(),
                 matches!(
@@ -278,11 +278,11 @@ fn folders_and_files_of_no_format() {
             };
             files.with(&format!("{name}/{file}"), content);
         }
-        files.of(&files.0.path().join(name))
+        files.error(&files.0.path().join(name))
     };
     fs::create_dir(files.0.path().join("nothing")).unwrap();
     let said = [
-        files.of(&files.0.path().join("nothing")),
+        files.error(&files.0.path().join("nothing")),
         folder("one", &["model.xml", "model.bin"]),
         folder("several", &["a.xml", "b.nam", "case.json", "d.onnx", "other.xml", "readme.md"]),
         folder("others", &["case.json", "other.xml"]),
@@ -298,7 +298,7 @@ fn folders_and_files_of_no_format() {
         files.said("one/model.bin", b"\0\xff\xff"),
         files.said("lone.bin", b"\0\xff\xff"),
         files.said("lone", b"\0\xff\xff"),
-        files.of(&files.0.path().join("missing.nam")),
+        files.error(&files.0.path().join("missing.nam")),
     ];
     insta::assert_snapshot!(said.join("\n"));
 }

@@ -85,7 +85,7 @@ impl Macro {
     }
 
     /// The macro for one of OpenVINO's operations.
-    pub(crate) fn of(family: Family, sequence: bool) -> Option<Self> {
+    pub(crate) fn find(family: Family, sequence: bool) -> Option<Self> {
         let declares = if sequence { Declares::Sequence } else { Declares::Step };
         Self::ALL.iter().copied().find(|row| row.family == family && row.declares == declares)
     }
@@ -544,12 +544,12 @@ impl Keys {
     /// The value of a key; the table determines its kind.
     pub(crate) fn get<T: FromValue>(&self, key: Key) -> Option<Spanned<T>> {
         let said = self.entry(key)?;
-        Some(said.with(T::of(&said.value)?))
+        Some(said.with(T::from_value(&said.value)?))
     }
 
     /// The value without its place.
     pub(crate) fn value<T: FromValue>(&self, key: Key) -> Option<T> {
-        T::of(&self.entry(key)?.value)
+        T::from_value(&self.entry(key)?.value)
     }
 
     /// The origin of a switch with the value true. `None` if the switch is false or not given.

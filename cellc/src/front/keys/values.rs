@@ -36,7 +36,7 @@ pub(crate) enum Takes {
 /// A type of values of keys.
 pub(crate) trait FromValue: Sized {
     /// The value, or `None` if the value has another type.
-    fn of(value: &Value) -> Option<Self>;
+    fn from_value(value: &Value) -> Option<Self>;
 }
 
 macro_rules! values {
@@ -53,7 +53,7 @@ macro_rules! values {
             }
 
             impl FromValue for $kind {
-                fn of(value: &Value) -> Option<Self> {
+                fn from_value(value: &Value) -> Option<Self> {
                     if let Value::$variant(value) = value { Some(value.clone()) } else { None }
                 }
             }

@@ -17,7 +17,7 @@ struct Named {
 
 impl Named {
     /// Applies the activation to a value. `None` after an error.
-    fn of(&self, reader: &mut GraphReader<'_>, x: ValueId) -> Option<ValueId> {
+    fn apply(&self, reader: &mut GraphReader<'_>, x: ValueId) -> Option<ValueId> {
         let function: Elementwise = match (&self.name[..], &self.parameters[..]) {
             ("Clip", &[min, max]) => {
                 let [min, max] = [min, max].map(|bound| reader.number_like(x, bound));
@@ -78,7 +78,7 @@ pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     }
     match name {
         Some(name) => {
-            y = Named { name, parameters, attribute: "activation_params" }.of(reader, y)?
+            y = Named { name, parameters, attribute: "activation_params" }.apply(reader, y)?
         }
         None if parameters.is_empty() => {}
         None => {
@@ -123,7 +123,7 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
         parameters,
         attribute: "activation_alpha, activation_beta and activation_gamma",
     };
-    Some(vec![activation.of(reader, y)?])
+    Some(vec![activation.apply(reader, y)?])
 }
 
 /// An operand of FusedMatMul and its transposition. `batch`: name of the attribute transBatch if

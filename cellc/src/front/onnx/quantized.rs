@@ -217,7 +217,7 @@ struct Dynamic {
 }
 
 impl Dynamic {
-    fn of(reader: &mut GraphReader<'_>, x: ValueId) -> Self {
+    fn new(reader: &mut GraphReader<'_>, x: ValueId) -> Self {
         let all = |reader: &mut GraphReader<'_>, reduction| {
             reader.op(Op::Reduce(Reduce { reduction, keep: false, no_axes: NoAxes::All }), vec![x])
         };
@@ -248,7 +248,7 @@ impl Dynamic {
 /// DynamicQuantizeLinear.
 pub(super) fn dynamic_quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
-    let Dynamic { integers, scale, zero } = Dynamic::of(reader, x);
+    let Dynamic { integers, scale, zero } = Dynamic::new(reader, x);
     let [integers, zero] =
         [integers, zero].map(|value| reader.op_of(Op::Convert, vec![value], ElementType::U8));
     Some(vec![integers, scale, zero])
@@ -390,7 +390,7 @@ pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
 pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (a, b, b_scale) = (call.x(), call.input(1)?, call.input(2)?);
     let (b_zero, bias) = (call.input(3), call.input(4));
-    let a = Dynamic::of(reader, a);
+    let a = Dynamic::new(reader, a);
     let integers = a.centred(reader);
     let b = centred(reader, b, b_zero);
     let sums = product(reader, integers, b);
@@ -475,7 +475,7 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         return None;
     };
     let [h, c] = [5, 6].map(|port| call.input(port));
-    let quantised = Dynamic::of(reader, x);
+    let quantised = Dynamic::new(reader, x);
     let centred_x = quantised.centred(reader);
     let (mut ys, mut hs, mut cs) = (Vec::new(), Vec::new(), Vec::new());
     for d in 0..direction.count() {
@@ -555,7 +555,7 @@ fn steps(
     let peepholes = p.map(|_| reader.parameter("P", F32, None));
     let axes = reader.integers(&[0]);
     let sums = reader.op(Op::Squeeze { skip: false }, vec![sums, axes]);
-    let quantised = Dynamic::of(reader, h);
+    let quantised = Dynamic::new(reader, h);
     let integers_h = quantised.centred(reader);
     let of_h = product(reader, integers_h, r);
     let scales = compute(reader, Binary::Multiply, &[quantised.scale, r_scale]);

@@ -82,11 +82,11 @@ impl ReadOperation {
     /// A TensorIterator, Loop or If, with the element types of its outputs.
     pub(super) fn with_body(op: Op, elements: Vec<ElementType>) -> Self {
         let ports = Ports::Exactly(elements.len());
-        Self::new(op).of(OutputTypes::Each(elements)).ports(ports)
+        Self::new(op).with_types(OutputTypes::Each(elements)).ports(ports)
     }
 
     /// The operation with outputs of other types.
-    pub(super) fn of(self, element: OutputTypes) -> Self {
+    pub(super) fn with_types(self, element: OutputTypes) -> Self {
         Self { element, ..self }
     }
 
@@ -138,7 +138,7 @@ impl GraphReader<'_, '_> {
         let op = ReadOperation::new(Op::ReadValue { variable, shape, element });
         Some(ReadOperation {
             shape: stated,
-            ..op.of(element.map_or(OutputTypes::Of(0), OutputTypes::Is))
+            ..op.with_types(element.map_or(OutputTypes::Of(0), OutputTypes::Is))
         })
     }
 

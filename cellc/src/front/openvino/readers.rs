@@ -18,7 +18,7 @@ pub(super) fn plain(op: Op) -> Option<ReadOperation> {
 /// An element type.
 pub(super) fn convert(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let element = reader.element_type(data, "destination_type", &ElementType::ALL)?;
-    Some(ReadOperation::new(Op::Convert).of(OutputTypes::Is(element)))
+    Some(ReadOperation::new(Op::Convert).with_types(OutputTypes::Is(element)))
 }
 
 /// Quotients of integers round down, or towards zero.
@@ -154,7 +154,7 @@ pub(super) fn local_response(
 /// The element type.
 pub(super) fn eye(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let element = reader.element_type(data, "output_type", &ElementType::ALL)?;
-    Some(ReadOperation::new(Op::Eye).of(OutputTypes::Is(element)))
+    Some(ReadOperation::new(Op::Eye).with_types(OutputTypes::Is(element)))
 }
 
 /// Epsilon; the first definition has its data behind scale and shift.
@@ -275,7 +275,10 @@ pub(super) fn cum_sum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Opti
 /// Reads OneHot with its rows along `axis`.
 pub(super) fn one_hot(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let axis = reader.integer(data, "axis", None, ANY_INTEGER)?;
-    Some(ReadOperation::new(Op::OneHot(OneHot { axis, from_end: false })).of(OutputTypes::Of(2)))
+    Some(
+        ReadOperation::new(Op::OneHot(OneHot { axis, from_end: false }))
+            .with_types(OutputTypes::Of(2)),
+    )
 }
 
 /// The equation.
@@ -434,7 +437,7 @@ pub(super) fn shape_of(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Opt
         ..3 => ElementType::I64,
         _ => reader.word(data, "output_type", "i64", &types)?,
     };
-    Some(ReadOperation::new(Op::ShapeOf).of(OutputTypes::Is(element)))
+    Some(ReadOperation::new(Op::ShapeOf).with_types(OutputTypes::Is(element)))
 }
 
 /// The element type.
@@ -447,7 +450,7 @@ pub(super) fn range(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
             &[ElementType::F32, ElementType::I32, ElementType::I64],
         )?),
     };
-    Some(ReadOperation::new(Op::Range { run_time: true }).of(element))
+    Some(ReadOperation::new(Op::Range { run_time: true }).with_types(element))
 }
 
 /// The variable.

@@ -81,7 +81,7 @@ impl GraphReader<'_, '_> {
                 let shape = Some(("shape", shape));
                 ReadOperation {
                     shape,
-                    ..ReadOperation::new(Op::Parameter).of(OutputTypes::Is(element))
+                    ..ReadOperation::new(Op::Parameter).with_types(OutputTypes::Is(element))
                 }
             }
             LayerType::Const => {
@@ -89,7 +89,10 @@ impl GraphReader<'_, '_> {
                 let shape =
                     Some(("shape", tensor.shape().iter().map(|&d| Dim::Fixed(d)).collect()));
                 let element = OutputTypes::Is(tensor.element());
-                ReadOperation { shape, ..ReadOperation::new(Op::Constant(tensor)).of(element) }
+                ReadOperation {
+                    shape,
+                    ..ReadOperation::new(Op::Constant(tensor)).with_types(element)
+                }
             }
             LayerType::Result => ReadOperation::new(Op::Result),
             LayerType::Cell(_) => {
@@ -101,11 +104,11 @@ impl GraphReader<'_, '_> {
                 with_all_outputs(Op::Sequence(cell, direction), ledger)
             }
             LayerType::Elementwise(elementwise) => {
-                ReadOperation::new(Op::elementwise(elementwise)).of(element_of(elementwise))
+                ReadOperation::new(Op::elementwise(elementwise)).with_types(element_of(elementwise))
             }
             LayerType::Broadcasting(elementwise) => {
                 self.auto_broadcast(data)?;
-                ReadOperation::new(Op::elementwise(elementwise)).of(element_of(elementwise))
+                ReadOperation::new(Op::elementwise(elementwise)).with_types(element_of(elementwise))
             }
             LayerType::Reduce(reduction) => {
                 let keep = self.boolean(data, "keep_dims", Some(false))?;

@@ -65,7 +65,7 @@ impl Rows<'_, '_, '_> {
             return vec![vec![None; parts.len()]; operands.len()];
         }
         let registers = taking_part.iter().map(|part| part.lanes.div_ceil(self.lanes()));
-        let chains = choice.chains.of(registers.sum::<usize>() * operands.len());
+        let chains = choice.chains.count(registers.sum::<usize>() * operands.len());
         let together = choice.layout.words_together();
         let mut sum = Accumulation {
             name: suffix(phase),

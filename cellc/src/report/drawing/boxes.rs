@@ -79,7 +79,7 @@ pub(super) struct Shape {
 
 impl Shape {
     /// The box of a node that is no block.
-    pub(super) fn of(node: &Node, report: &Report, detail: Detail) -> Self {
+    pub(super) fn new(node: &Node, report: &Report, detail: Detail) -> Self {
         let about = About { kernels: node.kernels(), names: Vec::new() };
         let mut shape = match &node.content {
             Content::End(end) => Self {

@@ -125,7 +125,7 @@ impl End {
 
 impl Row {
     /// A line for the kernels of one occurrence.
-    pub(super) fn of(kernels: Vec<usize>) -> Self {
+    pub(super) fn from_kernels(kernels: Vec<usize>) -> Self {
         Self::Kernels { own: kernels.len(), all: kernels }
     }
 
@@ -327,7 +327,7 @@ impl Boxes<'_> {
         at.sort_by_key(|(i, _)| *i);
         for (last, kernel) in at {
             let at = self.add(match kernel {
-                Some(k) => Place::Shown(Content::Kernels(vec![Row::of(vec![k])])),
+                Some(k) => Place::Shown(Content::Kernels(vec![Row::from_kernels(vec![k])])),
                 None => Place::Free(last),
             });
             for i in 0..report.layers.len() {
@@ -352,7 +352,8 @@ impl Boxes<'_> {
         let report = self.report;
         let mut copies = vec![None; report.kernels.len()];
         for k in (0..copies.len()).filter(|&k| report.kernels[k].layers.is_empty()) {
-            copies[k] = Some(self.add(Place::Shown(Content::Kernels(vec![Row::of(vec![k])]))));
+            copies[k] =
+                Some(self.add(Place::Shown(Content::Kernels(vec![Row::from_kernels(vec![k])]))));
         }
         let copier = |writes: &dyn Fn(&Kernel) -> bool| {
             report.kernels.iter().rposition(writes).and_then(|k| copies[k])

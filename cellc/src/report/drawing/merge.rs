@@ -30,7 +30,7 @@ fn by_layer(nodes: Vec<Node>, report: &Report) -> Vec<Node> {
         }
         if end - start > 1 {
             let kernels = nodes[start..end].iter().flat_map(Node::kernels).collect();
-            let content = Content::Kernels(vec![Row::of(kernels)]);
+            let content = Content::Kernels(vec![Row::from_kernels(kernels)]);
             groups.push(((start..end).collect(), Node::new(content, Vec::new())));
         }
         start = end;

@@ -107,7 +107,7 @@ impl Pen<'_> {
 
     fn node(&self, node: &Node) -> Drawn {
         let Content::Block { nodes, chained } = &node.content else {
-            return Drawn::Shape(Shape::of(node, self.report, self.detail));
+            return Drawn::Shape(Shape::new(node, self.report, self.detail));
         };
         let how = if *chained { "one after another" } else { "side by side" };
         let share = node.share(self.report) * 100.0;

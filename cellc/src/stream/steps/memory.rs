@@ -135,7 +135,7 @@ pub(super) fn carry_sums(
     for &sum in sums {
         let node = pairs[sum].map(|node| &mut model.nodes[node]);
         let Some(node) = node.filter(|node| node.op.facts().over_time.accumulates()) else {
-            return Err(Place::of(&long.nodes[sum]).refused(Why::Otherwise));
+            return Err(Place::new(&long.nodes[sum]).refused(Why::Otherwise));
         };
         let (input, out) = (node.op.reads()[0], node.op.first_value());
         let before = Source::Variable(model.variables.len());
@@ -243,7 +243,7 @@ pub(super) fn same_windows(
         let (of_many, of_one) =
             (places(long, node, steps), pairs[node].and_then(|at| places(one, at, 1)));
         if of_many.is_none() || of_many != of_one {
-            return Err(Place::of(&long.nodes[node]).refused(Why::Otherwise));
+            return Err(Place::new(&long.nodes[node]).refused(Why::Otherwise));
         }
     }
     Ok(())

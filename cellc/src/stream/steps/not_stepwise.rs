@@ -42,7 +42,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    pub(super) fn of(node: &CoreNode) -> Self {
+    pub(super) fn new(node: &CoreNode) -> Self {
         Self::Node { name: node.name.clone(), kind: node.kind.clone() }
     }
 
@@ -122,6 +122,6 @@ pub(crate) enum Why {
 impl StepAnalysis<'_> {
     /// A reason at a node, with the origin of its padding.
     pub(super) fn refused(&self, node: &CoreNode, why: Why) -> NotStepwise {
-        NotStepwise { in_front: self.in_front(&node.op.reads()), ..Place::of(node).refused(why) }
+        NotStepwise { in_front: self.in_front(&node.op.reads()), ..Place::new(node).refused(why) }
     }
 }

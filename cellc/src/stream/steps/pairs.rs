@@ -39,7 +39,7 @@ pub(super) fn same_but_for_time(
         next += in_one;
     }
     if let Some(more) = one.nodes.get(next) {
-        return Err(Place::of(more).refused(Why::Otherwise));
+        return Err(Place::new(more).refused(Why::Otherwise));
     }
     pairing.results()?;
     Ok(pairing.pairs)
@@ -80,10 +80,10 @@ impl Pairing<'_> {
         for (node, at) in of_long.iter().zip(of_one) {
             let found = &self.one.nodes[at];
             if self.same_operation(node, found) && !self.same_numbers(node, found) {
-                return Err(Place::of(node).refused(Why::Counts));
+                return Err(Place::new(node).refused(Why::Counts));
             }
         }
-        Err(Place::of(&of_long[0]).refused(Why::Otherwise))
+        Err(Place::new(&of_long[0]).refused(Why::Otherwise))
     }
 
     /// Pairs nodes in order. True if every node has a partner, apart from views of the long model

@@ -14,9 +14,9 @@ pub(super) struct Config {
 
 impl Config {
     /// The object of a value. `place`: its place in messages.
-    pub(super) fn of(value: Json, place: &str) -> Result<Self, Diagnostic> {
+    pub(super) fn parse(value: Json, place: &str) -> Result<Self, Diagnostic> {
         let found = value.to_string();
-        let object = Object::of(value)
+        let object = Object::from_json(value)
             .ok_or_else(|| refusal(place, format!("{found} is no object")).valid("an object"))?;
         Ok(Self { object, place: place.to_owned() })
     }

@@ -45,7 +45,7 @@ impl Function {
     pub(super) fn read(value: Json, place: &str) -> Result<Self, Diagnostic> {
         let mut config = match value {
             Json::Text(name) => return Self::named(&name, place, None),
-            value @ Json::Object(_) => Config::of(value, place)?,
+            value @ Json::Object(_) => Config::parse(value, place)?,
             other => {
                 let found = format!("the activation is {other}");
                 return Err(refusal(place, found).valid("a name, or an object with \"type\""));

@@ -22,10 +22,10 @@ pub(super) struct LstmSizes {
 
 impl LstmSizes {
     /// Reads the configuration of an LSTM.
-    pub(super) fn of(config: Json) -> Result<Self, Diagnostic> {
+    pub(super) fn parse(config: Json) -> Result<Self, Diagnostic> {
         const PLACE: &str = "\"config\"";
         let found = config.to_string();
-        let Some(mut config) = Object::of(config) else {
+        let Some(mut config) = Object::from_json(config) else {
             return Err(refusal(PLACE, format!("the configuration is {found}")).valid("an object"));
         };
         let sizes = Self {

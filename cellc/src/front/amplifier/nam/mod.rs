@@ -76,7 +76,7 @@ pub(super) fn read(
         }
         "LSTM" => {
             let weights = numbers(&file.need("weights", "")?)?;
-            Network::Stack(Box::new(LstmSizes::of(config)?.stack(&weights, name)?))
+            Network::Stack(Box::new(LstmSizes::parse(config)?.stack(&weights, name)?))
         }
         _ => {
             let sample_rate = file.get("sample_rate").filter(|rate| **rate != Json::Null).cloned();
@@ -90,7 +90,7 @@ pub(super) fn read(
             };
             let read = reader(known).ok_or_else(|| other_architecture(&architecture))?;
             let weights = weights(known, &mut file, "")?;
-            let network = read(Config::of(config, "\"config\"")?, weights, &mut outer)?;
+            let network = read(Config::parse(config, "\"config\"")?, weights, &mut outer)?;
             if network.past() > MOST_PAST {
                 let found = format!("{} values of the past of all layers", network.past());
                 return Err(refusal("\"config\"", found)
@@ -182,7 +182,8 @@ fn container(
     let Submodel { place, model, .. } = submodels.swap_remove(at);
     let rate =
         |object: &Object| object.get("sample_rate").filter(|rate| **rate != Json::Null).cloned();
-    let model = Object::of(model).ok_or_else(|| refusal(&place, "the model is no object"))?;
+    let model =
+        Object::from_json(model).ok_or_else(|| refusal(&place, "the model is no object"))?;
     if let (Some(own), Some(outer)) = (rate(&model), rate(file))
         && own != outer
     {
@@ -216,7 +217,7 @@ struct Submodel {
 
 /// The models of a container, one or more.
 fn submodels(config: Json) -> Result<Vec<Submodel>, Diagnostic> {
-    let mut config = Config::of(config, "\"config\"")?;
+    let mut config = Config::parse(config, "\"config\"")?;
     let list_place = config.place_of("submodels");
     let submodels = config.need("submodels")?;
     config.finish("submodels alone")?;
@@ -226,7 +227,7 @@ fn submodels(config: Json) -> Result<Vec<Submodel>, Diagnostic> {
     let (count, mut all) = (submodels.len(), Vec::<Submodel>::new());
     for (number, submodel) in submodels.into_iter().enumerate() {
         let place = format!("{list_place}, number {number}");
-        let mut submodel = Config::of(submodel, &place)?;
+        let mut submodel = Config::parse(submodel, &place)?;
         let most = submodel.need("max_value")?.f32(&submodel.place_of("max_value"))?;
         let model = submodel.need("model")?;
         submodel.finish("max_value and model")?;

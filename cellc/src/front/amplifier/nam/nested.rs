@@ -23,7 +23,8 @@ pub(super) fn nested(
         let found = format!("models in models, more than {DEEPEST} deep");
         return Err(refusal(place, found));
     }
-    let mut model = Object::of(model).ok_or_else(|| refusal(place, "the model is no object"))?;
+    let mut model =
+        Object::from_json(model).ok_or_else(|| refusal(place, "the model is no object"))?;
     // a model without a version is of the version around it
     if let Some(version) = model.take("version") {
         known_version(&version, place)?;
@@ -43,7 +44,7 @@ pub(super) fn nested(
         let found = format!("the architecture is {}", quoted(&architecture));
         refusal(place, found).valid(format!("inside another model, {ARCHITECTURES}"))
     })?;
-    let config = Config::of(model.need("config", place)?, &format!("{place}, \"config\""))?;
+    let config = Config::parse(model.need("config", place)?, &format!("{place}, \"config\""))?;
     let of_weights = |problem| within(problem, place);
     let weights = weights(&architecture, &mut model, place).map_err(of_weights)?;
     outer.depth += 1;

@@ -39,7 +39,7 @@ pub(in super::super) fn read(
     };
     let mut arrays: Vec<Array> = Vec::new();
     for (number, layer) in layers.into_iter().enumerate() {
-        let layer = Config::of(layer, &format!("{place}, number {number}"))?;
+        let layer = Config::parse(layer, &format!("{place}, number {number}"))?;
         let before = arrays
             .last()
             .map_or((inputs, None), |array| (array.rechannel.outputs, Some(array.head.outputs)));
@@ -50,7 +50,7 @@ pub(in super::super) fn read(
     };
     let head = match config.take("head") {
         Some(head) => {
-            Some(Head::read(Config::of(head, &config.place_of("head"))?, last.head.outputs)?)
+            Some(Head::read(Config::parse(head, &config.place_of("head"))?, last.head.outputs)?)
         }
         None => None,
     };
@@ -241,7 +241,7 @@ fn gates(config: &mut Config, layers: usize) -> Result<Vec<Gate>, Diagnostic> {
 fn layer1x1(config: &mut Config, inputs: usize, outputs: usize) -> Result<ConvSizes, Diagnostic> {
     let mut sizes = ConvSizes { bias: true, ..ConvSizes::one(inputs, outputs) };
     let Some(value) = config.take("layer1x1") else { return Ok(sizes) };
-    let mut nested = Config::of(value, &config.place_of("layer1x1"))?;
+    let mut nested = Config::parse(value, &config.place_of("layer1x1"))?;
     if !nested.flag("active")? {
         return Err(nested
             .refused("\"active\" is false")
@@ -258,7 +258,7 @@ fn layer1x1(config: &mut Config, inputs: usize, outputs: usize) -> Result<ConvSi
 fn head1x1(config: &mut Config, inputs: usize) -> Result<Option<ConvSizes>, Diagnostic> {
     let key = if config.has("head_1x1") { "head_1x1" } else { "head1x1" };
     let Some(value) = config.take(key) else { return Ok(None) };
-    let mut nested = Config::of(value, &config.place_of(key))?;
+    let mut nested = Config::parse(value, &config.place_of(key))?;
     let active = nested.flag("active")?;
     let outputs = nested.size_or("out_channels", 1)?;
     let groups = nested.size_or("groups", 1)?;
@@ -283,7 +283,7 @@ fn head(config: &mut Config, inputs: usize) -> Result<ConvSizes, Diagnostic> {
     if let Some(key) = ["head_size", "head_bias"].into_iter().find(|key| config.has(key)) {
         return Err(config.refused(format!("\"head\" and \"{key}\"")).valid("one of the two"));
     }
-    let mut nested = Config::of(value, &config.place_of("head"))?;
+    let mut nested = Config::parse(value, &config.place_of("head"))?;
     let sizes = ConvSizes {
         kernel: nested.size("kernel_size")?,
         bias: nested.flag("bias")?,
@@ -297,7 +297,7 @@ fn head(config: &mut Config, inputs: usize) -> Result<ConvSizes, Diagnostic> {
 fn slimmable(config: &mut Config, channels: usize) -> Result<Vec<usize>, Diagnostic> {
     const METHOD: &str = "slice_channels_uniform";
     let Some(value) = config.take("slimmable") else { return Ok(Vec::new()) };
-    let mut nested = Config::of(value, &config.place_of("slimmable"))?;
+    let mut nested = Config::parse(value, &config.place_of("slimmable"))?;
     match nested.need("method")? {
         Json::Text(method) if method == METHOD => {}
         other => {
@@ -306,7 +306,7 @@ fn slimmable(config: &mut Config, channels: usize) -> Result<Vec<usize>, Diagnos
     }
     let mut allowed: Vec<usize> = (1..=channels).collect();
     if let Some(kwargs) = nested.take("kwargs") {
-        let mut kwargs = Config::of(kwargs, &nested.place_of("kwargs"))?;
+        let mut kwargs = Config::parse(kwargs, &nested.place_of("kwargs"))?;
         if kwargs.has("allowed_channels") {
             allowed = kwargs.sizes("allowed_channels")?;
             if !allowed.is_sorted_by(|a, b| a < b) || allowed.last() != Some(&channels) {
@@ -339,7 +339,7 @@ fn films(config: &mut Config) -> Result<[Option<FilmKeys>; FILMS.len()], Diagnos
             None | Some(Json::Bool(false)) => continue,
             Some(value) => value,
         };
-        let mut nested = Config::of(value, &config.place_of(key))?;
+        let mut nested = Config::parse(value, &config.place_of(key))?;
         let active = nested.flag_or("active", true)?;
         let keys = FilmKeys {
             shift: nested.flag_or("shift", true)?,
