@@ -43,7 +43,7 @@ fn of_row(row: &UnreadFormat, named: &Named, content: &Content) -> Advice {
     let is = row.is;
     match row.says {
         Says::Help(help, lines) => named.advice(is, help, lines),
-        Says::Computed(Computed::TorchSave) => saved::advice(named, is),
+        Says::Computed(Computed::TorchSave) => saved::saved_tensors(named, is),
         Says::Computed(Computed::StateDict) => of_state_dict(named, content, is),
         Says::Computed(Computed::Compressed) => of_compressed(named, content, is),
         Says::Computed(Computed::Archive) => of_archive(named, content, is),

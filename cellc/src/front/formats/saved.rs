@@ -28,7 +28,7 @@ struct Recurrent {
 }
 
 /// Advice for the file. It contains the names of modules and keys if the checkpoint can be read.
-pub(super) fn advice(named: &Named, is: &'static str) -> Advice {
+pub(super) fn saved_tensors(named: &Named, is: &'static str) -> Advice {
     let pickle =
         File::open(named.model.path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));
     let found = pickle.ok().flatten().and_then(|pickle| checkpoint(&pickle)).unwrap_or_default();
