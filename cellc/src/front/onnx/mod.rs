@@ -14,6 +14,7 @@ mod operators;
 mod proto;
 mod qlinear;
 mod quantized;
+mod quantized_lstm;
 mod recurrent;
 mod remedies;
 mod sequences;

@@ -5,16 +5,13 @@
 //! scale is `(max - min) / 255` over the tensor and 0. It is 1 if max and min are both 0. Sums of
 //! products beyond 2^24 are rounded.
 
-use super::bodies::complete;
 use super::graph::{Call, GraphReader, Outputs};
 use super::operators::{countable_axis, rank_of, within_rank};
-use super::recurrent::{activations, clip_of, coupled_gates, direction_of, entry, hidden_size};
 use super::tensors::element_type;
 use super::windows::convolution;
 use crate::model::{
-    Activation, Binary, Cell, CellKind, Comparison, Direction, ElementType, Elementwise, Loop,
-    LoopInput, LoopOutput, NoAxes, OneHot, Op, Primitive, Reduce, Reduction, Slicing, Unary,
-    ValueId, WrongAttribute,
+    Activation, Binary, Comparison, ElementType, Elementwise, NoAxes, OneHot, Op, Primitive,
+    Reduce, Reduction, Unary, ValueId,
 };
 
 const F32: ElementType = ElementType::F32;
@@ -208,16 +205,17 @@ pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
 }
 
 /// A tensor quantised to u8 with the scale and zero point of its own range.
-struct Dynamic {
+pub(super) struct Dynamic {
     /// Quantised elements from 0 to 255, in f32.
     integers: ValueId,
-    scale: ValueId,
+    pub(super) scale: ValueId,
     /// The zero point, in f32.
     zero: ValueId,
 }
 
 impl Dynamic {
-    fn new(reader: &mut GraphReader<'_>, x: ValueId) -> Self {
+    /// Quantises `x`.
+    pub(super) fn new(reader: &mut GraphReader<'_>, x: ValueId) -> Self {
         let all = |reader: &mut GraphReader<'_>, reduction| {
             reader.op(Op::Reduce(Reduce { reduction, keep: false, no_axes: NoAxes::All }), vec![x])
         };
@@ -240,7 +238,8 @@ impl Dynamic {
         Self { integers, scale, zero }
     }
 
-    fn centred(&self, reader: &mut GraphReader<'_>) -> ValueId {
+    /// The quantised elements minus the zero point.
+    pub(super) fn centred(&self, reader: &mut GraphReader<'_>) -> ValueId {
         compute(reader, Binary::Subtract, &[self.integers, self.zero])
     }
 }
@@ -419,213 +418,4 @@ pub(super) fn matmul_integer_to_float(
         Some(bias) => reader.op(Op::elementwise(Binary::Add), vec![scaled, bias]),
         None => scaled,
     }])
-}
-
-/// Activations and clipping of one direction of a quantised LSTM.
-struct Gates {
-    activations: Vec<Activation>,
-    clip: Option<f32>,
-    input_forget: bool,
-}
-
-/// The slice at an index of the first axis, the axis of directions.
-fn part(reader: &mut GraphReader<'_>, value: ValueId, at: usize) -> ValueId {
-    let (index, axis) = (reader.integer(at as i64), reader.integer(0));
-    reader.op(Op::Gather { batch_dims: 0 }, vec![value, index, axis])
-}
-
-/// com.microsoft: an LSTM with quantised W, `[D, I, 4H]`, and R, `[D, H, 4H]`. x is quantised once
-/// with one scale for all steps, h at every step.
-pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    let (direction, given) = direction_of(reader, call);
-    let direction = direction?;
-    let mut ledger = vec![entry("direction", given, direction.name())];
-    let all = activations(reader, call, CellKind::Lstm, direction, &mut ledger)?;
-    let clip = clip_of(call, &mut ledger);
-    if let Some([found, help]) = clip.and_then(|clip| Cell::clip_without_effect(clip, "clip")) {
-        reader.warning_with_help(found, help);
-    }
-    let clip = clip.and_then(Cell::clip_bound);
-    let input_forget = coupled_gates(call, &mut ledger);
-    if call.input(4).is_some() {
-        let help = "leave sequence_lens out where every row has all steps";
-        reader.error("sequence_lens of a quantised LSTM", "sequences of full length", help);
-        return None;
-    }
-    let (x, w, r, b, p) = (call.x(), call.input(1)?, call.input(2)?, call.input(3), call.input(7));
-    let hidden_size = hidden_size(reader, call, (r, 1), &mut ledger)?;
-    let cell = Cell { activations: all.clone(), ..Cell::new(CellKind::Lstm, hidden_size) };
-    // no cell reaches check: the layer is other operations from here on
-    let wrong = cell.wrong_attributes(Some(direction), reader.level().graph.spelling());
-    if !wrong.is_empty() {
-        for WrongAttribute { text: [found, valid, help], .. } in wrong {
-            reader.error(found, valid, help);
-        }
-        return None;
-    }
-    let hidden_size = hidden_size as i64;
-    let [Some(w_scale), Some(w_zero), Some(r_scale), Some(r_zero)] =
-        [8, 9, 10, 11].map(|port| call.input(port))
-    else {
-        reader.error(
-            "no scales or zero points",
-            "those of W and of R, inputs 8 to 11",
-            "export the model again",
-        );
-        return None;
-    };
-    let [h, c] = [5, 6].map(|port| call.input(port));
-    let quantised = Dynamic::new(reader, x);
-    let centred_x = quantised.centred(reader);
-    let (mut ys, mut hs, mut cs) = (Vec::new(), Vec::new(), Vec::new());
-    for d in 0..direction.count() {
-        let reverse = direction == Direction::Reverse || d == 1;
-        let weights = |reader: &mut GraphReader<'_>, of: ValueId, zero: ValueId| {
-            let (of, zero) = (part(reader, of, d), part(reader, zero, d));
-            centred(reader, of, Some(zero))
-        };
-        let (w_integers, r_integers) = (weights(reader, w, w_zero), weights(reader, r, r_zero));
-        let (w_scale, r_scale) = (part(reader, w_scale, d), part(reader, r_scale, d));
-        // for all steps at once
-        // the header lists the attributes at this operation
-        let sums = reader.ops_of(
-            Op::MatMul { transpose_a: false, transpose_b: false },
-            vec![centred_x, w_integers],
-            vec![F32],
-            std::mem::take(&mut ledger),
-        )[0];
-        let scales = compute(reader, Binary::Multiply, &[quantised.scale, w_scale]);
-        let mut gates_x = compute(reader, Binary::Multiply, &[sums, scales]);
-        if let Some(b) = b {
-            let b = part(reader, b, d);
-            let (parts, axis) = (reader.integers(&[4 * hidden_size; 2]), reader.integer(0));
-            let halves =
-                reader.ops_of(Op::VariadicSplit, vec![b, axis, parts], vec![F32; 2], Vec::new());
-            for half in halves {
-                gates_x = compute(reader, Binary::Add, &[gates_x, half]);
-            }
-        }
-        let state = |reader: &mut GraphReader<'_>, given: Option<ValueId>| match given {
-            Some(state) => part(reader, state, d),
-            None => no_state(reader, x, hidden_size),
-        };
-        let (h, c) = (state(reader, h), state(reader, c));
-        let p = p.map(|p| part(reader, p, d));
-        let gates = Gates { activations: all[3 * d..][..3].to_vec(), clip, input_forget };
-        let [y, h, c] = steps(reader, &gates, [gates_x, h, c, r_integers, r_scale], p, reverse)?;
-        let axis = |reader: &mut GraphReader<'_>, value: ValueId, axis: i64| {
-            let axes = reader.integers(&[axis]);
-            reader.op(Op::Unsqueeze, vec![value, axes])
-        };
-        ys.push(axis(reader, y, 1));
-        hs.push(axis(reader, h, 0));
-        cs.push(axis(reader, c, 0));
-    }
-    let mut joined = |all: Vec<ValueId>, axis: i64| match all[..] {
-        [one] => one,
-        _ => reader.op(Op::Concat { axis }, all),
-    };
-    Some(vec![joined(ys, 1), joined(hs, 0), joined(cs, 0)])
-}
-
-/// An initial state of zeros, `[N, H]`.
-fn no_state(reader: &mut GraphReader<'_>, x: ValueId, hidden_size: i64) -> ValueId {
-    let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
-    let (at, axis) = (reader.integers(&[1]), reader.integer(0));
-    let rows = reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, axis]);
-    let rest = reader.integers(&[hidden_size]);
-    let shape = reader.op(Op::Concat { axis: 0 }, vec![rows, rest]);
-    let zero = reader.number_like(x, 0.0);
-    reader.op(Op::Broadcast(crate::model::BroadcastMode::Numpy), vec![zero, shape])
-}
-
-/// The loop over the steps of one direction. Returns y, `[T, N, H]`, and the last h and c.
-fn steps(
-    reader: &mut GraphReader<'_>,
-    gates: &Gates,
-    outer: [ValueId; 5],
-    p: Option<ValueId>,
-    reverse: bool,
-) -> Option<[ValueId; 3]> {
-    let outer_names = reader.named();
-    reader.enter();
-    let before = reader.errors();
-    let [sums, h, c, r, r_scale] =
-        ["gates", "h", "c", "R", "R_scale"].map(|name| reader.parameter(name, F32, None));
-    let peepholes = p.map(|_| reader.parameter("P", F32, None));
-    let axes = reader.integers(&[0]);
-    let sums = reader.op(Op::Squeeze { skip: false }, vec![sums, axes]);
-    let quantised = Dynamic::new(reader, h);
-    let integers_h = quantised.centred(reader);
-    let of_h = product(reader, integers_h, r);
-    let scales = compute(reader, Binary::Multiply, &[quantised.scale, r_scale]);
-    let of_h = compute(reader, Binary::Multiply, &[of_h, scales]);
-    let all = compute(reader, Binary::Add, &[sums, of_h]);
-    let axis = reader.integer(-1);
-    let own_sums = reader.ops_of(Op::Split { parts: 4 }, vec![all, axis], vec![F32; 4], Vec::new());
-    let peeps = peepholes.map(|p| {
-        let axis = reader.integer(-1);
-        reader.ops_of(Op::Split { parts: 3 }, vec![p, axis], vec![F32; 3], Vec::new())
-    });
-    let gate = |reader: &mut GraphReader<'_>,
-                sum: ValueId,
-                function: usize,
-                peep: Option<(usize, ValueId)>| {
-        let mut sum = sum;
-        if let (Some(peeps), Some((which, c))) = (&peeps, peep) {
-            let seen = compute(reader, Binary::Multiply, &[peeps[which], c]);
-            sum = compute(reader, Binary::Add, &[sum, seen]);
-        }
-        if let Some(clip) = gates.clip {
-            sum = compute(reader, Unary::Clamp { min: -clip, max: clip }, &[sum]);
-        }
-        compute(reader, gates.activations[function], &[sum])
-    };
-    let i = gate(reader, own_sums[0], 0, Some((0, c)));
-    let f = match gates.input_forget {
-        true => {
-            let one = reader.number_like(h, 1.0);
-            compute(reader, Binary::Subtract, &[one, i])
-        }
-        false => gate(reader, own_sums[2], 0, Some((2, c))),
-    };
-    let g = gate(reader, own_sums[3], 1, None);
-    let kept = compute(reader, Binary::Multiply, &[f, c]);
-    let new = compute(reader, Binary::Multiply, &[i, g]);
-    let next_c = compute(reader, Binary::Add, &[kept, new]);
-    let o = gate(reader, own_sums[1], 0, Some((1, next_c)));
-    let seen = compute(reader, gates.activations[2], &[next_c]);
-    let next_h = compute(reader, Binary::Multiply, &[o, seen]);
-    let y = reader.op(Op::Unsqueeze, vec![next_h, axes]);
-    for value in [next_h, next_c, y] {
-        reader.result("", value);
-    }
-    let level = reader.leave();
-    reader.rename(outer_names);
-    let level = complete(reader, level, before, 3)?;
-    let invariant =
-        |at: usize| LoopInput { parameter: at, input: at, slice: None, back_edge: None };
-    let mut inputs = vec![
-        LoopInput { slice: Some(Slicing::one_by_one(0, reverse)), ..invariant(0) },
-        LoopInput { back_edge: Some(0), ..invariant(1) },
-        LoopInput { back_edge: Some(1), ..invariant(2) },
-    ];
-    inputs.extend((3..5 + usize::from(p.is_some())).map(invariant));
-    let last = |result: usize| LoopOutput { result, concatenation: None };
-    let outputs = vec![
-        last(0),
-        last(1),
-        LoopOutput { result: 2, concatenation: Some(Slicing::one_by_one(0, reverse)) },
-    ];
-    let op = Op::Loop(Box::new(Loop {
-        body: level.graph.model,
-        counted: false,
-        inputs,
-        outputs,
-        current_iteration: None,
-        condition: None,
-    }));
-    let outer = outer.into_iter().chain(p).collect();
-    let values = reader.ops_of(op, outer, vec![F32; 3], Vec::new());
-    Some([values[2], values[0], values[1]])
 }

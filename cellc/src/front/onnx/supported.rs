@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use super::graph::{Call, GraphReader};
 use super::operators::Extremum;
 use super::{
-    arrange, attention, bodies, features, fused, operators, qlinear, quantized, recurrent,
-    sequences, signal, stateful, windows,
+    arrange, attention, bodies, features, fused, operators, qlinear, quantized, quantized_lstm,
+    recurrent, sequences, signal, stateful, windows,
 };
 use crate::model::{
     Activation, Binary, Comparison, Composed, Logic, Primitive, Reduction, Unary, ValueId,
@@ -880,7 +880,7 @@ pub static SUPPORTED: &[Supported] = &[
     microsoft(
         "DynamicQuantizeLSTM",
         3..=12,
-        quantized::dynamic_lstm,
+        quantized_lstm::dynamic_lstm,
         "all directions; no \
         sequence_lens",
     )
