@@ -1,7 +1,8 @@
 //! Warnings about recurrent layers of one step whose initial state is a constant: no call
 //! continues from the call before.
 
-use super::{StateMessages, direction_words};
+use super::StateMessages;
+use super::why::direction_words;
 use crate::diagnostic::{Cause, Diagnostic, Message, message, quoted};
 use crate::model::{Direction, Node, Op};
 use crate::request::State;

@@ -1,0 +1,136 @@
+//! Notices about pairs that the search for states refused.
+
+use super::why::{layer_of, why};
+use super::{OWN_INPUTS, StateMessages};
+use crate::core::StatePair;
+use crate::diagnostic::{Diagnostic, Message, Origin, Setting, listed, message, quoted};
+use crate::stream::states::{Misfit, Order, Reason, RefusedPair};
+
+/// A name in the form for a command.
+fn bare(name: &str) -> String {
+    let name = quoted(name);
+    name[1..name.len() - 1].to_owned()
+}
+
+/// Every pair that is a state or may become a state, each tensor in one pair. `--state` names all
+/// these pairs, as the option replaces found states.
+fn pairs_for_option(taken: &[StatePair], refused: &[RefusedPair]) -> Vec<StatePair> {
+    let mut pairs = taken.to_vec();
+    for refused in
+        refused.iter().filter(|of| matches!(of.reason, Reason::Doubt(_)) && of.others.is_empty())
+    {
+        let shares = |pair: &StatePair| {
+            pair.parameter == refused.pair.parameter || pair.result == refused.pair.result
+        };
+        if !pairs.iter().any(shares) {
+            pairs.push(refused.pair);
+        }
+    }
+    pairs.sort_by_key(|pair| pair.parameter);
+    pairs
+}
+
+impl StateMessages<'_, '_> {
+    /// Reports likely states, h and c of a layer together.
+    pub(super) fn refused(&mut self, refused: &[RefusedPair]) {
+        let model = &self.found.core;
+        let whole = pairs_for_option(&model.states, refused);
+        // h and c of a layer that are refused for the same reason
+        let alike = |a: &RefusedPair, b: &RefusedPair| {
+            let layer = |of: &RefusedPair| layer_of(&of.reason).map(std::ptr::from_ref);
+            let one = a.others.is_empty() && b.others.is_empty();
+            why(model, &a.reason) == why(model, &b.reason) && layer(a) == layer(b) && one
+        };
+        refused.chunk_by(alike).for_each(|refused| self.not_taken(refused, &whole));
+    }
+
+    /// Reports likely states and the first reason against them. `whole`: every pair of the option
+    /// for keeping them.
+    fn not_taken(&mut self, refused: &[RefusedPair], whole: &[StatePair]) {
+        let reason = &refused[0].reason;
+        let layer = layer_of(reason);
+        let origin = layer.map_or(Origin::Unknown, |node| node.origin.clone());
+        let mut notice = Diagnostic::notice(origin, self.text_of_refusal(refused));
+        if let Some(node) = layer {
+            notice = notice.layer(node.label());
+        }
+        self.diagnostics.push(notice.help(self.help_of_refusal(refused, whole)));
+    }
+
+    /// The pairs and the first reason against them.
+    fn text_of_refusal(&self, refused: &[RefusedPair]) -> String {
+        let inputs: Vec<String> = refused.iter().map(|r| self.input(r.pair.parameter)).collect();
+        let results = refused.iter().flat_map(|r| [&[r.pair.result], &r.others[..]].concat());
+        let outputs: Vec<String> = results.map(|result| self.output(result)).collect();
+        let why = why(&self.found.core, &refused[0].reason);
+        match (&inputs[..], &outputs[..]) {
+            ([input], [output]) => format!(
+                "the input {} and the output {} are not treated as a state: {why}",
+                quoted(input),
+                quoted(output)
+            ),
+            ([input], _) => format!(
+                "the input {} is not treated as a state: {why}, and each of the outputs {} may be \
+                 the new one",
+                quoted(input),
+                listed(&outputs)
+            ),
+            _ => format!(
+                "the inputs {} and the outputs {} are not treated as states: {why}",
+                listed(&inputs),
+                listed(&outputs)
+            ),
+        }
+    }
+
+    /// Advice for pairs with one reason.
+    fn help_of_refusal(&self, refused: &[RefusedPair], whole: &[StatePair]) -> Message {
+        let RefusedPair { reason, others, pair } = &refused[0];
+        let it = if refused.len() > 1 { "them" } else { "it" };
+        let these: Vec<StatePair> = refused.iter().map(|refused| refused.pair).collect();
+        match reason {
+            _ if !others.is_empty() => {
+                let results = [&[pair.result], &others[..]].concat();
+                let lines = results
+                    .iter()
+                    .map(|&result| self.setting(&[StatePair { result, ..*pair }], whole).into());
+                message!(
+                    "to keep one of them between calls, add {}",
+                    Message::joined(lines, " or ")
+                )
+            }
+            Reason::Doubt(_) if whole.len() > refused.len() => message!(
+                "to keep {} between calls with the other states, add {}",
+                it,
+                self.setting(&these, whole)
+            ),
+            Reason::Doubt(_) => {
+                message!("to keep {} between calls, add {}", it, self.setting(&these, whole))
+            }
+            Reason::Misfit(Misfit::HAndC(_)) => OWN_INPUTS.into(),
+            Reason::Misfit(Misfit::NotForward { order: Order::Lengths, layer: Some(_) }) => {
+                "give the initial state at every call".into()
+            }
+            Reason::Misfit(Misfit::NotForward { layer: Some(_), .. }) => {
+                "give the whole sequence in one call, and the initial state with it".into()
+            }
+            Reason::Misfit(_) => message!(
+                "to have {} kept between calls, give input and output one shape in the model",
+                it
+            ),
+        }
+    }
+
+    /// The option for `pairs` and for those of `whole` that share no tensor with them.
+    fn setting(&self, pairs: &[StatePair], whole: &[StatePair]) -> Setting {
+        let shares = |pair: &&StatePair| {
+            pairs.iter().any(|own| own.parameter == pair.parameter || own.result == pair.result)
+        };
+        let others = whole.iter().filter(|pair| !shares(pair)).copied();
+        let mut all: Vec<StatePair> = pairs.iter().copied().chain(others).collect();
+        all.sort_by_key(|pair| pair.parameter);
+        let named =
+            |pair: &StatePair| (bare(&self.input(pair.parameter)), bare(&self.output(pair.result)));
+        Setting::StateOf(all.iter().map(named).collect())
+    }
+}
