@@ -17,7 +17,7 @@ use crate::plan::plan;
 use crate::random::Random;
 use crate::reference::{Outcome, reference};
 use crate::request::{Accuracy, Fma, Numerics, Options};
-use crate::{compile, lower, pack, pass};
+use crate::{lower, pack, pass};
 
 const KINDS: [CellKind; 4] = [
     CellKind::Rnn,
@@ -398,7 +398,7 @@ fn compare(model: &CoreModel, calls: &[Call], may_overflow: bool) -> f64 {
     for options in profiles() {
         let precisions = Precisions::new(model, &options.numerics);
         let plan = plan(model, &options, &precisions);
-        let program = compile::program(model, &plan);
+        let program = pass::run(lower::lower(model, &plan), model, &plan);
         for (parameters, variables) in calls {
             let (exact, before) = (exactly(parameters), exactly(variables));
             let expected = all(reference(model, &exact, &before));

@@ -175,7 +175,6 @@ impl InputShapes<'_, '_> {
         let valid = "sizes that are fixed when compiling";
         let refusal = refusal(node, &value.origin, found, valid, help).cause(Cause::OpenSizes);
         self.diagnostics.push(refusal);
-        self.inputs.unknown_sizes += 1;
     }
 
     /// Refuses an input whose shape in the model contradicts a size: 0, or the batch size.

@@ -56,8 +56,6 @@ pub(crate) struct InputSizes {
     /// The size that a check assumes for unknown axes behind the first. `None`: an unknown size is
     /// an error.
     pub(crate) open: Option<usize>,
-    /// The number of errors about open sizes of inputs.
-    pub(crate) unknown_sizes: usize,
     /// By parameter of the model: the axes with the assumed size.
     pub(crate) open_axes: Vec<Vec<usize>>,
 }

@@ -4,8 +4,8 @@
 //! * Before the translation: `options` alone, then `structure` and `inputs`.
 //! * Called by [`crate::translate`]: `cell` checks all attributes and inputs of recurrent nodes.
 //!   Rules for one other operation stand beside its translation.
-//! * After the translation: `states` words the findings of [`crate::stream`], then `streams` before
-//!   the model gets a row for each stream.
+//! * After the translation: `states` words the findings of [`crate::stream`], `steps` its proof for
+//!   an open number of steps, `streams` precedes the rows of independent streams.
 //! * With all rows: `integers`, `size_limits`, `precision`, `threads`, `common_interface`. After
 //!   these checks, nothing can fail.
 //! * `steps` words the errors of a model with an open number of steps. `hints` runs the pipeline
@@ -53,5 +53,5 @@ pub(crate) use states::{states, wanted_states};
 pub(crate) use steps::{OpenSteps, advised, distinct_steps, open_steps, proven};
 pub(crate) use streams::streams;
 pub(crate) use structure::structure;
-pub(crate) use subject::{CheckContext, CheckResult, CheckedModel, Pipeline};
+pub(crate) use subject::{CheckContext, CheckResult, CheckedModel, Outcome, Pipeline};
 pub(crate) use threads::threads;

@@ -8,12 +8,18 @@ use crate::check::subject::CheckContext;
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
 use crate::encoding::{Arithmetic, WeightFormat};
+use crate::model::Model;
 use crate::numerics::{Precisions, matrices};
 use crate::request::flag;
 use crate::request::{Options, Precision};
 
 /// Refuses halves in a model with run-time weights, and weights outside the range of a format.
-pub(crate) fn precision(context: CheckContext, core: &CoreModel, diagnostics: &mut Diagnostics) {
+pub(crate) fn precision(
+    context: CheckContext,
+    core: &CoreModel,
+    precisions: &Precisions,
+    diagnostics: &mut Diagnostics,
+) {
     let CheckContext { model, options, .. } = context;
     named_layers(options, core, diagnostics);
     let mut problems = Vec::new();
@@ -40,9 +46,8 @@ pub(crate) fn precision(context: CheckContext, core: &CoreModel, diagnostics: &m
         }
     }
     let mut refused = BTreeSet::new();
-    let products = Precisions::asked(core, &options.numerics);
     for matrix in matrices(core) {
-        let (format, layer) = (matrix.format(&products), &matrix.node.name);
+        let (format, layer) = (matrix.format(precisions), &matrix.node.name);
         if format == WeightFormat::F32 {
             continue;
         }
@@ -68,13 +73,11 @@ pub(crate) fn precision(context: CheckContext, core: &CoreModel, diagnostics: &m
         }
     }
     problems.into_iter().for_each(|problem| diagnostics.push(problem));
-    exact_in_8_bits(context, core, diagnostics);
+    exact_in_8_bits(context.model, precisions, diagnostics);
 }
 
 /// Reports weights of a quantised model stored in 8 bits.
-fn exact_in_8_bits(context: CheckContext, core: &CoreModel, diagnostics: &mut Diagnostics) {
-    let CheckContext { model, options, .. } = context;
-    let products = Precisions::new(core, &options.numerics);
+fn exact_in_8_bits(model: &Model, products: &Precisions, diagnostics: &mut Diagnostics) {
     let [count, scaled] = products.quantised_weights();
     let option = flag::PRECISION.setting();
     if scaled > 0 {

@@ -4,13 +4,19 @@ use super::names::{self, Side, parameter_names};
 use crate::check::input_sizes::InputSizes;
 use crate::check::step_facts::StepFacts;
 use crate::core::CoreModel;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Cause, Diagnostics, Severity};
 use crate::model::Model;
 use crate::request::Options;
 
 /// The result for a model and its options: the core model and the warnings, or all errors and
 /// warnings.
 pub(crate) type CheckResult = Result<(CoreModel, Diagnostics), Diagnostics>;
+
+/// A model after the proof of its steps. No model: the diagnostics have errors.
+pub(crate) struct Outcome {
+    pub(crate) core: Option<CoreModel>,
+    pub(crate) diagnostics: Diagnostics,
+}
 
 /// The pipeline as hints call it, for another model or other options.
 #[derive(Clone, Copy)]
@@ -83,22 +89,20 @@ impl CheckedModel<'_> {
         self.core.as_ref().expect("check: a model without errors is translated")
     }
 
+    /// True if a size of an input is open.
+    pub(crate) fn has_open_sizes(&self) -> bool {
+        self.diagnostics.0.iter().any(|d| d.cause == Cause::OpenSizes)
+    }
+
+    /// True if every error is an open size.
+    pub(crate) fn has_only_open_sizes(&self) -> bool {
+        let mut errors = self.diagnostics.0.iter().filter(|d| d.severity == Severity::Error);
+        errors.all(|d| d.cause == Cause::OpenSizes)
+    }
+
     /// True if some input has one axis of the assumed size, and no input has several.
     pub(crate) fn has_open_steps(&self) -> bool {
         let open = &self.inputs.open_axes;
         open.iter().all(|axes| axes.len() <= 1) && open.iter().any(|axes| !axes.is_empty())
-    }
-
-    /// The core model and the warnings.
-    ///
-    /// # Panics
-    /// If the diagnostics have errors.
-    pub(crate) fn accepted(self) -> CheckResult {
-        let hints = self.hints().single_steps();
-        let mut diagnostics = self.diagnostics;
-        let core = self.core.expect("check: a model without errors is translated");
-        diagnostics.extend(self.restart_warnings);
-        diagnostics.0.extend(hints);
-        Ok((core, diagnostics))
     }
 }

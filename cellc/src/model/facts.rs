@@ -5,7 +5,7 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    BroadcastMode, Convolution, Elementwise, ElementwiseFacts, NoAxes, Normalization, Op, Pool,
+    Binary, BroadcastMode, Cell, Convolution, Elementwise, ElementwiseFacts, NoAxes, Normalization, Op, Pool,
     Reduce, Reduction, SliceMasks,
 };
 
@@ -61,7 +61,7 @@ pub enum Rank {
 pub enum Elements {
     /// None: the outputs depend on sizes of the operands alone.
     None,
-    /// Elements of the operands, unchanged.
+    /// Elements of the operands, unchanged, perhaps with zeros between them.
     Moved,
     /// Sums of elements of one operand.
     Sums,
@@ -142,7 +142,7 @@ fn exactly(count: usize) -> RangeInclusive<usize> {
 }
 
 /// Any number of inputs or outputs from `least` on.
-fn any_from(least: usize) -> RangeInclusive<usize> {
+fn any(least: usize) -> RangeInclusive<usize> {
     least..=usize::MAX
 }
 
@@ -150,64 +150,46 @@ fn any_from(least: usize) -> RangeInclusive<usize> {
 /// number.
 const MOST_CELL_INPUTS: usize = 9;
 
-impl<'o> OpFacts<'o> {
-    /// An operation with one output of unknown rank, computed from all elements.
-    fn new(name: &'static str, inputs: RangeInclusive<usize>) -> Self {
-        let (rank, elements, axes) = (Rank::Unknown, Elements::Computed, Axes::Other);
-        Self { name, inputs, outputs: exactly(1), rank, elements, axes }
-    }
-
-    fn outputs(self, outputs: RangeInclusive<usize>) -> Self {
-        Self { outputs, ..self }
-    }
-
-    fn rank(self, rank: Rank) -> Self {
-        Self { rank, ..self }
-    }
-
-    fn elements(self, elements: Elements) -> Self {
-        Self { elements, ..self }
-    }
-
-    /// An operation that moves elements.
-    fn moves(self, rank: Rank, axes: Axes<'o>) -> Self {
-        Self { rank, elements: Elements::Moved, axes, ..self }
-    }
-
-    fn axes(self, axes: Axes<'o>) -> Self {
-        Self { axes, ..self }
-    }
-}
-
 impl Op {
-    /// The facts about the operation.
+    /// The facts about the operation: a row of the table states each fact, without defaults.
     pub fn facts(&self) -> OpFacts<'_> {
         use Axes as A;
         use Elements as E;
         use Rank as R;
-        let row = OpFacts::new;
+        let n = exactly;
+        let row = |name, inputs, outputs, rank, elements, axes| OpFacts {
+            name,
+            inputs,
+            outputs,
+            rank,
+            elements,
+            axes,
+        };
         match self {
-            Self::Parameter => row("Parameter", exactly(0)).elements(E::None),
-            Self::Constant(_) => row("Const", exactly(0)).elements(E::None),
-            Self::Convert => row("Convert", exactly(1)).moves(R::First, A::Same),
-            Self::Cell(cell) => row(cell.kind.op_name(), 0..=MOST_CELL_INPUTS)
-                .outputs(1..=1 + usize::from(cell.kind.has_cell_state())),
-            Self::Sequence(cell, _) => row(cell.kind.sequence_name(), 0..=MOST_CELL_INPUTS)
-                .outputs(1..=2 + usize::from(cell.kind.has_cell_state()))
-                .rank(R::Fixed(4)),
-            Self::Result => row("Result", exactly(1)).outputs(0..=1).moves(R::First, A::Same),
-            Self::Elementwise(function) => {
-                let ElementwiseFacts { name, inputs, .. } = function.facts();
-                let is_sum = function.is_sum();
-                row(name, exactly(inputs))
-                    .rank(R::Largest)
-                    .elements(E::Elementwise { is_sum })
-                    .axes(A::Broadcast(*function))
+            Self::Parameter => row("Parameter", n(0), n(1), R::Unknown, E::None, A::Other),
+            Self::Constant(_) => row("Const", n(0), n(1), R::Unknown, E::None, A::Other),
+            Self::Convert => row("Convert", n(1), n(1), R::First, E::Moved, A::Same),
+            Self::Cell(Cell { kind, .. }) => {
+                let outputs = 1..=1 + usize::from(kind.has_cell_state());
+                let inputs = 0..=MOST_CELL_INPUTS;
+                row(kind.op_name(), inputs, outputs, R::Unknown, E::Computed, A::Other)
             }
-            &Self::MatMul { transpose_a, transpose_b } => row("MatMul", exactly(2))
-                .rank(R::Product)
-                .axes(A::Product { transpose_a, transpose_b }),
-            Self::Softmax(_) => row("Softmax", exactly(1)).rank(R::First).axes(A::Softmax),
+            Self::Sequence(Cell { kind, .. }, _) => {
+                let outputs = 1..=2 + usize::from(kind.has_cell_state());
+                let inputs = 0..=MOST_CELL_INPUTS;
+                row(kind.sequence_name(), inputs, outputs, R::Fixed(4), E::Computed, A::Other)
+            }
+            Self::Result => row("Result", n(1), 0..=1, R::First, E::Moved, A::Same),
+            &Self::Elementwise(function) => {
+                let ElementwiseFacts { name, inputs, .. } = function.facts();
+                let elements = E::Elementwise { is_sum: function.is_sum() };
+                row(name, n(inputs), n(1), R::Largest, elements, A::Broadcast(function))
+            }
+            &Self::MatMul { transpose_a, transpose_b } => {
+                let axes = A::Product { transpose_a, transpose_b };
+                row("MatMul", n(2), n(1), R::Product, E::Computed, axes)
+            }
+            Self::Softmax(_) => row("Softmax", n(1), n(1), R::First, E::Computed, A::Softmax),
             Self::Reduce(Reduce { reduction, keep, no_axes }) => {
                 let rank = match (keep, no_axes) {
                     (true, _) => R::First,
@@ -216,87 +198,102 @@ impl Op {
                 };
                 let sums = *reduction == Reduction::Sum;
                 let elements = if sums { E::Sums } else { E::Computed };
-                row("Reduce", 1..=2).rank(rank).elements(elements).axes(A::Reduced)
+                row("Reduce", 1..=2, n(1), rank, elements, A::Reduced)
             }
             Self::Normalize(of) => {
-                row("Normalize", of.inputs()).rank(R::First).axes(A::Normalized(*of))
+                row("Normalize", of.inputs(), n(1), R::First, E::Computed, A::Normalized(*of))
             }
-            Self::Concat { .. } => row("Concat", any_from(1)).moves(R::First, A::Joined),
-            Self::Split { parts } => {
-                row("Split", exactly(2)).outputs(exactly(*parts)).moves(R::First, A::Split)
-            }
+            Self::Concat { .. } => row("Concat", any(1), n(1), R::First, E::Moved, A::Joined),
+            Self::Split { parts } => row("Split", n(2), n(*parts), R::First, E::Moved, A::Split),
             Self::VariadicSplit => {
-                row("VariadicSplit", exactly(3)).outputs(any_from(1)).moves(R::First, A::Split)
+                row("VariadicSplit", n(3), any(1), R::First, E::Moved, A::Split)
             }
-            Self::Reshape { .. } => row("Reshape", exactly(2)).moves(R::Listed, A::Reshaped),
+            Self::Reshape { .. } => row("Reshape", n(2), n(1), R::Listed, E::Moved, A::Reshaped),
             Self::Squeeze { skip } => {
                 let rank = if *skip { R::Unknown } else { R::Removed };
-                row("Squeeze", 1..=2).moves(rank, A::Removed)
+                row("Squeeze", 1..=2, n(1), rank, E::Moved, A::Removed)
             }
-            Self::Unsqueeze => row("Unsqueeze", exactly(2)).moves(R::Inserted, A::Inserted),
-            Self::Transpose => row("Transpose", exactly(2)).moves(R::First, A::Permuted),
+            Self::Unsqueeze => row("Unsqueeze", n(2), n(1), R::Inserted, E::Moved, A::Inserted),
+            Self::Transpose => row("Transpose", n(2), n(1), R::First, E::Moved, A::Permuted),
             &Self::Gather { batch_dims } => {
                 let rank = if batch_dims == 0 { R::Indexed } else { R::Unknown };
-                row("Gather", exactly(3)).moves(rank, A::Indexed { batch_dims })
+                row("Gather", n(3), n(1), rank, E::Moved, A::Indexed { batch_dims })
             }
-            Self::Slice => row("Slice", 4..=5).moves(R::First, A::Sliced),
+            Self::Slice => row("Slice", 4..=5, n(1), R::First, E::Moved, A::Sliced),
             Self::StridedSlice(masks) => {
-                row("StridedSlice", 3..=4).moves(R::Unknown, A::Masked(masks))
+                row("StridedSlice", 3..=4, n(1), R::Unknown, E::Moved, A::Masked(masks))
             }
-            Self::ReverseSequence(_) => row("ReverseSequence", exactly(2)).rank(R::First),
-            Self::ScatterUpdate => row("ScatterUpdate", exactly(4)).rank(R::First),
-            Self::ScatterNd { .. } => row("ScatterND", exactly(3)).rank(R::First),
-            Self::ScatterElements { .. } => row("ScatterElements", exactly(4)).rank(R::First),
-            Self::Blocks(_) => row("Blocks", exactly(1)).rank(R::First),
-            Self::GatherElements { .. } => row("GatherElements", exactly(2)).rank(R::First),
-            Self::GatherNd(_) => row("GatherND", exactly(2)),
-            Self::Dft(_) => row("DFT", 2..=3),
-            Self::Stft { .. } => row("STFT", 3..=4),
-            Self::SpectralWindow(_) => row("SpectralWindow", exactly(1)).rank(R::Fixed(1)),
-            Self::MelWeights => row("MelWeightMatrix", exactly(5)).rank(R::Fixed(2)),
-            Self::Attention { .. } => row("Attention", 3..=5),
+            Self::ReverseSequence(_) => {
+                row("ReverseSequence", n(2), n(1), R::First, E::Moved, A::Other)
+            }
+            Self::ScatterUpdate => row("ScatterUpdate", n(4), n(1), R::First, E::Moved, A::Other),
+            Self::ScatterNd { combine } => {
+                row("ScatterND", n(3), n(1), R::First, replaced(*combine), A::Other)
+            }
+            Self::ScatterElements { combine } => {
+                row("ScatterElements", n(4), n(1), R::First, replaced(*combine), A::Other)
+            }
+            Self::Blocks(_) => row("Blocks", n(1), n(1), R::First, E::Moved, A::Other),
+            Self::GatherElements { .. } => {
+                row("GatherElements", n(2), n(1), R::First, E::Moved, A::Other)
+            }
+            Self::GatherNd(_) => row("GatherND", n(2), n(1), R::Unknown, E::Moved, A::Other),
+            Self::Dft(_) => row("DFT", 2..=3, n(1), R::Unknown, E::Computed, A::Other),
+            Self::Stft { .. } => row("STFT", 3..=4, n(1), R::Unknown, E::Computed, A::Other),
+            Self::SpectralWindow(_) => {
+                row("SpectralWindow", n(1), n(1), R::Fixed(1), E::Computed, A::Other)
+            }
+            Self::MelWeights => {
+                row("MelWeightMatrix", n(5), n(1), R::Fixed(2), E::Computed, A::Other)
+            }
+            Self::Attention { .. } => {
+                row("Attention", 3..=5, n(1), R::Unknown, E::Computed, A::Other)
+            }
             Self::LinearAttention(of) => {
-                let inputs = 3 + [of.rule.has_decay(), of.rule.has_rate(), of.has_past]
-                    .map(usize::from)
-                    .iter()
-                    .sum::<usize>();
-                row("LinearAttention", exactly(inputs)).outputs(1..=2).rank(R::First)
+                let optional = [of.rule.has_decay(), of.rule.has_rate(), of.has_past];
+                let inputs = 3 + optional.map(usize::from).iter().sum::<usize>();
+                row("LinearAttention", n(inputs), 1..=2, R::First, E::Computed, A::Other)
             }
             Self::Broadcast(mode) => {
                 let rank = match mode {
                     BroadcastMode::Numpy | BroadcastMode::Bidirectional => R::AtLeastListed,
                     BroadcastMode::Explicit => R::Unknown,
                 };
-                row("Broadcast", 2..=3).moves(rank, A::Other)
+                row("Broadcast", 2..=3, n(1), rank, E::Moved, A::Other)
             }
-            Self::Tile => row("Tile", exactly(2)).rank(R::First),
-            Self::RunningSum(_) => row("CumSum", exactly(2)).rank(R::First),
-            Self::OneHot(_) => row("OneHot", exactly(4)).rank(R::FirstAndOne),
-            Self::Triangle { .. } => row("Trilu", 1..=2).rank(R::First),
-            Self::Unread(_) => row("Unread", exactly(0)).outputs(any_from(0)),
-            Self::Eye => row("Eye", exactly(3)).rank(R::Fixed(2)),
-            Self::Roll => row("Roll", exactly(3)).rank(R::First),
-            Self::EyeLike { .. } => row("EyeLike", exactly(1)).rank(R::Fixed(2)).elements(E::None),
-            Self::Einsum { equation } => row("Einsum", any_from(1)).rank(rank_of_einsum(equation)),
-            Self::Resize(_) => row("Resize", 2..=3).rank(R::First),
-            Self::ShapeOf => {
-                row("ShapeOf", exactly(1)).rank(R::Fixed(1)).elements(E::None).axes(A::Sizes)
+            Self::Tile => row("Tile", n(2), n(1), R::First, E::Moved, A::Other),
+            Self::RunningSum(_) => row("CumSum", n(2), n(1), R::First, E::Computed, A::Other),
+            Self::OneHot(_) => row("OneHot", n(4), n(1), R::FirstAndOne, E::Computed, A::Other),
+            Self::Triangle { .. } => row("Trilu", 1..=2, n(1), R::First, E::Moved, A::Other),
+            Self::Unread(_) => row("Unread", n(0), any(0), R::Unknown, E::Computed, A::Other),
+            Self::Eye => row("Eye", n(3), n(1), R::Fixed(2), E::Computed, A::Other),
+            Self::Roll => row("Roll", n(3), n(1), R::First, E::Moved, A::Other),
+            Self::EyeLike { .. } => row("EyeLike", n(1), n(1), R::Fixed(2), E::None, A::Other),
+            Self::Einsum { equation } => {
+                row("Einsum", any(1), n(1), rank_of_einsum(equation), E::Computed, A::Other)
             }
-            Self::Range { .. } => row("Range", exactly(3)).rank(R::Fixed(1)),
-            Self::ReadValue { .. } => row("ReadValue", 0..=1),
-            Self::Assign { .. } => row("Assign", exactly(1)).outputs(0..=1),
+            Self::Resize(_) => row("Resize", 2..=3, n(1), R::First, E::Computed, A::Other),
+            Self::ShapeOf => row("ShapeOf", n(1), n(1), R::Fixed(1), E::None, A::Sizes),
+            Self::Range { .. } => row("Range", n(3), n(1), R::Fixed(1), E::Computed, A::Other),
+            Self::ReadValue { .. } => {
+                row("ReadValue", 0..=1, n(1), R::Unknown, E::Computed, A::Other)
+            }
+            Self::Assign { .. } => row("Assign", n(1), 0..=1, R::Unknown, E::Computed, A::Other),
             Self::Convolution(of) => {
-                row("Convolution", 2..=3).rank(R::First).axes(A::Convolved(of))
+                row("Convolution", 2..=3, n(1), R::First, E::Computed, A::Convolved(of))
             }
-            Self::Pool(of) => {
-                row("Pool", exactly(1)).outputs(1..=2).rank(R::First).axes(A::Pooled(of))
-            }
-            Self::Pad(_) => row("Pad", 3..=5).rank(R::First).axes(A::Padded),
-            Self::TopK(_) => row("TopK", exactly(2)).outputs(1..=2).rank(R::First),
-            Self::Loop(_) => row("Loop", any_from(0)).outputs(any_from(0)),
-            Self::If(_) => row("If", any_from(1)).outputs(any_from(0)),
+            Self::Pool(of) => row("Pool", n(1), 1..=2, R::First, E::Computed, A::Pooled(of)),
+            Self::Pad(_) => row("Pad", 3..=5, n(1), R::First, E::Moved, A::Padded),
+            Self::TopK(_) => row("TopK", n(2), 1..=2, R::First, E::Computed, A::Other),
+            Self::Loop(_) => row("Loop", any(0), any(0), R::Unknown, E::Computed, A::Other),
+            Self::If(_) => row("If", any(1), any(0), R::Unknown, E::Computed, A::Other),
         }
     }
+}
+
+/// The elements of data with replaced parts. `combine`: the operation of the old and new element.
+fn replaced(combine: Option<Binary>) -> Elements {
+    if combine.is_none() { Elements::Moved } else { Elements::Computed }
 }
 
 /// The rank of the result of an equation that writes the result's letters.

@@ -46,5 +46,5 @@ mod translator;
 mod unpacked_weights;
 mod variables;
 
-pub(crate) use operations::{Translated, translate};
+pub(crate) use operations::translate;
 pub(crate) use unpacked_weights::unpack_weights_read_as_data;

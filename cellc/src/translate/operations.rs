@@ -45,25 +45,21 @@ use crate::core::{
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::{ElementType, Elementwise, Node, Op, Tensor, shape_text};
 
-/// A model as core operations, before the search for its states.
-pub(crate) struct Translated(pub(crate) CoreModel);
-
-/// Translates a model, whose inputs are known, to core operations. `None` after an error, and for
+/// Translates a model, whose inputs are known, to core operations. No model after an error, and for
 /// a part of a model.
 pub(crate) fn translate<'a>(
     context: CheckContext<'a>,
     inputs: &InputSizes,
-    steps: &mut StepFacts<'a>,
     diagnostics: &mut Diagnostics,
-) -> Option<Translated> {
+) -> (Option<CoreModel>, StepFacts<'a>) {
     let (name, files) = (context.model.name.clone(), context.model.files.clone());
     let without_nodes = CoreModel { name, files, ..CoreModel::default() };
-    let mut translator = Translator::new(context, inputs, steps, without_nodes, diagnostics);
+    let mut translator = Translator::new(context, inputs, without_nodes, diagnostics);
     let translated = translator.translated();
-    let history = std::mem::take(&mut translator.core.history);
-    let core = translator.core.finish();
-    steps.history = history;
-    translated.map(|()| Translated(core))
+    let Translator { mut core, mut steps, .. } = translator;
+    steps.history = std::mem::take(&mut core.history);
+    let core = core.finish();
+    (translated.map(|()| core), steps)
 }
 
 impl<'a> Translator<'_, 'a> {

@@ -73,7 +73,7 @@ pub(super) struct Translator<'c, 'a> {
     pub(super) cuttable: HashMap<ValueId, Operands<'a>>,
     /// The variables that ReadValue and Assign name.
     pub(super) variables: Variables<'a>,
-    pub(super) steps: &'c mut StepFacts<'a>,
+    pub(super) steps: StepFacts<'a>,
     pub(super) diagnostics: &'c mut Diagnostics,
 }
 
@@ -82,7 +82,6 @@ impl<'c, 'a> Translator<'c, 'a> {
     pub(super) fn new(
         context: CheckContext<'a>,
         inputs: &'c InputSizes,
-        steps: &'c mut StepFacts<'a>,
         core: CoreModel,
         diagnostics: &'c mut Diagnostics,
     ) -> Self {
@@ -102,7 +101,7 @@ impl<'c, 'a> Translator<'c, 'a> {
             current_length: None,
             cuttable: HashMap::new(),
             variables: Variables::default(),
-            steps,
+            steps: StepFacts::default(),
             diagnostics,
         }
     }

@@ -1,15 +1,14 @@
 //! Inputs that are weights of cells, and that operations read as data.
 
-use super::operations::Translated;
 use crate::check::report::refusal;
-use crate::core::{CoreNode, CoreOp, Source, WeightSource, needed};
+use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, needed};
 use crate::diagnostic::{Diagnostics, quoted};
 use crate::model::Model;
 
 /// Marks inputs of cells with computed weights as data: `pack` leaves them alone.
 pub(crate) fn unpack_weights_read_as_data(
     model: &Model,
-    Translated(core): &mut Translated,
+    core: &mut CoreModel,
     diagnostics: &mut Diagnostics,
 ) {
     let needed = needed(core);

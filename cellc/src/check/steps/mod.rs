@@ -6,7 +6,7 @@ mod hints;
 mod words;
 
 use crate::check::options::Unused;
-use crate::check::subject::{CheckResult, CheckedModel};
+use crate::check::subject::{CheckResult, CheckedModel, Outcome};
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, message};
 use crate::model::{Dim, Model, Op};
@@ -38,47 +38,42 @@ pub(crate) fn open_steps(
     many: &CheckedModel,
     one: Option<CheckedModel>,
 ) -> Result<OpenSteps, Diagnostics> {
-    let is_error = |d: &&Diagnostic| d.severity == Severity::Error;
-    let errors = given.diagnostics.0.iter().filter(is_error).count();
-    let only_sizes = errors == given.inputs.unknown_sizes;
-    model_of_one_step(many, one, only_sizes).unwrap_or_else(|| Err(given.diagnostics.clone()))
+    model_of_one_step(many, one, given.has_only_open_sizes())
+        .unwrap_or_else(|| Err(given.diagnostics.clone()))
 }
 
 /// The outcome of the proof that the steps of a model can be taken one by one.
 pub(crate) fn proven(
     long: &CheckedModel,
     time: &[Option<usize>],
-    taken: Result<CoreModel, NotStepwise>,
+    proof: Result<CoreModel, NotStepwise>,
     mut diagnostics: Diagnostics,
-) -> CheckResult {
-    match taken {
-        Ok(one) => {
-            if matches!(long.context.options.bindings.state, State::None) {
-                diagnostics.push(Unused::NoState.warning());
-            }
-            Ok((one, diagnostics))
+) -> Outcome {
+    match &proof {
+        Ok(_) if matches!(long.context.options.bindings.state, State::None) => {
+            diagnostics.push(Unused::NoState.warning());
         }
-        Err(refused) => {
-            diagnostics.push(not_stepwise(long, time, &refused));
-            Err(diagnostics)
-        }
+        Ok(_) => {}
+        Err(refused) => diagnostics.push(not_stepwise(long, time, refused)),
     }
+    Outcome { core: proof.ok(), diagnostics }
 }
 
-/// The outcome with advice on the sizes that are given.
-pub(crate) fn advised(given: &CheckedModel, outcome: CheckResult) -> CheckResult {
+/// The result of all checks, with warnings and advice on the sizes that are given.
+pub(crate) fn advised(
+    given: &CheckedModel,
+    core: Option<CoreModel>,
+    mut diagnostics: Diagnostics,
+) -> CheckResult {
     let warnings = given.hints().single_steps();
-    match outcome {
-        Ok((core, mut diagnostics)) => {
-            diagnostics.0.extend(warnings);
-            Ok((core, diagnostics))
-        }
-        Err(mut diagnostics) => {
-            given.hints().advise_sizes(&mut diagnostics);
-            diagnostics.0.extend(warnings);
-            Err(diagnostics)
-        }
+    if diagnostics.has_errors() {
+        given.hints().advise_sizes(&mut diagnostics);
+        diagnostics.0.extend(warnings);
+        return Err(diagnostics);
     }
+    diagnostics.0.extend(given.restart_warnings.0.iter().cloned().chain(warnings));
+    let core = core.expect("check: a model without errors is translated");
+    Ok((core, diagnostics))
 }
 
 /// [`open_steps`]; `None` if the model has other problems. `only_sizes`: true if every error is an
