@@ -10,6 +10,7 @@ use super::value::Value;
 use crate::activation::{self, Graph};
 use crate::core::{CoreCell, PointwiseFunction, TopK};
 use crate::evaluate::{CellWeights, Column, Domain, MatrixRow, Row, State, StepInputs, steps_of};
+use crate::model::Binary;
 use crate::reference::{self, FLOAT64, order, place_of};
 
 /// Relative allowance for rounding errors of this float64 analysis.
@@ -167,6 +168,7 @@ impl Domain for AtOneInput {
     }
 
     fn pointwise(&self, function: PointwiseFunction, operands: &[AtPoint]) -> AtPoint {
+        use Binary::{Add, Divide, Multiply, Subtract};
         use PointwiseFunction as P;
         let (exact, known) = apart(operands);
         let right = FLOAT64.pointwise(function, &exact);
@@ -176,7 +178,7 @@ impl Domain for AtOneInput {
                 AtPoint::decided(right, a.is_apart(b))
             }
             // results that f32 represents are not rounded
-            (P::Add | P::Subtract | P::Multiply | P::Divide, &[a, b])
+            (P::Binary(Add | Subtract | Multiply | Divide), &[a, b])
                 if a.value.is_exact() && b.value.is_exact() && f64::from(right as f32) == right =>
             {
                 Value::exactly(right)
@@ -207,12 +209,7 @@ impl Domain for AtOneInput {
             }
             (
                 P::Activation(_)
-                | P::Add
-                | P::Subtract
-                | P::Multiply
-                | P::Divide
-                | P::Maximum
-                | P::Minimum
+                | P::Binary(_)
                 | P::PRelu
                 | P::Less
                 | P::LessEqual

@@ -10,7 +10,7 @@ use crate::core::{
 use crate::evaluate::written::{self, Written};
 use crate::kernel::{Base, BodyRef, BufferId, Expr, LaneOp, Local, Role, Stmt, interpret};
 use crate::model::{
-    Activation, BiasPart, CellKind, Coupled, LstmGateOrder, ResetGate, Tensor, WeightLayout,
+    Activation, BiasPart, Binary, CellKind, Coupled, LstmGateOrder, ResetGate, Tensor, WeightLayout,
 };
 use crate::numerics::Precisions;
 use crate::plan::plan;
@@ -160,17 +160,17 @@ impl Drawn<'_> {
                 self.model.pointwise(P::Activation(activation), &[x], &shape)
             }
             3 => {
-                // constants away from 0, since P::Divide divides by them
+                // constants away from 0, since P::Binary(Binary::Divide) divides by them
                 let values = self.random.even(inputs, 1.0);
                 let values: Vec<f32> = values.into_iter().map(|v| v + 0.5f32.copysign(v)).collect();
                 let constant = Source::Constant(self.model.constant(&[1, inputs], &values));
                 let function = self.random.choice(&[
-                    P::Divide,
+                    P::Binary(Binary::Divide),
                     P::PRelu,
-                    P::Multiply,
-                    P::Add,
-                    P::Maximum,
-                    P::Minimum,
+                    P::Binary(Binary::Multiply),
+                    P::Binary(Binary::Add),
+                    P::Binary(Binary::Maximum),
+                    P::Binary(Binary::Minimum),
                 ]);
                 self.model.pointwise(function, &[x, constant], &shape)
             }
@@ -182,11 +182,11 @@ impl Drawn<'_> {
                     &[batch, 1],
                 ]));
                 let function = self.random.choice(&[
-                    P::Subtract,
-                    P::Multiply,
-                    P::Add,
-                    P::Maximum,
-                    P::Minimum,
+                    P::Binary(Binary::Subtract),
+                    P::Binary(Binary::Multiply),
+                    P::Binary(Binary::Add),
+                    P::Binary(Binary::Maximum),
+                    P::Binary(Binary::Minimum),
                     P::PRelu,
                 ]);
                 let inputs = if self.random.below(2) == 0 { [x, other] } else { [other, x] };
@@ -242,7 +242,11 @@ impl Drawn<'_> {
                     carried: vec![LoopCarried { initial: x, value, next: Source::Value(next) }],
                     running: None,
                     body: vec![
-                        pointwise(P::Add, vec![Source::Value(value), Source::Value(piece)], sum),
+                        pointwise(
+                            P::Binary(Binary::Add),
+                            vec![Source::Value(value), Source::Value(piece)],
+                            sum,
+                        ),
                         pointwise(P::Activation(activation), vec![Source::Value(sum)], next),
                     ],
                     results: vec![
@@ -605,8 +609,8 @@ fn quotients_and_logarithms() {
         let x = model.parameter(&[4]);
         let tanh = model.pointwise(P::Activation(Activation::Tanh), &[x], &[4]);
         let shift = Source::Constant(model.constant(&[1], &[shift]));
-        let divisor = model.pointwise(P::Add, &[tanh, shift], &[4]);
-        let quotient = model.pointwise(P::Divide, &[x, divisor], &[4]);
+        let divisor = model.pointwise(P::Binary(Binary::Add), &[tanh, shift], &[4]);
+        let quotient = model.pointwise(P::Binary(Binary::Divide), &[x, divisor], &[4]);
         let logarithm = model.pointwise(P::Activation(Activation::Log), &[divisor], &[4]);
         let root = model.pointwise(P::Activation(Activation::Sqrt), &[divisor], &[4]);
         model.result(quotient);
@@ -668,7 +672,7 @@ fn is_no_larger_than_the_range() {
     let mut model = Written::default();
     let x = model.parameter(&[1]);
     let steep = Source::Constant(model.constant(&[1], &[1e30]));
-    let x = model.pointwise(P::Multiply, &[x, steep], &[1]);
+    let x = model.pointwise(P::Binary(Binary::Multiply), &[x, steep], &[1]);
     let sigmoid = model.pointwise(P::Activation(Activation::Sigmoid), &[x], &[1]);
     let tanh = model.pointwise(P::Activation(Activation::Tanh), &[x], &[1]);
     model.result(sigmoid);

@@ -4,7 +4,7 @@ use super::report::{at_layer, layer_named, whole_model};
 use super::size_limits::too_large_text;
 use super::subject::CheckContext;
 use crate::core::streams::repeated_shapes;
-use crate::core::{CoreModel, CoreOp, Source, element_count};
+use crate::core::{CoreModel, element_count};
 use crate::diagnostic::{Diagnostic, Diagnostics, message, quoted};
 use crate::model::Model;
 use crate::request::flag;
@@ -40,13 +40,7 @@ pub(crate) fn streams(
 fn differences(model: &Model, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let help = || message!("leave out {}", flag::BATCH.setting());
     for node in core.all_nodes() {
-        let found = match &node.op {
-            CoreOp::Loop(looped) if looped.running.is_some() => "a loop that ends by its condition",
-            CoreOp::Lookup(lookup) if !matches!(lookup.table, Source::Constant(_)) => {
-                "a table that is computed"
-            }
-            _ => continue,
-        };
+        let Some(found) = node.op.facts().between_streams else { continue };
         let found = format!("{found}, {}, in independent streams", quoted(&node.name));
         let problem = at_layer(model, layer_named(model, &node.name), found);
         diagnostics.push(problem.valid("what has one size in all streams").help(help()));

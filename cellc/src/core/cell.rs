@@ -163,6 +163,10 @@ impl Operation for CoreCell {
             Lengths::Full | Lengths::Constant(_) => None,
         });
         let width = self.input_size.saturating_add(self.hidden_size);
+        let x = Factor { source: Some(self.x), len: self.input_size };
+        let h = Some(self.h).filter(|_| self.steps() == 1);
+        let h = Factor { source: h, len: self.hidden_size };
+        let fixed = Some(FixedProduct { x, h: Some(h), is_planned: true });
         Facts {
             name: if self.sequence.is_none() { "cell" } else { "sequence" },
             operands: [Some(self.x), Some(self.h), self.c, self.a, lengths]
@@ -178,18 +182,12 @@ impl Operation for CoreCell {
             over_time: OverTime::AnyStep,
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
+            product: fixed,
+            activations: self.activations.clone(),
+            denormals: Treatment::EveryStep,
+            by_order: false,
+            between_streams: None,
         }
-    }
-
-    fn treatment(&self) -> Treatment {
-        Treatment::EveryStep
-    }
-
-    fn product(&self) -> Option<FixedProduct> {
-        let x = Factor { source: Some(self.x), len: self.input_size };
-        let h = Some(self.h).filter(|_| self.steps() == 1);
-        let h = Factor { source: h, len: self.hidden_size };
-        Some(FixedProduct { x, h: Some(h), is_planned: true })
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
@@ -229,10 +227,6 @@ impl Operation for CoreCell {
     fn drop_outputs(&mut self, needed: &[bool]) {
         let outputs = [&mut self.out.y, &mut self.out.h, &mut self.out.c];
         outputs.into_iter().for_each(|value| drop_unneeded(value, needed));
-    }
-
-    fn activations(&self) -> Vec<Activation> {
-        self.activations.clone()
     }
 
     fn text(&self, _: &CoreModel) -> String {

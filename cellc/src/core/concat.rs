@@ -4,7 +4,6 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
     Treatment, Work, Zeros, listed,
 };
-use crate::model::Activation;
 
 /// The concatenation of the inputs along one axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,11 +27,12 @@ impl Operation for Concat {
             over_time: OverTime::AnyStep,
             zeros: Zeros::IfAll,
             numbers: Numbers::Moved(self.inputs.clone()),
+            product: None,
+            activations: Vec::new(),
+            denormals: Treatment::Copies,
+            by_order: false,
+            between_streams: None,
         }
-    }
-
-    fn treatment(&self) -> Treatment {
-        Treatment::Copies
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
@@ -49,8 +49,8 @@ impl Operation for Concat {
         visit(Reference::Value(&mut self.out));
     }
 
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
+    fn drop_outputs(&mut self, _: &[bool]) {
+        // the output is needed
     }
 
     fn text(&self, _: &CoreModel) -> String {

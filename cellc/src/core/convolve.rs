@@ -2,9 +2,9 @@
 
 use super::{
     ConstantId, CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime,
-    Reference, Rows, Source, Work, Zeros,
+    Reference, Rows, Source, Treatment, Work, Zeros,
 };
-use crate::model::{Activation, counted};
+use crate::model::counted;
 
 /// A convolution with windows that move element by element over channels of `length` elements:
 /// `out[n, g outputs + m, q] = sum over c and t of w[g outputs + m, c, t] * x[n, g inputs + c,
@@ -245,6 +245,10 @@ pub fn window_shape(taps: &[Vec<TapLoop>]) -> Vec<usize> {
 
 impl Operation for Convolve {
     fn facts(&self) -> Facts {
+        let product = self.is_depthwise().then(|| {
+            let x = Factor { source: Some(self.x), len: self.offsets().len() };
+            FixedProduct { x, h: None, is_planned: false }
+        });
         Facts {
             name: "convolve",
             operands: vec![self.x, self.w.into()],
@@ -254,14 +258,12 @@ impl Operation for Convolve {
             over_time: OverTime::Windows,
             zeros: Zeros::IfOne,
             numbers: Numbers::Any,
+            product,
+            activations: Vec::new(),
+            denormals: Treatment::Computes,
+            by_order: false,
+            between_streams: None,
         }
-    }
-
-    fn product(&self) -> Option<FixedProduct> {
-        self.is_depthwise().then(|| {
-            let x = Factor { source: Some(self.x), len: self.offsets().len() };
-            FixedProduct { x, h: None, is_planned: false }
-        })
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
@@ -280,8 +282,8 @@ impl Operation for Convolve {
         visit(Reference::Value(&mut self.out));
     }
 
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
+    fn drop_outputs(&mut self, _: &[bool]) {
+        // the output is needed
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -120,7 +120,7 @@ impl FlushedTensors {
                 self.places_in_loop(body, wanted);
                 continue;
             }
-            match node.op.treatment() {
+            match node.op.facts().denormals {
                 Treatment::EveryStep => {}
                 Treatment::Moves | Treatment::Copies => {
                     if wanted.contains(&node.op.first_value()) {
@@ -154,7 +154,7 @@ impl FlushedTensors {
                 self.level_of_loop(body);
                 continue;
             }
-            let small = |this: &Self, out: &usize| match node.op.treatment() {
+            let small = |this: &Self, out: &usize| match node.op.facts().denormals {
                 Treatment::Moves => this.tensor(node.op.reads()[0]),
                 Treatment::Copies => {
                     copied_level(node.op.reads().into_iter().map(|input| this.tensor(input)))
@@ -217,7 +217,7 @@ fn copied(model: &CoreModel) -> BTreeSet<usize> {
             _ => None,
         };
         let read = node.op.reads().into_iter();
-        match node.op.treatment() {
+        match node.op.facts().denormals {
             Treatment::Moves => {
                 let (input, out) = (node.op.reads()[0], node.op.first_value());
                 let seen = parameter(input);

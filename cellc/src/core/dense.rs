@@ -2,9 +2,9 @@
 
 use super::{
     CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime, Reference, Rows,
-    Source, WeightSource, Work, Zeros, product,
+    Source, Treatment, WeightSource, Work, Zeros, product,
 };
-use crate::model::{Activation, counted};
+use crate::model::counted;
 
 /// A product with a fixed matrix.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +39,8 @@ impl Dense {
 
 impl Operation for Dense {
     fn facts(&self) -> Facts {
+        let x = Factor { source: Some(self.x), len: self.inputs };
+        let fixed = Some(FixedProduct { x, h: None, is_planned: true });
         Facts {
             name: "dense",
             operands: vec![self.x],
@@ -51,12 +53,12 @@ impl Operation for Dense {
             over_time: OverTime::CombinesRows(self.inputs),
             zeros: Zeros::IfOne,
             numbers: Numbers::Any,
+            product: fixed,
+            activations: Vec::new(),
+            denormals: Treatment::Computes,
+            by_order: false,
+            between_streams: None,
         }
-    }
-
-    fn product(&self) -> Option<FixedProduct> {
-        let x = Factor { source: Some(self.x), len: self.inputs };
-        Some(FixedProduct { x, h: None, is_planned: true })
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
@@ -75,8 +77,8 @@ impl Operation for Dense {
         visit(Reference::Value(&mut self.out));
     }
 
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
+    fn drop_outputs(&mut self, _: &[bool]) {
+        // the output is needed
     }
 
     fn text(&self, _: &CoreModel) -> String {

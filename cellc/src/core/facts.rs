@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::{CoreModel, Source, WeightSource};
+use crate::model::Activation;
 
 /// The facts about one operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,17 @@ pub struct Facts {
     pub zeros: Zeros,
     /// The numbers that the outputs may hold.
     pub numbers: Numbers,
+    /// The product with fixed matrices whose precision can be chosen, if the operation is one.
+    pub(crate) product: Option<FixedProduct>,
+    /// The activations that the operation computes; without the body of a loop.
+    pub(crate) activations: Vec<Activation>,
+    /// The treatment of denormals.
+    pub(crate) denormals: Treatment,
+    /// True if the operation chooses elements by their order, in which a NaN is behind all numbers.
+    pub(crate) by_order: bool,
+    /// The reason why the work differs between independent streams. `None`: a row for each stream
+    /// suffices.
+    pub(crate) between_streams: Option<&'static str>,
 }
 
 /// The work of one execution of an operation.

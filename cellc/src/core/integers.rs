@@ -1,10 +1,10 @@
 //! Integer inputs.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Work,
-    Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    Treatment, Work, Zeros,
 };
-use crate::model::{Activation, ElementType};
+use crate::model::ElementType;
 
 /// Run-time integers are clamped to `-INTEGER_LIMIT..INTEGER_LIMIT`: f32 holds these integers, and
 /// sums of a few, exactly.
@@ -52,6 +52,11 @@ impl Operation for Integers {
             over_time: OverTime::Pointwise,
             zeros: Zeros::Unknown,
             numbers: Numbers::Integers([self.least, self.most]),
+            product: None,
+            activations: Vec::new(),
+            denormals: Treatment::Computes,
+            by_order: false,
+            between_streams: None,
         }
     }
 
@@ -68,8 +73,8 @@ impl Operation for Integers {
         visit(Reference::Value(&mut self.out));
     }
 
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
+    fn drop_outputs(&mut self, _: &[bool]) {
+        // the output is needed
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -4,7 +4,7 @@ use super::{
     CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Treatment,
     Work, Zeros, drop_unneeded, product,
 };
-use crate::model::{Activation, counted};
+use crate::model::counted;
 
 /// Linear attention, one step or a sequence. For each row and head, with the matrix S `[K, V]`:
 ///
@@ -123,11 +123,12 @@ impl Operation for LinearAttention {
             over_time: OverTime::AnyStep,
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
+            product: None,
+            activations: Vec::new(),
+            denormals: Treatment::EveryStep,
+            by_order: false,
+            between_streams: None,
         }
-    }
-
-    fn treatment(&self) -> Treatment {
-        Treatment::EveryStep
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
@@ -153,10 +154,6 @@ impl Operation for LinearAttention {
 
     fn drop_outputs(&mut self, needed: &[bool]) {
         [&mut self.y, &mut self.last].into_iter().for_each(|value| drop_unneeded(value, needed));
-    }
-
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

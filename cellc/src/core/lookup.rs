@@ -1,10 +1,9 @@
 //! Row lookup in a table by computed indices (Gather along axis 0; embeddings).
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Work,
-    Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    Treatment, Work, Zeros,
 };
-use crate::model::Activation;
 
 /// `out[k, :] = table[indices[k], :]`. Negative indices count from the end; indices beyond an end
 /// are clamped.
@@ -24,6 +23,7 @@ pub struct Lookup {
 
 impl Operation for Lookup {
     fn facts(&self) -> Facts {
+        let is_computed = !matches!(self.table, Source::Constant(_));
         Facts {
             name: "lookup",
             operands: vec![self.table, self.indices],
@@ -33,6 +33,11 @@ impl Operation for Lookup {
             over_time: OverTime::Selects,
             zeros: Zeros::Unknown,
             numbers: Numbers::Moved(vec![self.table]),
+            product: None,
+            activations: Vec::new(),
+            denormals: Treatment::Computes,
+            by_order: false,
+            between_streams: is_computed.then_some("a table that is computed"),
         }
     }
 
@@ -50,8 +55,8 @@ impl Operation for Lookup {
         visit(Reference::Value(&mut self.out));
     }
 
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
+    fn drop_outputs(&mut self, _: &[bool]) {
+        // the output is needed
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -2,9 +2,8 @@
 
 use super::{
     CoreModel, CoreNode, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
-    Work, Zeros, drop_unneeded, visit_references,
+    Treatment, Work, Zeros, drop_unneeded, visit_references,
 };
-use crate::model::Activation;
 
 /// A body that runs `trips` times, at least once. The body's values are values of the model; the
 /// body may read outer values directly.
@@ -78,6 +77,11 @@ impl Operation for CoreLoop {
             over_time: OverTime::AnyStep,
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
+            product: None,
+            activations: Vec::new(),
+            denormals: Treatment::Computes,
+            by_order: false,
+            between_streams: self.running.map(|_| "a loop that ends by its condition"),
         }
     }
 
@@ -126,11 +130,6 @@ impl Operation for CoreLoop {
             visit(Reference::Source(&mut result.of));
             visit(Reference::Value(&mut result.out));
         }
-    }
-
-    fn activations(&self) -> Vec<Activation> {
-        // the nodes of the body answer for themselves
-        Vec::new()
     }
 
     fn drop_outputs(&mut self, needed: &[bool]) {

@@ -1,10 +1,9 @@
 //! Products of two computed matrices.
 
 use super::{
-    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Work, Zeros,
-    product,
+    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Treatment,
+    Work, Zeros, product,
 };
-use crate::model::Activation;
 
 /// Products of two computed matrices, in C order.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +38,11 @@ impl Operation for MatMul {
             over_time: OverTime::AnyStep,
             zeros: Zeros::IfOne,
             numbers: Numbers::Any,
+            product: None,
+            activations: Vec::new(),
+            denormals: Treatment::Computes,
+            by_order: false,
+            between_streams: None,
         }
     }
 
@@ -59,8 +63,8 @@ impl Operation for MatMul {
         visit(Reference::Value(&mut self.out));
     }
 
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
+    fn drop_outputs(&mut self, _: &[bool]) {
+        // the output is needed
     }
 
     fn text(&self, _: &CoreModel) -> String {

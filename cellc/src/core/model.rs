@@ -219,7 +219,7 @@ impl CoreModel {
 
     /// Every activation of the model, without duplicates.
     pub fn activations(&self) -> Vec<Activation> {
-        let all = self.all_nodes().into_iter().flat_map(|node| node.op.activations());
+        let all = self.all_nodes().into_iter().flat_map(|node| node.op.facts().activations);
         let mut once: Vec<Activation> = Vec::new();
         for activation in all {
             if !once.contains(&activation) {

@@ -1,7 +1,7 @@
 //! The meaning of pointwise operations, once for all arithmetics.
 
 use super::PointwiseFunction;
-use crate::model::Activation;
+use crate::model::{Activation, Binary};
 
 /// A number that pointwise operations compute with: float64, or a value with its error.
 pub(crate) trait Number: Copy {
@@ -37,17 +37,26 @@ impl PointwiseFunction {
         let first = operands[0];
         match self {
             Self::Activation(function) => activation(function, first),
-            Self::Add => first.add(operands[1]),
-            Self::Subtract => first.subtract(operands[1]),
-            Self::Multiply => first.multiply(operands[1]),
-            Self::Divide => first.divide(operands[1]),
-            Self::Maximum => first.maximum(operands[1]),
-            Self::Minimum => first.minimum(operands[1]),
+            Self::Binary(binary) => binary.of(first, operands[1]),
             Self::PRelu => first.prelu(operands[1]),
             Self::Less => first.less(operands[1]),
             Self::LessEqual => first.less_equal(operands[1]),
             Self::Equal => first.equal(operands[1]),
             Self::Select => first.select(operands[1], operands[2]),
+        }
+    }
+}
+
+impl Binary {
+    /// The result for two numbers.
+    pub(crate) fn of<N: Number>(self, a: N, b: N) -> N {
+        match self {
+            Self::Add => a.add(b),
+            Self::Subtract => a.subtract(b),
+            Self::Multiply => a.multiply(b),
+            Self::Divide => a.divide(b),
+            Self::Maximum => a.maximum(b),
+            Self::Minimum => a.minimum(b),
         }
     }
 }

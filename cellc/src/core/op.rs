@@ -1,11 +1,10 @@
 //! The core operations.
 
 use super::{
-    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, FixedProduct, Integers,
-    LinearAttention, Lookup, MatMul, Pointwise, Reduce, Reference, Rows, RunningSum, Softmax,
-    Source, TopK, Treatment, View,
+    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, Integers, LinearAttention,
+    Lookup, MatMul, Pointwise, Reduce, Reference, Rows, RunningSum, Softmax, Source, TopK, View,
 };
-use crate::model::{Activation, LedgerEntry};
+use crate::model::LedgerEntry;
 
 /// One operation, all sizes known.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +30,8 @@ pub struct LayerPlace {
     pub inner: usize,
 }
 
-/// What an operation says about itself. Its kernel is in `lower`, its meaning in `evaluate`.
+/// What an operation says about itself, without defaults: a new operation states each fact. Its
+/// kernel is in `lower`, its meaning in `evaluate`.
 pub(super) trait Operation {
     /// [`CoreOp::facts`].
     fn facts(&self) -> Facts;
@@ -42,29 +42,11 @@ pub(super) trait Operation {
     /// Gives every tensor a first axis, with a row for each of [`Rows::count`] streams.
     fn repeat(&mut self, rows: &mut Rows<'_>);
 
-    /// [`CoreOp::product`].
-    fn product(&self) -> Option<FixedProduct> {
-        None
-    }
-
-    /// [`CoreOp::chooses_by_order`].
-    fn chooses_by_order(&self) -> bool {
-        false
-    }
-
-    /// How the operation treats denormals.
-    fn treatment(&self) -> Treatment {
-        Treatment::Computes
-    }
-
     /// [`CoreOp::same_attributes`].
     fn same_attributes(&self, other: &CoreOp) -> bool;
 
-    /// Forgets outputs that no operation and no result reads.
-    fn drop_outputs(&mut self, _needed: &[bool]) {}
-
-    /// [`CoreOp::activations`].
-    fn activations(&self) -> Vec<Activation>;
+    /// [`CoreOp::drop_outputs`].
+    fn drop_outputs(&mut self, needed: &[bool]);
 
     /// The operation with its operands and attributes, for people.
     fn text(&self, model: &CoreModel) -> String;
@@ -140,16 +122,6 @@ impl CoreOp {
         self.operation().facts()
     }
 
-    /// True if the operation chooses elements by their order, in which a NaN is behind all numbers.
-    pub(crate) fn chooses_by_order(&self) -> bool {
-        self.operation().chooses_by_order()
-    }
-
-    /// How the operation treats denormals.
-    pub(super) fn treatment(&self) -> Treatment {
-        self.operation().treatment()
-    }
-
     /// True if another operation has the same attributes. Sizes may differ by the number of steps
     /// and are not compared, nor are weights, operands, windows and attributes that follow from
     /// sizes.
@@ -166,11 +138,6 @@ impl CoreOp {
     /// Gives every tensor a first axis, with a row for each stream.
     pub(super) fn repeat(&mut self, rows: &mut Rows<'_>) {
         self.operation_mut().repeat(rows);
-    }
-
-    /// The activations that the operation computes.
-    pub(super) fn activations(&self) -> Vec<Activation> {
-        self.operation().activations()
     }
 
     /// The operation for `--emit model`. Lines after the first are indented.
@@ -193,21 +160,15 @@ impl CoreOp {
         self.outputs()[0]
     }
 
-    /// The product of the operation with fixed matrices of any precision. `None` for other
-    /// operations.
-    pub(crate) fn product(&self) -> Option<FixedProduct> {
-        self.operation().product()
-    }
-
     /// True if the operation multiplies constant matrices by vectors, with sizes in the plan.
     pub fn is_product(&self) -> bool {
-        self.product().is_some_and(|product| product.is_planned)
+        self.facts().product.is_some_and(|product| product.is_planned)
     }
 
     /// True if the operation multiplies fixed matrices whose precision can be chosen: a cell, a
     /// dense layer or a depthwise convolution.
     pub fn has_precision(&self) -> bool {
-        self.product().is_some()
+        self.facts().product.is_some()
     }
 }
 

@@ -22,14 +22,8 @@ pub struct Pointwise {
 #[allow(missing_docs)] // the names say it
 pub enum PointwiseFunction {
     Activation(Activation),
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    /// The larger operand; NaN if either is NaN.
-    Maximum,
-    /// The smaller operand; NaN if either is NaN.
-    Minimum,
+    /// Arithmetic of two operands.
+    Binary(Binary),
     /// The first operand if it is above 0, else the product of both operands.
     PRelu,
     /// 1 if the first operand is below the second, else 0; 0 for NaN.
@@ -60,12 +54,14 @@ impl PointwiseFunction {
         let row = |name, arity, effort, zeros| Row { name, arity, effort, zeros };
         match self {
             Self::Activation(activation) => row(activation.name(), 1, Function, Unknown),
-            Self::Add => row("add", 2, Arithmetic, IfAll),
-            Self::Subtract => row("subtract", 2, Arithmetic, IfAll),
-            Self::Multiply => row("multiply", 2, Arithmetic, IfOne),
-            Self::Divide => row("divide", 2, Divide, Unknown),
-            Self::Maximum => row("maximum", 2, Arithmetic, Unknown),
-            Self::Minimum => row("minimum", 2, Arithmetic, Unknown),
+            Self::Binary(binary) => match binary {
+                Binary::Add => row("add", 2, Arithmetic, IfAll),
+                Binary::Subtract => row("subtract", 2, Arithmetic, IfAll),
+                Binary::Multiply => row("multiply", 2, Arithmetic, IfOne),
+                Binary::Divide => row("divide", 2, Divide, Unknown),
+                Binary::Maximum => row("maximum", 2, Arithmetic, Unknown),
+                Binary::Minimum => row("minimum", 2, Arithmetic, Unknown),
+            },
             Self::PRelu => row("prelu", 2, Arithmetic, Unknown),
             Self::Less => row("less", 2, Arithmetic, Unknown),
             Self::LessEqual => row("less or equal", 2, Arithmetic, Unknown),
@@ -87,23 +83,20 @@ impl PointwiseFunction {
 
 impl From<Binary> for PointwiseFunction {
     fn from(binary: Binary) -> Self {
-        match binary {
-            Binary::Add => Self::Add,
-            Binary::Subtract => Self::Subtract,
-            Binary::Multiply => Self::Multiply,
-            Binary::Divide => Self::Divide,
-            Binary::Maximum => Self::Maximum,
-            Binary::Minimum => Self::Minimum,
-        }
+        Self::Binary(binary)
     }
 }
 
 impl Operation for Pointwise {
     fn facts(&self) -> Facts {
         let Row { effort, zeros, .. } = self.function.row();
-        let is_difference_of_one = self.function == PointwiseFunction::Subtract
-            && self.inputs.first() == self.inputs.last();
+        let is_difference_of_one =
+            self.function == Binary::Subtract.into() && self.inputs.first() == self.inputs.last();
         let zeros = if is_difference_of_one { Zeros::Always } else { zeros };
+        let activations = match self.function {
+            PointwiseFunction::Activation(activation) => vec![activation],
+            _ => Vec::new(),
+        };
         Facts {
             name: "pointwise",
             operands: self.inputs.clone(),
@@ -113,11 +106,12 @@ impl Operation for Pointwise {
             over_time: OverTime::Pointwise,
             zeros,
             numbers: Numbers::Any,
+            product: None,
+            activations,
+            denormals: Treatment::Streams,
+            by_order: false,
+            between_streams: None,
         }
-    }
-
-    fn treatment(&self) -> Treatment {
-        Treatment::Streams
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
@@ -134,11 +128,8 @@ impl Operation for Pointwise {
         visit(Reference::Value(&mut self.out));
     }
 
-    fn activations(&self) -> Vec<Activation> {
-        match self.function {
-            PointwiseFunction::Activation(activation) => vec![activation],
-            _ => Vec::new(),
-        }
+    fn drop_outputs(&mut self, _: &[bool]) {
+        // the output is needed
     }
 
     fn text(&self, _: &CoreModel) -> String {

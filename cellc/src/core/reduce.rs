@@ -2,9 +2,9 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, Number, Numbers, Operation, OverTime, PointwiseFunction,
-    Reference, Rows, Source, Work, Zeros,
+    Reference, Rows, Source, Treatment, Work, Zeros,
 };
-use crate::model::{Activation, Binary, counted};
+use crate::model::{Binary, counted};
 
 /// An operation on two elements that reduces a list of elements to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +47,7 @@ impl Combiner {
 
     /// The operation on two numbers.
     pub(crate) fn of<N: Number>(self, a: N, b: N) -> N {
-        match self {
-            Self::Add => a.add(b),
-            Self::Multiply => a.multiply(b),
-            Self::Maximum => a.maximum(b),
-            Self::Minimum => a.minimum(b),
-        }
+        self.binary().of(a, b)
     }
 }
 
@@ -117,6 +112,11 @@ impl Operation for Reduce {
                 Combiner::Maximum | Combiner::Minimum => Numbers::Moved(vec![self.input]),
                 _ => Numbers::Any,
             },
+            product: None,
+            activations: Vec::new(),
+            denormals: Treatment::Computes,
+            by_order: false,
+            between_streams: None,
         }
     }
 
@@ -136,8 +136,8 @@ impl Operation for Reduce {
         visit(Reference::Value(&mut self.out));
     }
 
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
+    fn drop_outputs(&mut self, _: &[bool]) {
+        // the output is needed
     }
 
     fn text(&self, _: &CoreModel) -> String {

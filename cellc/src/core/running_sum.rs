@@ -4,7 +4,6 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
     Treatment, Work, Zeros,
 };
-use crate::model::Activation;
 
 /// `out[k] = out[k - 1] + input[k]` along one axis, from `out[-1] = 0`, in the order of `k`.
 ///
@@ -38,11 +37,12 @@ impl Operation for RunningSum {
             over_time: OverTime::Accumulates(self.axis),
             zeros: Zeros::IfAll,
             numbers: Numbers::Any,
+            product: None,
+            activations: Vec::new(),
+            denormals: Treatment::EachSum,
+            by_order: false,
+            between_streams: None,
         }
-    }
-
-    fn treatment(&self) -> Treatment {
-        Treatment::EachSum
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
@@ -59,8 +59,8 @@ impl Operation for RunningSum {
         visit(Reference::Value(&mut self.out));
     }
 
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
+    fn drop_outputs(&mut self, _: &[bool]) {
+        // the output is needed
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -1,8 +1,8 @@
 //! Softmax and its logarithm.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Work,
-    Zeros,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    Treatment, Work, Zeros,
 };
 use crate::model::Activation;
 
@@ -24,6 +24,10 @@ pub struct Softmax {
 
 impl Operation for Softmax {
     fn facts(&self) -> Facts {
+        let activations = match self.log {
+            true => vec![Activation::Exp, Activation::Log],
+            false => vec![Activation::Exp],
+        };
         Facts {
             name: "softmax",
             operands: vec![self.input],
@@ -33,6 +37,11 @@ impl Operation for Softmax {
             over_time: OverTime::Combines(self.axis..self.axis + 1),
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
+            product: None,
+            activations,
+            denormals: Treatment::Computes,
+            by_order: false,
+            between_streams: None,
         }
     }
 
@@ -50,11 +59,8 @@ impl Operation for Softmax {
         visit(Reference::Value(&mut self.out));
     }
 
-    fn activations(&self) -> Vec<Activation> {
-        match self.log {
-            true => vec![Activation::Exp, Activation::Log],
-            false => vec![Activation::Exp],
-        }
+    fn drop_outputs(&mut self, _: &[bool]) {
+        // the output is needed
     }
 
     fn text(&self, _: &CoreModel) -> String {

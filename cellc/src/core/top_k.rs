@@ -1,10 +1,9 @@
 //! The largest or smallest elements of rows.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Work,
-    Zeros, drop_unneeded,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    Treatment, Work, Zeros, drop_unneeded,
 };
-use crate::model::Activation;
 
 /// The `count` largest or smallest elements of each row, best first. Of equal elements the first
 /// wins.
@@ -39,11 +38,12 @@ impl Operation for TopK {
             over_time: OverTime::CombinesLast,
             zeros: Zeros::Unknown,
             numbers: Numbers::Any,
+            product: None,
+            activations: Vec::new(),
+            denormals: Treatment::Computes,
+            by_order: true,
+            between_streams: None,
         }
-    }
-
-    fn chooses_by_order(&self) -> bool {
-        true
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
@@ -66,10 +66,6 @@ impl Operation for TopK {
         [&mut self.values, &mut self.indices]
             .into_iter()
             .for_each(|value| drop_unneeded(value, needed));
-    }
-
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
     }
 
     fn text(&self, _: &CoreModel) -> String {

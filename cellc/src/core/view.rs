@@ -4,7 +4,6 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
     Treatment, Work, Zeros,
 };
-use crate::model::Activation;
 
 /// `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`, in elements of the input in C order;
 /// always in range.
@@ -51,11 +50,12 @@ impl Operation for View {
             over_time: OverTime::AnyStep,
             zeros: Zeros::IfAll,
             numbers: Numbers::Moved(vec![self.input]),
+            product: None,
+            activations: Vec::new(),
+            denormals: Treatment::Moves,
+            by_order: false,
+            between_streams: None,
         }
-    }
-
-    fn treatment(&self) -> Treatment {
-        Treatment::Moves
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
@@ -74,8 +74,8 @@ impl Operation for View {
         visit(Reference::Value(&mut self.out));
     }
 
-    fn activations(&self) -> Vec<Activation> {
-        Vec::new()
+    fn drop_outputs(&mut self, _: &[bool]) {
+        // the output is needed
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -2,6 +2,7 @@
 
 use super::{Domain, Evaluation};
 use crate::core::{AttentionSizes, Decay, LinearAttention, PointwiseFunction};
+use crate::model::Binary;
 
 /// The operands of one head in one step.
 struct Step<'a, V> {
@@ -53,9 +54,9 @@ impl<A: Domain> Evaluation<'_, A> {
         matrix: &mut [A::Value],
         y: &mut [A::Value],
     ) {
-        use PointwiseFunction::{Add, Multiply, Subtract};
-        let of_two = |function, a: &A::Value, b: &A::Value| {
-            self.arithmetic.pointwise(function, &[a.clone(), b.clone()])
+        use Binary::{Add, Multiply, Subtract};
+        let of_two = |function: Binary, a: &A::Value, b: &A::Value| {
+            self.arithmetic.pointwise(function.into(), &[a.clone(), b.clone()])
         };
         let AttentionSizes { key, value, .. } = of.sizes;
         let of_keys = step.decay.filter(|_| matches!(of.decay, Some(Decay::OfKeys(_))));
@@ -113,7 +114,7 @@ impl<A: Domain> Evaluation<'_, A> {
         while sums.len() > 1 {
             let second = sums.split_off(sums.len() / 2);
             let add = |(a, b): (A::Value, A::Value)| {
-                self.arithmetic.pointwise(PointwiseFunction::Add, &[a, b])
+                self.arithmetic.pointwise(PointwiseFunction::Binary(Binary::Add), &[a, b])
             };
             sums = sums.into_iter().zip(second).map(add).collect();
         }

@@ -8,7 +8,7 @@ use crate::core::{
     Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, RunningSum, Softmax,
     Source, TensorDenormals, TopK, Variable, View, WeightSource,
 };
-use crate::model::Tensor;
+use crate::model::{Binary, Tensor};
 
 mod linear_attention;
 #[cfg(test)]
@@ -655,8 +655,9 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         for at in 0..values.len() {
             let is_first = at % (size * inner) < inner;
             let before = if is_first { zero.clone() } else { values[at - inner].clone() };
-            let next =
-                self.arithmetic.pointwise(PointwiseFunction::Add, &[before, values[at].clone()]);
+            let next = self
+                .arithmetic
+                .pointwise(PointwiseFunction::Binary(Binary::Add), &[before, values[at].clone()]);
             values[at] = if flushes { self.arithmetic.flushed(next) } else { next };
         }
         values

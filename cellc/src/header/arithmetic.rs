@@ -93,7 +93,7 @@ const POWERS: &str = "Exception: a power of an infinity, of a zero of either sig
 pub(crate) fn not_finite_exceptions(model: &CoreModel) -> Vec<&'static str> {
     let nodes = model.all_nodes();
     let has = |is: fn(&CoreNode) -> bool| nodes.iter().any(|node| is(node));
-    let chooses = has(|node| node.op.chooses_by_order()).then_some(UNORDERED);
+    let chooses = has(|node| node.op.facts().by_order).then_some(UNORDERED);
     let powers = has(|node| matches!(&node.kind[..], "Pow" | "Power")).then_some(POWERS);
     chooses.into_iter().chain(powers).collect()
 }
@@ -146,7 +146,7 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
         layers.iter().filter_map(|(_, arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned),
     );
     let in_windows = |node: &&CoreNode| {
-        node.op.product().is_some_and(|product| !product.is_planned)
+        node.op.facts().product.is_some_and(|product| !product.is_planned)
             && products.get(node.op.first_value()).arithmetic() != Arithmetic::F32
     };
     lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));
@@ -167,7 +167,7 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
     for (vector, letter) in [(Vector::X, "x"), (Vector::H, "h")] {
         let mut own: [Vec<String>; 2] = Default::default();
         for node in model.all_nodes() {
-            let factor = node.op.product().and_then(|FixedProduct { x, h, .. }| match vector {
+            let factor = node.op.facts().product.and_then(|FixedProduct { x, h, .. }| match vector {
                 Vector::X => Some(x),
                 Vector::H => h,
             });

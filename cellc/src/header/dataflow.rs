@@ -349,20 +349,23 @@ fn number(value: f32) -> String {
 
 /// An operation element by element.
 fn pointwise_term(function: PointwiseFunction, operands: &[Term]) -> Term {
-    use PointwiseFunction as P;
+    use crate::model::Binary::{Add, Divide, Multiply, Subtract};
+    use PointwiseFunction::{Activation, Binary};
     match (function, operands) {
-        (P::Add, [a, b]) if b.text().starts_with('-') => {
+        (Binary(Add), [a, b]) if b.text().starts_with('-') => {
             Term::Sum(format!("{} - {}", a.text(), &b.text()[1..]))
         }
-        (P::Add, [a, b]) => Term::Sum(format!("{} + {}", a.text(), b.text())),
-        (P::Subtract, [a, Term::Atom(b)]) if b.starts_with('-') => {
+        (Binary(Add), [a, b]) => Term::Sum(format!("{} + {}", a.text(), b.text())),
+        (Binary(Subtract), [a, Term::Atom(b)]) if b.starts_with('-') => {
             Term::Sum(format!("{} + {}", a.text(), &b[1..]))
         }
-        (P::Subtract, [a, b @ Term::Sum(_)]) => Term::Sum(format!("{} - {}", a.text(), b.factor())),
-        (P::Subtract, [a, b]) => Term::Sum(format!("{} - {}", a.text(), b.text())),
-        (P::Multiply, [a, b]) => Term::Product(format!("{} . {}", a.factor(), b.factor())),
-        (P::Divide, [a, b]) => Term::Product(format!("{} / {}", a.factor(), b.factor())),
-        (P::Activation(activation), [v]) => {
+        (Binary(Subtract), [a, b @ Term::Sum(_)]) => {
+            Term::Sum(format!("{} - {}", a.text(), b.factor()))
+        }
+        (Binary(Subtract), [a, b]) => Term::Sum(format!("{} - {}", a.text(), b.text())),
+        (Binary(Multiply), [a, b]) => Term::Product(format!("{} . {}", a.factor(), b.factor())),
+        (Binary(Divide), [a, b]) => Term::Product(format!("{} / {}", a.factor(), b.factor())),
+        (Activation(activation), [v]) => {
             Term::Atom(format!("{}({})", activation.label(), v.text()))
         }
         _ => Term::call(&function.name().replace(' ', "_"), operands),
@@ -376,7 +379,7 @@ mod tests {
         CoreModel, CoreNode, CoreOp, CoreValue, LayerPlace, Parameter, Pointwise,
         PointwiseFunction, ResultValue, Source, View,
     };
-    use crate::model::ElementType;
+    use crate::model::{Binary, ElementType};
     use crate::request::Options;
 
     /// Every layer adds a tensor to itself, in another shape.
@@ -406,7 +409,7 @@ mod tests {
             let strides = strides.to_vec();
             model.nodes.push(node(CoreOp::View(View { input: last, offset: 0, strides, out })));
             let inputs = vec![Source::Value(out); 2];
-            let function = PointwiseFunction::Add;
+            let function = PointwiseFunction::Binary(Binary::Add);
             let sum = Pointwise { function, inputs, out: out + 1 };
             model.nodes.push(node(CoreOp::Pointwise(sum)));
             model.values.extend([0; 2].map(|_| CoreValue { shape: shape.to_vec() }));

@@ -9,7 +9,7 @@ use crate::kernel::{
     Base, BufferId, Copied, CopiedDim, Expr, Kernel, LaneOp, Local, Loops, Place, Role, Scalar,
     Stmt, Type, Var, Walk, WindowId, params,
 };
-use crate::model::Activation;
+use crate::model::{Activation, Binary};
 use crate::plan::{Half, Phase};
 
 /// A kernel under construction, with access to the program around the kernel.
@@ -491,12 +491,12 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         use PointwiseFunction as F;
         match link.function {
             F::Activation(activation) => self.call(activation, args.remove(0)),
-            F::Add => op(LaneOp::Add, args),
-            F::Subtract => op(LaneOp::Sub, args),
-            F::Multiply => op(LaneOp::Mul, args),
-            F::Divide => op(LaneOp::Div, args),
-            F::Maximum => self.larger(body, LaneOp::Max, link, args, lanes),
-            F::Minimum => self.larger(body, LaneOp::Min, link, args, lanes),
+            F::Binary(Binary::Add) => op(LaneOp::Add, args),
+            F::Binary(Binary::Subtract) => op(LaneOp::Sub, args),
+            F::Binary(Binary::Multiply) => op(LaneOp::Mul, args),
+            F::Binary(Binary::Divide) => op(LaneOp::Div, args),
+            F::Binary(Binary::Maximum) => self.larger(body, LaneOp::Max, link, args, lanes),
+            F::Binary(Binary::Minimum) => self.larger(body, LaneOp::Min, link, args, lanes),
             F::PRelu => {
                 let value = self.let_(body, "v", lanes, args.remove(0));
                 let scaled = op(LaneOp::Mul, vec![value.clone(), args.remove(0)]);

@@ -8,6 +8,7 @@ use super::product::Column;
 use super::reduce::Row;
 use crate::core::{CoreOp, Pointwise, PointwiseFunction, Reduce, Source};
 use crate::kernel::{Expr, Place, Stmt, Walk};
+use crate::model::Binary;
 use crate::plan::{self, Along};
 
 /// The names of what an iteration reads and writes, `width` elements each.
@@ -38,12 +39,8 @@ impl Epilogue<'_> {
     /// True for few instructions.
     pub(super) fn is_short(&self) -> bool {
         let is_short = |link: &&Pointwise| match link.function {
-            PointwiseFunction::Add
-            | PointwiseFunction::Subtract
-            | PointwiseFunction::Multiply
-            | PointwiseFunction::Maximum
-            | PointwiseFunction::Minimum
-            | PointwiseFunction::PRelu => true,
+            PointwiseFunction::Binary(binary) => binary != Binary::Divide,
+            PointwiseFunction::PRelu => true,
             PointwiseFunction::Activation(activation) => activation.bends_at_zero(),
             _ => false,
         };

@@ -5,8 +5,8 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    Binary, BroadcastMode, Cell, Convolution, Elementwise, ElementwiseFacts, NoAxes, Normalization, Op, Pool,
-    Reduce, Reduction, SliceMasks,
+    Binary, BroadcastMode, Cell, Convolution, Elementwise, ElementwiseFacts, NoAxes, Normalization,
+    Op, Pool, Reduce, Reduction, SliceMasks,
 };
 
 /// The facts about one operation.
@@ -205,9 +205,7 @@ impl Op {
             }
             Self::Concat { .. } => row("Concat", any(1), n(1), R::First, E::Moved, A::Joined),
             Self::Split { parts } => row("Split", n(2), n(*parts), R::First, E::Moved, A::Split),
-            Self::VariadicSplit => {
-                row("VariadicSplit", n(3), any(1), R::First, E::Moved, A::Split)
-            }
+            Self::VariadicSplit => row("VariadicSplit", n(3), any(1), R::First, E::Moved, A::Split),
             Self::Reshape { .. } => row("Reshape", n(2), n(1), R::Listed, E::Moved, A::Reshaped),
             Self::Squeeze { skip } => {
                 let rank = if *skip { R::Unknown } else { R::Removed };

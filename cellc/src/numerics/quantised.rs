@@ -173,7 +173,7 @@ impl Analysis<'_> {
 
     /// The quantisation of x and of h, if no sum exceeds 32 bits.
     fn operands(&self, node: &CoreNode, matrices: &[Matrix<'_>]) -> [Option<Multiples>; 2] {
-        let product = node.op.product();
+        let product = node.op.facts().product;
         let factors = [product.map(|product| product.x), product.and_then(|product| product.h)];
         let multiples = |of| {
             let (scale, [least, most], off) = self.numbers.multiples(of)?;

@@ -5,6 +5,7 @@ use crate::activation::{Graph, exact, graph};
 use crate::core::{
     CoreLoop, CoreModel, CoreNode, CoreOp, Facts, Numbers, Pointwise, PointwiseFunction, Source,
 };
+use crate::model::Binary;
 
 /// Half a unit in the last place of 1.
 const U: f64 = 1.0 / 16_777_216.0;
@@ -223,25 +224,27 @@ impl<'m> NumberRanges<'m> {
                 let known = input(0);
                 NumberFacts { ends: known.ends.map(|end| end.max(0.0)), ..known }
             }
-            PointwiseFunction::Add => {
+            PointwiseFunction::Binary(Binary::Add) => {
                 added(both(|a, b| [a[0] + b[0], a[1] + b[1]]), input(0), input(1))
             }
-            PointwiseFunction::Subtract => {
+            PointwiseFunction::Binary(Binary::Subtract) => {
                 added(both(|a, b| [a[0] - b[1], a[1] - b[0]]), input(0), input(1))
             }
-            PointwiseFunction::Maximum => {
+            PointwiseFunction::Binary(Binary::Maximum) => {
                 let ends = both(|a, b| [a[0].max(b[0]), a[1].max(b[1])]).ends;
                 NumberFacts { ends, ..input(0).union(input(1)) }
             }
-            PointwiseFunction::Minimum => {
+            PointwiseFunction::Binary(Binary::Minimum) => {
                 let ends = both(|a, b| [a[0].min(b[0]), a[1].min(b[1])]).ends;
                 NumberFacts { ends, ..input(0).union(input(1)) }
             }
-            PointwiseFunction::Multiply => multiplied(input(0), input(1)),
-            PointwiseFunction::Divide => match input(1).number().filter(|number| *number > 0.0) {
-                Some(number) => NumberFacts::between(input(0).ends.map(|end| end / number)),
-                None => NOTHING,
-            },
+            PointwiseFunction::Binary(Binary::Multiply) => multiplied(input(0), input(1)),
+            PointwiseFunction::Binary(Binary::Divide) => {
+                match input(1).number().filter(|number| *number > 0.0) {
+                    Some(number) => NumberFacts::between(input(0).ends.map(|end| end / number)),
+                    None => NOTHING,
+                }
+            }
             PointwiseFunction::Select => input(1).union(input(2)),
             PointwiseFunction::Less | PointwiseFunction::LessEqual | PointwiseFunction::Equal => {
                 NumberFacts::between([0.0, 1.0]).integral()

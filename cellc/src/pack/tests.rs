@@ -2,7 +2,7 @@ use crate::arch;
 use crate::compile::compile_core;
 use crate::core::{CoreCell, CoreOp, Dense, PointwiseFunction, Source, WeightSource};
 use crate::evaluate::written::Written;
-use crate::model::{CellKind, ResetGate};
+use crate::model::{Binary, CellKind, ResetGate};
 use crate::pack::Initial;
 use crate::random::Random;
 use crate::request::{Options, Precision};
@@ -120,9 +120,13 @@ fn a_constant_shares_the_place_of_weights_with_its_bits() {
     let values = Random::new(9).even(HIDDEN, 1.0);
     let constants: Vec<usize> = (0..3).map(|_| model.constant(&[1, HIDDEN], &values)).collect();
     let state = model.variable(&[1, HIDDEN], Some(constants[0]));
-    let sum = model.pointwise(PointwiseFunction::Add, &[x, Source::Variable(state)], &[1, HIDDEN]);
     let sum = model.pointwise(
-        PointwiseFunction::Add,
+        PointwiseFunction::Binary(Binary::Add),
+        &[x, Source::Variable(state)],
+        &[1, HIDDEN],
+    );
+    let sum = model.pointwise(
+        PointwiseFunction::Binary(Binary::Add),
         &[sum, Source::Constant(constants[1])],
         &[1, HIDDEN],
     );

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Fusion;
 use crate::core::{CoreModel, CoreNode, CoreOp, Pointwise, PointwiseFunction, Source};
+use crate::model::Binary;
 
 /// The names of a model's operations and constants, equal in the bodies of all instruction sets.
 #[derive(Clone, Debug, Default)]
@@ -67,8 +68,13 @@ impl Labels {
 /// The role of an operation's constant operands.
 fn role_of_constants(node: &CoreNode) -> &'static str {
     match &node.op {
-        CoreOp::Pointwise(Pointwise { function: PointwiseFunction::Add, .. }) => "bias",
-        CoreOp::Pointwise(Pointwise { function: PointwiseFunction::Multiply, .. }) => "factor",
+        CoreOp::Pointwise(Pointwise {
+            function: PointwiseFunction::Binary(Binary::Add), ..
+        }) => "bias",
+        CoreOp::Pointwise(Pointwise {
+            function: PointwiseFunction::Binary(Binary::Multiply),
+            ..
+        }) => "factor",
         CoreOp::Convolve(_) => "filters",
         CoreOp::Lookup(_) => "table",
         CoreOp::Cell(_) => "initial_state",

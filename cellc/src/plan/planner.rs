@@ -250,7 +250,9 @@ fn integer_windows(
 ) -> BTreeMap<usize, (Arithmetic, Option<Multiples>)> {
     let mut windows = BTreeMap::new();
     for node in model.all_nodes() {
-        let (CoreOp::Convolve(of), Some(product)) = (&node.op, node.op.product()) else { continue };
+        let (CoreOp::Convolve(of), Some(product)) = (&node.op, node.op.facts().product) else {
+            continue;
+        };
         let taps = product.x.len;
         let precision = precisions.get(of.out);
         if precision.arithmetic() != Arithmetic::F32 {

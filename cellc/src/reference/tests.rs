@@ -4,7 +4,7 @@ use crate::core::{
     Pointwise, PointwiseFunction as P, Softmax, Source, View, WeightSource,
 };
 use crate::evaluate::written::{Written, node, relus, sequence};
-use crate::model::{Activation, CellKind, Coupled, LstmGateOrder, ResetGate, WeightLayout};
+use crate::model::{Activation, Binary, CellKind, Coupled, LstmGateOrder, ResetGate, WeightLayout};
 
 fn results(model: &Written, parameters: &[&[f64]]) -> Vec<Vec<f64>> {
     let parameters: Vec<_> = parameters.iter().map(|p| p.to_vec()).collect();
@@ -266,17 +266,17 @@ fn products_of_a_batch_keep_apart() {
 fn pointwise_by_hand() {
     let nan = f64::NAN;
     for (function, a, b, expected) in [
-        (P::Add, 1.0, 2.5, 3.5),
-        (P::Subtract, 1.0, 2.5, -1.5),
-        (P::Multiply, 2.0, 2.5, 5.0),
-        (P::Divide, 1.0, 4.0, 0.25),
-        (P::Maximum, 1.0, 4.0, 4.0),
-        (P::Minimum, 1.0, 4.0, 1.0),
+        (P::Binary(Binary::Add), 1.0, 2.5, 3.5),
+        (P::Binary(Binary::Subtract), 1.0, 2.5, -1.5),
+        (P::Binary(Binary::Multiply), 2.0, 2.5, 5.0),
+        (P::Binary(Binary::Divide), 1.0, 4.0, 0.25),
+        (P::Binary(Binary::Maximum), 1.0, 4.0, 4.0),
+        (P::Binary(Binary::Minimum), 1.0, 4.0, 1.0),
         (P::PRelu, 3.0, 0.5, 3.0),
         (P::PRelu, -3.0, 0.5, -1.5),
         // NaN if either operand is NaN
-        (P::Maximum, nan, 4.0, nan),
-        (P::Minimum, 4.0, nan, nan),
+        (P::Binary(Binary::Maximum), nan, 4.0, nan),
+        (P::Binary(Binary::Minimum), 4.0, nan, nan),
     ] {
         let mut model = Written::default();
         let inputs = [model.parameter(&[1]), model.parameter(&[1])];
@@ -300,8 +300,8 @@ fn shapes_broadcast_as_in_numpy() {
     let mut model = Written::default();
     let (a, b, scalar) =
         (model.parameter(&[2, 1, 3]), model.parameter(&[2, 1]), model.parameter(&[]));
-    let sum = model.pointwise(P::Add, &[a, b], &[2, 2, 3]);
-    let scaled = model.pointwise(P::Multiply, &[scalar, sum], &[2, 2, 3]);
+    let sum = model.pointwise(P::Binary(Binary::Add), &[a, b], &[2, 2, 3]);
+    let scaled = model.pointwise(P::Binary(Binary::Multiply), &[scalar, sum], &[2, 2, 3]);
     model.result(scaled);
     let found = results(&model, &[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &[10.0, 20.0], &[2.0]]);
     assert_eq!(found[0], [22.0, 24.0, 26.0, 42.0, 44.0, 46.0, 28.0, 30.0, 32.0, 48.0, 50.0, 52.0]);
@@ -386,8 +386,12 @@ fn loops_by_hand() {
             carried: vec![LoopCarried { initial, value, next: Source::Value(next) }],
             running: None,
             body: vec![
-                pointwise(P::Multiply, vec![Source::Value(value), ten], product),
-                pointwise(P::Add, vec![Source::Value(product), Source::Value(piece)], next),
+                pointwise(P::Binary(Binary::Multiply), vec![Source::Value(value), ten], product),
+                pointwise(
+                    P::Binary(Binary::Add),
+                    vec![Source::Value(product), Source::Value(piece)],
+                    next,
+                ),
             ],
             results: vec![
                 LoopResult { of: Source::Value(next), pieces: Some((1, put_reverse)), out: all },
@@ -428,7 +432,7 @@ fn variables_go_from_step_to_step() {
     let x = model.parameter(&[2]);
     let initial = model.constant(&[2], &[10.0, 20.0]);
     let (sum, kept) = (model.variable(&[2], Some(initial)), model.variable(&[1], None));
-    let next = model.pointwise(P::Add, &[x, Source::Variable(sum)], &[2]);
+    let next = model.pointwise(P::Binary(Binary::Add), &[x, Source::Variable(sum)], &[2]);
     model.0.variables[sum].next = Some(next);
     // a step reads the value before the step
     model.result(Source::Variable(sum));

@@ -87,7 +87,7 @@ fn has_own_integers(precisions: &Precisions, node: &CoreNode) -> bool {
 /// convolutions.
 fn is_same_in_8_bits(model: &CoreModel) -> bool {
     let is_same = |len: usize| Arithmetic::Int8.largest(len) == Arithmetic::Int8x16.largest(len);
-    let products = model.all_nodes().into_iter().filter_map(|node| node.op.product());
+    let products = model.all_nodes().into_iter().filter_map(|node| node.op.facts().product);
     let mut planned = products.filter(|product| product.is_planned);
     planned.all(|FixedProduct { x, h, .. }| is_same(x.len) && h.is_none_or(|h| is_same(h.len)))
 }

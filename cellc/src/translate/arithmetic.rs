@@ -190,19 +190,19 @@ fn unary(core: &mut CoreBuilder, unary: Unary, source: Source, shape: &[usize]) 
         Unary::Sign => sign(core, source, shape),
         Unary::Ceiling => {
             let minus = core.scalar(-1.0);
-            let negative = pointwise(core, PointwiseFunction::Multiply, &[source, minus], shape)?;
+            let negative = pointwise(core, Binary::Multiply, &[source, minus], shape)?;
             let below = pointwise(
                 core,
                 PointwiseFunction::Activation(Activation::Floor),
                 &[negative],
                 shape,
             )?;
-            pointwise(core, PointwiseFunction::Multiply, &[below, minus], shape)
+            pointwise(core, Binary::Multiply, &[below, minus], shape)
         }
         Unary::Negative => {
             // 0 - v is never a negative zero
             let minus = core.scalar(-1.0);
-            pointwise(core, PointwiseFunction::Multiply, &[source, minus], shape)
+            pointwise(core, Binary::Multiply, &[source, minus], shape)
         }
         Unary::Abs => absolute(core, source, shape),
     }

@@ -136,15 +136,13 @@ pub(super) fn wrapped(
     let shape = core.shape_of(&known);
     let size = (most - least + 1.0) as f32;
     let [first, size, part] = [least as f32, size, 1.0 / size].map(|number| core.scalar(number));
-    let from_first = pointwise(core, PointwiseFunction::Subtract, &[source, first], &shape)?;
-    let times = pointwise(core, PointwiseFunction::Multiply, &[from_first, part], &shape)?;
+    let from_first = pointwise(core, Binary::Subtract, &[source, first], &shape)?;
+    let times = pointwise(core, Binary::Multiply, &[from_first, part], &shape)?;
     let times =
         pointwise(core, PointwiseFunction::Activation(Activation::Floor), &[times], &shape)?;
-    let beyond = pointwise(core, PointwiseFunction::Multiply, &[times, size], &shape)?;
-    let wrapped = Known::Source(
-        pointwise(core, PointwiseFunction::Subtract, &[source, beyond], &shape)?,
-        element,
-    );
+    let beyond = pointwise(core, Binary::Multiply, &[times, size], &shape)?;
+    let wrapped =
+        Known::Source(pointwise(core, Binary::Subtract, &[source, beyond], &shape)?, element);
     core.facts.set_range(&wrapped, [least, most]);
     Ok(wrapped)
 }
@@ -192,7 +190,7 @@ pub(super) fn unary(
     let (source, range) = match unary {
         Unary::Negative => {
             let factors = [x, core.scalar(-1.0)];
-            (pointwise(core, PointwiseFunction::Multiply, &factors, shape)?, [-a[1], -a[0]])
+            (pointwise(core, Binary::Multiply, &factors, shape)?, [-a[1], -a[0]])
         }
         Unary::Abs => {
             let least = if a[0] > 0.0 { a[0] } else { (-a[1]).max(0.0) };
@@ -262,7 +260,7 @@ fn whole_quotient(
     rounded: Activation,
     shape: &[usize],
 ) -> Rule<Source> {
-    let mut quotient = pointwise(core, PointwiseFunction::Divide, &of.sources, shape)?;
+    let mut quotient = pointwise(core, Binary::Divide, &of.sources, shape)?;
     if of.may_divide_by_zero() {
         let zero = core.scalar(0.0);
         let no_divisor =
@@ -283,10 +281,8 @@ pub(super) fn remainder(
 ) -> Rule<Known> {
     let operands = IntegerOperands::new(core, inputs)?;
     let quotient = whole_quotient(core, &operands, remainder.rounding(), shape)?;
-    let product =
-        pointwise(core, PointwiseFunction::Multiply, &[quotient, operands.sources[1]], shape)?;
-    let rest =
-        pointwise(core, PointwiseFunction::Subtract, &[operands.sources[0], product], shape)?;
+    let product = pointwise(core, Binary::Multiply, &[quotient, operands.sources[1]], shape)?;
+    let rest = pointwise(core, Binary::Subtract, &[operands.sources[0], product], shape)?;
     let divisor = operands.b[0].abs().max(operands.b[1].abs());
     let dividend = if operands.may_divide_by_zero() { operands.most() } else { 0.0 };
     let most = dividend.max(divisor - 1.0);
@@ -298,7 +294,7 @@ pub(super) fn sign(core: &mut CoreBuilder, input: Source, shape: &[usize]) -> Ru
     let zero = core.scalar(0.0);
     let above = pointwise(core, PointwiseFunction::Less, &[zero, input], shape)?;
     let below = pointwise(core, PointwiseFunction::Less, &[input, zero], shape)?;
-    let sign = pointwise(core, PointwiseFunction::Subtract, &[above, below], shape)?;
+    let sign = pointwise(core, Binary::Subtract, &[above, below], shape)?;
     // the sign of NaN is NaN
     let number = pointwise(core, PointwiseFunction::Equal, &[input, input], shape)?;
     pointwise(core, PointwiseFunction::Select, &[number, sign, input], shape)
@@ -341,8 +337,8 @@ pub(super) fn logic(
     }
     let sources = inputs.iter().map(|input| core.source(input)).collect::<Result<Vec<_>, _>>()?;
     let truth = match logic {
-        Logic::And => pointwise(core, PointwiseFunction::Minimum, &sources, shape)?,
-        Logic::Or => pointwise(core, PointwiseFunction::Maximum, &sources, shape)?,
+        Logic::And => pointwise(core, Binary::Minimum, &sources, shape)?,
+        Logic::Or => pointwise(core, Binary::Maximum, &sources, shape)?,
         Logic::Not => not(core, sources[0], shape)?,
     };
     Ok(Known::Source(truth, ElementType::Bool))
@@ -368,7 +364,7 @@ pub(super) fn selection(core: &mut CoreBuilder, inputs: &[Known], shape: &[usize
 
 fn not(core: &mut CoreBuilder, truth: Source, shape: &[usize]) -> Rule<Source> {
     let one = core.scalar(1.0);
-    pointwise(core, PointwiseFunction::Subtract, &[one, truth], shape)
+    pointwise(core, Binary::Subtract, &[one, truth], shape)
 }
 
 fn is_not_zero(core: &mut CoreBuilder, source: Source, shape: &[usize]) -> Rule<Source> {

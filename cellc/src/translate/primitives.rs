@@ -4,15 +4,16 @@ use super::refusal::Rule;
 use crate::core::{
     Built, CoreBuilder, CoreOp, Geometry, Known, Pointwise, PointwiseFunction, Source,
 };
-use crate::model::ElementType;
+use crate::model::{Binary, ElementType};
 
 /// One operation.
 pub(super) fn pointwise(
     core: &mut CoreBuilder,
-    function: PointwiseFunction,
+    function: impl Into<PointwiseFunction>,
     inputs: &[Source],
     shape: &[usize],
 ) -> Rule<Source> {
+    let function = function.into();
     core.computable(shape)?;
     if let Some(Known::Source(source, _)) = pointwise_of_lines(core, function, inputs, shape)? {
         return Ok(source);
@@ -30,7 +31,7 @@ pub(super) fn clamp(
     max: f32,
     shape: &[usize],
 ) -> Rule<Source> {
-    let bounds = [(min, PointwiseFunction::Maximum), (max, PointwiseFunction::Minimum)];
+    let bounds = [(min, Binary::Maximum), (max, Binary::Minimum)];
     let mut value = input;
     for (bound, function) in bounds.into_iter().filter(|(bound, _)| bound.is_finite()) {
         let bound = core.scalar(bound);
@@ -45,7 +46,7 @@ pub(super) fn absolute(core: &mut CoreBuilder, input: Source, shape: &[usize]) -
     let (minus, zero) = (core.scalar(-1.0), core.scalar(0.0));
     let value = pointwise(core, PointwiseFunction::PRelu, &[input, minus], shape)?;
     // 0 times -1 is a negative zero, and a negative zero plus zero is zero
-    pointwise(core, PointwiseFunction::Add, &[value, zero], shape)
+    pointwise(core, Binary::Add, &[value, zero], shape)
 }
 
 /// The valid elements of lines computed as one line.

@@ -9,7 +9,7 @@ use crate::core::{
     Combiner, CoreBuilder, CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource,
     WeightSources, broadcast_strides,
 };
-use crate::model::{BiasPart, Direction, Tensor, WeightLayout};
+use crate::model::{BiasPart, Binary, Direction, Tensor, WeightLayout};
 
 /// The supported weights, for messages.
 const VALID: &str = "a constant, an input of the model, or all gates of one in another order \
@@ -114,7 +114,8 @@ impl<'v> Views<'v> {
                 Err(refused())
             }
             CoreOp::Pointwise(of)
-                if of.function == PointwiseFunction::Add && of.inputs.len() == 2 =>
+                if of.function == PointwiseFunction::Binary(Binary::Add)
+                    && of.inputs.len() == 2 =>
             {
                 let place_in = |input: Source| {
                     let strides = broadcast_strides(self.core.shape(input), shape);

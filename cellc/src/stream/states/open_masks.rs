@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Recurrences;
 use crate::core::{CoreModel, CoreOp, PointwiseFunction, Source, StatePair};
+use crate::model::Binary;
 
 /// By tensor: the operations that read the tensor.
 struct Readers<'m> {
@@ -45,7 +46,7 @@ impl<'m> Readers<'m> {
     /// True if a tensor is added to the input of a softmax.
     fn masks(&self, start: Source) -> bool {
         let added = |op: &&CoreOp| match op {
-            CoreOp::Pointwise(of) if of.function == PointwiseFunction::Add => {
+            CoreOp::Pointwise(of) if of.function == PointwiseFunction::Binary(Binary::Add) => {
                 Some(Source::Value(of.out))
             }
             _ => None,
@@ -66,7 +67,7 @@ impl<'m> Readers<'m> {
 }
 
 fn is_sum(function: PointwiseFunction) -> bool {
-    matches!(function, PointwiseFunction::Add | PointwiseFunction::Subtract)
+    matches!(function, PointwiseFunction::Binary(Binary::Add | Binary::Subtract))
 }
 
 fn is_softmax(op: &&CoreOp) -> bool {

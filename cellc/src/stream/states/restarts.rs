@@ -6,6 +6,7 @@ use super::{Recurrence, Recurrences, place_of};
 use crate::core::{
     CoreCell, CoreModel, CoreNode, CoreOp, Dense, PointwiseFunction, Source, WeightSource,
 };
+use crate::model::Binary;
 use crate::model::{Activation, ElementType};
 use crate::stream::dependence::{Change, Dependence};
 
@@ -187,7 +188,7 @@ enum GatePath {
 
 /// `is_constant`: true if the operand is constant. The activation of a constant is no gate.
 fn gate_path(reader: &CoreOp, is_constant: bool) -> GatePath {
-    use PointwiseFunction::{Add, Multiply, Subtract};
+    use Binary::{Add, Multiply, Subtract};
     let pointwise = match reader {
         CoreOp::View(view) => return GatePath::Continues(view.out),
         CoreOp::Pointwise(pointwise) => pointwise,
@@ -197,7 +198,7 @@ fn gate_path(reader: &CoreOp, is_constant: bool) -> GatePath {
         PointwiseFunction::Activation(_) if is_constant => GatePath::Ends,
         PointwiseFunction::Activation(Activation::Sigmoid) => GatePath::Sigmoid(pointwise.out),
         PointwiseFunction::Activation(Activation::Tanh) => GatePath::Tanh(pointwise.out),
-        Add | Subtract | Multiply => GatePath::Continues(pointwise.out),
+        PointwiseFunction::Binary(Add | Subtract | Multiply) => GatePath::Continues(pointwise.out),
         _ => GatePath::Ends,
     }
 }
@@ -290,8 +291,8 @@ pub(crate) fn cells_in_parts(
                     // for an LSTM, the constant may be c instead of h
                     fits && is_constant(source) && (lstm || same(source, dense.x))
                 };
-                use PointwiseFunction::{Multiply, Subtract};
-                matches!(pointwise.function, Multiply | Subtract)
+                use Binary::{Multiply, Subtract};
+                matches!(pointwise.function, PointwiseFunction::Binary(Multiply | Subtract))
                     && pointwise.inputs.iter().any(is_state)
             };
             let parts = readers[value]

@@ -216,7 +216,7 @@ mod tests {
         CoreNode, CoreValue, LayerPlace, LoopCarried, LoopResult, LoopSlice, Parameter, Pointwise,
         PointwiseFunction, ResultValue, View, needed,
     };
-    use crate::model::ElementType;
+    use crate::model::{Binary, ElementType};
 
     const STATE: usize = 8;
 
@@ -244,7 +244,7 @@ mod tests {
         let of = View { input: Source::Parameter(0), offset: 0, strides: vec![1], out: view };
         model.nodes.push(node(CoreOp::View(of)));
         let add = Pointwise {
-            function: PointwiseFunction::Add,
+            function: PointwiseFunction::Binary(Binary::Add),
             inputs: vec![Source::Value(piece), Source::Value(state)],
             out: sum,
         };

@@ -6,6 +6,7 @@ use super::Recurrences;
 use crate::core::{
     CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, PointwiseFunction, Source,
 };
+use crate::model::Binary;
 use crate::stream::flow::Producer;
 
 /// The most states of recurrent operators, and of inputs, to follow.
@@ -241,7 +242,7 @@ impl<'a, 'm> Passages<'a, 'm> {
     /// The computation of a tensor from the input by sums and products. `None` if other operations
     /// take part, or more than `most` sums and products.
     fn linear(&self, start: &Start, source: Source, most: usize) -> Option<Linear> {
-        use PointwiseFunction::{Add, Multiply, Subtract};
+        use Binary::{Add, Multiply, Subtract};
         let source = self.behind_views(source);
         if source == Source::Parameter(start.parameter) {
             return Some(Linear { scaled: false, added: false });
@@ -253,7 +254,8 @@ impl<'a, 'm> Passages<'a, 'm> {
         let CoreOp::Pointwise(of) = &self.model.nodes.iter().find(made)?.op else { return None };
         let &[a, b] = &of.inputs[..] else { return None };
         let depends = |source: &Source| start.any.contains(source);
-        match (of.function, depends(&a), depends(&b)) {
+        let PointwiseFunction::Binary(function) = of.function else { return None };
+        match (function, depends(&a), depends(&b)) {
             (Add | Subtract, true, true) => {
                 let (a, b) = (self.linear(start, a, most)?, self.linear(start, b, most)?);
                 Some(Linear { scaled: a.scaled || b.scaled, added: a.added || b.added })
@@ -261,7 +263,7 @@ impl<'a, 'm> Passages<'a, 'm> {
             (Add | Subtract | Multiply, true, false) | (Add | Subtract | Multiply, false, true) => {
                 let (own, other) = if depends(&a) { (a, b) } else { (b, a) };
                 let Linear { scaled, added } = self.linear(start, own, most)?;
-                let is_factor = of.function == Multiply;
+                let is_factor = function == Multiply;
                 let more = !is_factor && !matches!(other, Source::Constant(_));
                 Some(Linear { scaled: scaled || is_factor, added: added || more })
             }

@@ -10,6 +10,7 @@ use crate::core::{
     Concat, CoreModel, CoreNode, CoreOp, CoreValue, Pointwise, PointwiseFunction, Source, Variable,
     View,
 };
+use crate::model::Binary;
 use crate::stream::states::window;
 
 /// Padding in front of the first step and running sums, for all tensors of a model.
@@ -139,7 +140,7 @@ pub(super) fn carry_sums(
         };
         let (input, out) = (node.op.reads()[0], node.op.first_value());
         let before = Source::Variable(model.variables.len());
-        let function = PointwiseFunction::Add;
+        let function = PointwiseFunction::Binary(Binary::Add);
         let inputs = vec![before, input];
         node.op = CoreOp::Pointwise(Pointwise { function, inputs, out });
         model.variables.push(Variable {

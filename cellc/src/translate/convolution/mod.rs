@@ -13,7 +13,7 @@ mod windows;
 
 use crate::core::{
     CoreBuilder, CoreOp, Dense, DynamicLength, Geometry, Known, MOST_DENSE_GROUPS, MatMul,
-    Pointwise, PointwiseFunction, Source, WeightSource, signed, strides,
+    Pointwise, Source, WeightSource, signed, strides,
 };
 use crate::model::{Binary, Convolution, ElementType, Groups, Op, OutputSizes, Rounding, Tensor};
 use crate::translate::elementwise::compute;
@@ -344,24 +344,24 @@ fn with_bias(core: &mut CoreBuilder, bias: Option<&Known>, y: Known, axis: usize
     let mut wide = vec![1; to.len()];
     wide[axis] = to[axis];
     let bias = core.view(bias, Geometry::reshaped(wide))?;
-    pointwise_of(core, PointwiseFunction::Add, &[y, bias], to)
+    pointwise_of(core, Binary::Add, &[y, bias], to)
 }
 
 /// An operation element by element on floats of which one at least is computed.
 fn pointwise_of(
     core: &mut CoreBuilder,
-    function: PointwiseFunction,
+    function: Binary,
     inputs: &[Known],
     shape: Vec<usize>,
 ) -> Rule<Known> {
     // the larger of two integers is an integer, so nothing is rounded
-    if function != PointwiseFunction::Maximum {
+    if function != Binary::Maximum {
         all_floats(inputs)?;
     }
     core.computable(&shape)?;
     let element = inputs[0].element();
     let inputs = inputs.iter().map(|input| core.source(input)).collect::<Result<_, _>>()?;
     let out = core.value(shape);
-    core.emit(CoreOp::Pointwise(Pointwise { function, inputs, out }));
+    core.emit(CoreOp::Pointwise(Pointwise { function: function.into(), inputs, out }));
     Ok(Known::Source(Source::Value(out), element))
 }

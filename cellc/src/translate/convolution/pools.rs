@@ -3,8 +3,8 @@
 use super::pads::{PadValue, pad_axis, padded};
 use super::pointwise_of;
 use super::windows::{Axis, Patches, note_windows, window_axes, window_counts};
-use crate::core::{CoreBuilder, CoreOp, Dense, Known, PointwiseFunction, Source, WeightSource};
-use crate::model::{PadMode, Pool, PoolKind, Tensor};
+use crate::core::{CoreBuilder, CoreOp, Dense, Known, Source, WeightSource};
+use crate::model::{Binary, PadMode, Pool, PoolKind, Tensor};
 use crate::translate::operands::{Operands, all_floats, shapes_differ};
 use crate::translate::refusal::{Refusal, Rule};
 
@@ -126,7 +126,7 @@ fn maximum_of_windows(
     let mut most = of_tap(core, 0)?;
     for tap in 1..taps {
         let next = of_tap(core, tap)?;
-        most = pointwise_of(core, PointwiseFunction::Maximum, &[next, most], to.clone())?;
+        most = pointwise_of(core, Binary::Maximum, &[next, most], to.clone())?;
     }
     if let Some(range) = range {
         core.facts.set_range(&most, range);
@@ -162,7 +162,7 @@ fn average_of_windows(
         shape.fill(1);
     }
     let counted = Known::floats(shape, &counted, element);
-    pointwise_of(core, PointwiseFunction::Divide, &[sum, counted], to)
+    pointwise_of(core, Binary::Divide, &[sum, counted], to)
 }
 
 /// The number of elements in each window, in C order.
