@@ -1,6 +1,6 @@
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, U, UNDERFLOW,
-    constant, mul_add,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, U, UNDERFLOW, constant,
+    mul_add,
 };
 use crate::kernel::Function;
 
@@ -13,7 +13,6 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     image_between: |_, at| at.monotone(at.all.slope),
     evidence: Evidence::Derived,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

@@ -3,9 +3,8 @@
 use std::f32::consts::FRAC_PI_2;
 
 use super::{
-    Constants, Definition, Evidence, FunctionBuilder, Graph, Image, Measured, add, and, at_least,
-    at_most, constant, div, from_bits, magnitude, mul, mul_add, or, polynomial, select_less, sub,
-    to_bits,
+    Constants, Definition, Evidence, FunctionBuilder, Image, Measured, add, and, at_least, at_most,
+    constant, div, from_bits, magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -17,7 +16,6 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(1.0, ends, [-LIMIT, LIMIT]),
     image_between: |_, at| Some(at.all),
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

@@ -1,6 +1,6 @@
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, Measured, U,
-    UNDERFLOW, at_least, constant, exp, mul, mul_add, select_less, sub,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, Measured, U, UNDERFLOW,
+    at_least, constant, exp, mul, mul_add, select_less, sub,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -15,7 +15,6 @@ pub(super) const DEFINITION: Definition = Definition {
         false => Some(at.all),
     },
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

@@ -4,7 +4,7 @@ use std::f32::consts::LOG2_E;
 use std::f64::consts::FRAC_2_SQRT_PI;
 
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, add, and, at_most,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, add, and, at_most,
     constant, exp, from_bits, magnitude, mul, mul_add, or, polynomial, select_less, to_bits,
 };
 use crate::kernel::Function;
@@ -18,7 +18,6 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(FRAC_2_SQRT_PI, ends, [-1.0, 1.0]),
     image_between: |_, at| at.monotone(at.all.slope * (-at.nearest() * at.nearest()).exp()),
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

@@ -7,9 +7,9 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Constants, Definition, Evidence, FunctionBuilder, Graph, Image, Measured, UNDERFLOW, add,
-    at_least, at_most, constant, from_bits, minus_bits, mul, mul_add, plus_bits, polynomial,
-    shift_left, shift_right, sub, to_bits,
+    Constants, Definition, Evidence, FunctionBuilder, Image, Measured, UNDERFLOW, add, at_least,
+    at_most, constant, from_bits, minus_bits, mul, mul_add, plus_bits, polynomial, shift_left,
+    shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -21,7 +21,6 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(ends[1], ends, [0.0, f64::INFINITY]),
     image_between: |_, at| at.monotone(at.ends[1]),
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::Exact,
 };
 

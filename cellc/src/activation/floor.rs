@@ -1,7 +1,5 @@
 use super::round::nearest;
-use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, constant, sub,
-};
+use super::{Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, constant, sub};
 use crate::kernel::{Expr, Function, LaneOp};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -14,7 +12,6 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     image_between: |_, at| at.monotone(at.all.slope),
     evidence: Evidence::Measured,
-    graph: Graph::Stairs,
     constants: Constants::Rounded,
 };
 

@@ -1,6 +1,6 @@
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, U, UNDERFLOW,
-    at_least, at_most, constant, mul_add,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, U, UNDERFLOW, at_least,
+    at_most, constant, mul_add,
 };
 use crate::kernel::Function;
 
@@ -14,7 +14,6 @@ pub(super) const DEFINITION: Definition = Definition {
         false => at.monotone(at.all.slope),
     },
     evidence: Evidence::Derived,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

@@ -1,6 +1,5 @@
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, constant, mul,
-    select_less,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, constant, mul, select_less,
 };
 use crate::kernel::Function;
 
@@ -15,7 +14,6 @@ pub(super) const DEFINITION: Definition = Definition {
         false => Some(at.all),
     },
     evidence: Evidence::Derived,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

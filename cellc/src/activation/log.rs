@@ -1,7 +1,7 @@
 //! log, and the logarithm near 1 that softplus shares.
 
 use super::{
-    Constants, Definition, Evidence, FunctionBuilder, Graph, Image, Measured, UNDERFLOW, add, and,
+    Constants, Definition, Evidence, FunctionBuilder, Image, Measured, UNDERFLOW, add, and,
     constant, exp, from_bits, minus_bits, mul, mul_add, or, plus_bits, polynomial, select_less,
     shift_left, shift_right, sub, to_bits,
 };
@@ -25,7 +25,6 @@ pub(super) const DEFINITION: Definition = Definition {
         false => Some(at.all),
     },
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::Exact,
 };
 

@@ -54,8 +54,6 @@ struct Definition {
     image: fn([f32; 2], f64, [f64; 2]) -> Image,
     /// The image of a range of arguments. `None` if an argument may have no value.
     image_between: fn([f32; 2], &Arguments) -> Option<Image>,
-    /// The shape of the graph.
-    graph: Graph,
     /// The evaluation of constant arguments.
     constants: Constants,
 }
@@ -68,20 +66,6 @@ enum Evidence {
     Measured,
     /// Derived for all parameters. The errors with some parameters may stay far below.
     Derived,
-}
-
-/// The shape of the graph of an activation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Graph {
-    /// Another curve, perhaps with a jump.
-    Curve,
-    /// The logistic function: the slope at the value z is z (1 - z).
-    Logistic,
-    /// Rising steps between whole numbers. The expansion is exact, so the values at both ends of a
-    /// range of arguments are the limits of all values between.
-    Stairs,
-    /// 0 below 0, the argument itself from 0 on. Multiples of a scale stay multiples.
-    Ramp,
 }
 
 /// The evaluation of an activation of constants.
@@ -358,11 +342,6 @@ pub(crate) fn image_between(
     let ends = [low, high].map(|v| exact(activation, v));
     let all = image(activation, low.abs().max(high.abs()));
     (definition.image_between)(parameters, &Arguments { low, high, error, ends, all })
-}
-
-/// The shape of the activation's graph.
-pub(crate) fn graph(activation: Activation) -> Graph {
-    definition(activation).0.graph
 }
 
 /// The evaluation of the activation of constants.

@@ -1,4 +1,4 @@
-use super::{Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, at_least};
+use super::{Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, at_least};
 use crate::kernel::Function;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -8,7 +8,6 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(1.0, ends, [0.0, f64::INFINITY]),
     image_between: |_, at| at.monotone(at.slope_below_zero(0.0)),
     evidence: Evidence::Measured,
-    graph: Graph::Ramp,
     constants: Constants::AtRunTime,
 };
 

@@ -1,6 +1,6 @@
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, add, constant,
-    magnitude, select_less, sub,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, add, constant, magnitude,
+    select_less, sub,
 };
 use crate::kernel::{Expr, Function};
 
@@ -14,7 +14,6 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     image_between: |_, at| at.monotone(at.all.slope),
     evidence: Evidence::Measured,
-    graph: Graph::Stairs,
     constants: Constants::Rounded,
 };
 

@@ -1,7 +1,7 @@
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, U, UNDERFLOW, add,
-    and, constant, div, from_bits, magnitude, mul, mul_add, polynomial, select_less, squared_sech,
-    sub, tanh, to_bits, xor,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, U, UNDERFLOW, add, and,
+    constant, div, from_bits, magnitude, mul, mul_add, polynomial, select_less, squared_sech, sub,
+    tanh, to_bits, xor,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -16,7 +16,6 @@ pub(super) const DEFINITION: Definition = Definition {
         at.monotone(alpha * beta * squared_sech(beta * at.nearest()))
     },
     evidence: Evidence::Derived,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

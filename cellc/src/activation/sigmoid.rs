@@ -1,8 +1,8 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Constants, Definition, Evidence, FunctionBuilder, Graph, Image, Measured, add, at_least,
-    at_most, constant, div, exp, mul, mul_add, polynomial, squared_sech, sub,
+    Constants, Definition, Evidence, FunctionBuilder, Image, Measured, add, at_least, at_most,
+    constant, div, exp, mul, mul_add, polynomial, squared_sech, sub,
 };
 use crate::kernel::Function;
 use crate::request::Accuracy;
@@ -14,7 +14,6 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(0.25, ends, [0.0, 1.0]),
     image_between: |_, at| at.monotone(0.25 * squared_sech(at.nearest() / 2.0)),
     evidence: Evidence::Measured,
-    graph: Graph::Logistic,
     constants: Constants::AtRunTime,
 };
 

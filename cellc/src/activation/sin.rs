@@ -9,9 +9,9 @@ use std::f32::consts::FRAC_2_PI;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, and, at_least,
-    at_most, constant, from_bits, magnitude, mul, mul_add, plus_bits, polynomial, select_less,
-    shift_left, sub, to_bits, xor,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, and, at_least, at_most,
+    constant, from_bits, magnitude, mul, mul_add, plus_bits, polynomial, select_less, shift_left,
+    sub, to_bits, xor,
 };
 use crate::kernel::Function;
 
@@ -25,7 +25,6 @@ pub(super) const SIN: Definition = Definition {
     },
     image_between: |_, at| Some(at.all),
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 
@@ -39,7 +38,6 @@ pub(super) const COS: Definition = Definition {
     },
     image_between: |_, at| Some(at.all),
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

@@ -1,9 +1,9 @@
 use std::f32::consts::{LN_2, LOG2_E};
 
 use super::{
-    Constants, Definition, Evidence, FunctionBuilder, Graph, Image, Measured, UNDERFLOW, add,
-    at_least, at_most, constant, exp, from_bits, log, magnitude, mul, mul_add, or, select_less,
-    sigmoid, sub, to_bits,
+    Constants, Definition, Evidence, FunctionBuilder, Image, Measured, UNDERFLOW, add, at_least,
+    at_most, constant, exp, from_bits, log, magnitude, mul, mul_add, or, select_less, sigmoid, sub,
+    to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -15,7 +15,6 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(1.0, ends, [0.0, f64::INFINITY]),
     image_between: |_, at| at.monotone(sigmoid::exact(at.high)),
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

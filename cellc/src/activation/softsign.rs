@@ -1,5 +1,5 @@
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, add, constant, div,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, add, constant, div,
     magnitude,
 };
 use crate::kernel::Function;
@@ -12,7 +12,6 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(1.0, ends, [-1.0, 1.0]),
     image_between: |_, at| at.monotone((1.0 + at.nearest()).powi(-2)),
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

@@ -6,8 +6,8 @@
 //! of 12 bits, then decides between `y` and its neighbours.
 
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, add, and, constant,
-    div, from_bits, minus_bits, mul, plus_bits, select_less, shift_right, sub, to_bits,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, add, and, constant, div,
+    from_bits, minus_bits, mul, plus_bits, select_less, shift_right, sub, to_bits,
 };
 use crate::kernel::{Expr, Function, LaneOp};
 
@@ -31,7 +31,6 @@ pub(super) const DEFINITION: Definition = Definition {
         false => None,
     },
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::Rounded,
 };
 

@@ -1,8 +1,6 @@
 //! The square. Its values are at least 0, which interval arithmetic cannot tell of `x * x`.
 
-use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, UNDERFLOW, mul,
-};
+use super::{Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, UNDERFLOW, mul};
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v * v,
@@ -25,6 +23,5 @@ pub(super) const DEFINITION: Definition = Definition {
         Some(Image { low, ..at.all })
     },
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::Rounded,
 };

@@ -1,9 +1,9 @@
 use std::f32::consts::LOG2_E;
 
 use super::{
-    Constants, Definition, Evidence, FunctionBuilder, Graph, Image, Measured, UNDERFLOW, and,
-    at_least, at_most, constant, div, exp, from_bits, magnitude, mul, mul_add, or, polynomial,
-    select_less, squared_sech, sub, to_bits,
+    Constants, Definition, Evidence, FunctionBuilder, Image, Measured, UNDERFLOW, and, at_least,
+    at_most, constant, div, exp, from_bits, magnitude, mul, mul_add, or, polynomial, select_less,
+    squared_sech, sub, to_bits,
 };
 use crate::kernel::{Expr, Function};
 use crate::request::Accuracy;
@@ -15,7 +15,6 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |_, _, ends| Image::between(1.0, ends, [-1.0, 1.0]),
     image_between: |_, at| at.monotone(squared_sech(at.nearest())),
     evidence: Evidence::Measured,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

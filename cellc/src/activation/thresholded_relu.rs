@@ -1,6 +1,5 @@
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, constant,
-    select_less,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, constant, select_less,
 };
 use crate::kernel::Function;
 
@@ -11,7 +10,6 @@ pub(super) const DEFINITION: Definition = Definition {
     image: |[alpha, _], magnitude, _| image(alpha.into(), magnitude),
     image_between: |_, at| Some(at.all),
     evidence: Evidence::Derived,
-    graph: Graph::Curve,
     constants: Constants::AtRunTime,
 };
 

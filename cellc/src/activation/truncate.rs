@@ -1,6 +1,6 @@
 use super::round::nearest;
 use super::{
-    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Graph, Image, add, constant,
+    Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, add, constant,
     select_less, sub,
 };
 use crate::kernel::{Expr, Function, LaneOp};
@@ -15,7 +15,6 @@ pub(super) const DEFINITION: Definition = Definition {
     },
     image_between: |_, at| at.monotone(at.all.slope),
     evidence: Evidence::Measured,
-    graph: Graph::Stairs,
     constants: Constants::Rounded,
 };
 

@@ -7,10 +7,9 @@
 
 use super::ErrorAnalysis;
 use super::value::Value;
-use crate::activation::{self, Graph};
 use crate::core::{CoreCell, PointwiseFunction, TopK};
 use crate::evaluate::{CellWeights, Column, Domain, MatrixRow, Row, State, StepInputs, steps_of};
-use crate::model::Binary;
+use crate::model::{Binary, Graph};
 use crate::reference::{self, FLOAT64, order, place_of};
 
 /// Relative allowance for rounding errors of this float64 analysis.
@@ -200,7 +199,7 @@ impl Domain for AtOneInput {
                 }
             }
             (P::Activation(activation), &[v])
-                if activation::graph(activation) == Graph::Stairs && is_bounded =>
+                if activation.graph() == Graph::Stairs && is_bounded =>
             {
                 let error = v.value.error() * (1.0 + MARGIN);
                 let [low, high] =

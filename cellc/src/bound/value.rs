@@ -1,9 +1,9 @@
 //! Ranges and errors of numbers, and f32 arithmetic on them.
 
 use super::{Profile, U, UNDERFLOW};
-use crate::activation::{self, Graph};
+use crate::activation;
 use crate::core::Number;
-use crate::model::Activation;
+use crate::model::{Activation, Graph};
 
 /// A range of the exact and the computed value, and a bound of their difference.
 ///
@@ -334,11 +334,10 @@ impl Gate {
     pub(super) fn activated(argument: Value, activation: Activation, profile: &Profile) -> Self {
         let value = argument.activated(activation, profile);
         let Profile { accuracy, fused, .. } = *profile;
-        let image = (activation::graph(activation) == Graph::Logistic && argument.is_bounded())
-            .then(|| {
-                let arguments = [argument.low, argument.high];
-                activation::image_between(activation, arguments, argument.error)
-            });
+        let image = (activation.graph() == Graph::Logistic && argument.is_bounded()).then(|| {
+            let arguments = [argument.low, argument.high];
+            activation::image_between(activation, arguments, argument.error)
+        });
         let sigmoid = image.flatten().map(|image| {
             let magnitude = argument.magnitude();
             [argument.error, activation::own_error(activation, accuracy, fused, magnitude, &image)]

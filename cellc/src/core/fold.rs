@@ -5,7 +5,7 @@
 
 use super::{Combiner, Geometry, PointwiseFunction, broadcast_strides, strides};
 use crate::model::{
-    Activation, Binary, Comparison, ElementType, Logic, Primitive, Remainder, Tensor, Unary,
+    Activation, Binary, Comparison, ElementType, Graph, Logic, Primitive, Remainder, Tensor, Unary,
 };
 
 const OUT_OF_RANGE: &str = "the result does not fit its integer type";
@@ -310,7 +310,7 @@ pub(crate) fn elementwise(function: Primitive, constants: &Broadcasts, exact: Ex
     let pointwise = |of: PointwiseFunction| floats(&|v| of.of(&v[..of.arity()], exact));
     match (function, is_float) {
         (Primitive::Activation(of), true) => pointwise(PointwiseFunction::Activation(of)),
-        (Primitive::Activation(of), false) if of.rounds() => {
+        (Primitive::Activation(of), false) if of.graph() == Graph::Stairs => {
             constants.to_integers(0, |[v, ..]| Ok(v))
         }
         (Primitive::PRelu, true) => pointwise(PointwiseFunction::PRelu),

@@ -8,7 +8,7 @@ use super::product::Column;
 use super::reduce::Row;
 use crate::core::{CoreOp, Pointwise, PointwiseFunction, Reduce, Source};
 use crate::kernel::{Expr, Place, Stmt, Walk};
-use crate::model::Binary;
+use crate::model::{Binary, Graph};
 use crate::plan::{self, Along};
 
 /// The names of what an iteration reads and writes, `width` elements each.
@@ -41,7 +41,9 @@ impl Epilogue<'_> {
         let is_short = |link: &&Pointwise| match link.function {
             PointwiseFunction::Binary(binary) => binary != Binary::Divide,
             PointwiseFunction::PRelu => true,
-            PointwiseFunction::Activation(activation) => activation.bends_at_zero(),
+            PointwiseFunction::Activation(activation) => {
+                matches!(activation.graph(), Graph::Ramp | Graph::Bend)
+            }
             _ => false,
         };
         self.links.len() <= MOST_SHORT && self.links.iter().all(is_short)

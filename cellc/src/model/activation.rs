@@ -3,15 +3,31 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// The shape of the graph of an activation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Graph {
+    /// Another curve, perhaps with a jump.
+    Curve,
+    /// The logistic function: the slope at the value z is z (1 - z).
+    Logistic,
+    /// Rising steps between whole numbers: integers stay as they are. The expansion is exact, so
+    /// the values at both ends of a range of arguments are the limits of all values between.
+    Stairs,
+    /// 0 below 0, the argument itself from 0 on. Multiples of a scale stay multiples.
+    Ramp,
+    /// Two lines that meet at 0: one multiplication and one selection.
+    Bend,
+}
+
 /// The table of activations. A row has the formula, the parameters with ONNX's defaults, OpenVINO's
-/// name, and the name in options and macros.
+/// name, the name in options and macros, and the shape of the graph.
 macro_rules! activations {
     (
         cells {
             $($(#[$formula:meta])* $cell:ident $({ $($parameter:ident = $default:expr),+ })?
-                $name:literal $written:literal)*
+                $name:literal $written:literal $graph:ident)*
         }
-        models { $(#[doc = $of_model:literal] $model:ident $model_name:literal)* }
+        models { $(#[doc = $of_model:literal] $model:ident $model_name:literal $of_graph:ident)* }
     ) => {
         /// An activation function; cellc knows its value, its arithmetic and its error bounds.
         ///
@@ -56,6 +72,14 @@ macro_rules! activations {
                 }
             }
 
+            /// The shape of the graph.
+            pub(crate) fn graph(self) -> Graph {
+                match self {
+                    $(Self::$cell { .. } => Graph::$graph,)*
+                    $(Self::$model => Graph::$of_graph,)*
+                }
+            }
+
             /// The activation with a [`Self::label`]. `None` for other texts.
             pub fn from_label(label: &str) -> Option<Self> {
                 match label {
@@ -78,51 +102,51 @@ macro_rules! activations {
 activations! {
     cells {
         /// max(v, 0)
-        Relu "relu" "relu"
+        Relu "relu" "relu" Ramp
         /// 1 / (1 + exp(-v))
-        Sigmoid "sigmoid" "sigmoid"
+        Sigmoid "sigmoid" "sigmoid" Logistic
         /// tanh(v)
-        Tanh "tanh" "tanh"
+        Tanh "tanh" "tanh" Curve
         /// alpha v + beta
-        Affine { alpha = Some(1.0), beta = Some(0.0) } "affine" "affine"
+        Affine { alpha = Some(1.0), beta = Some(0.0) } "affine" "affine" Curve
         /// v, alpha v where v < 0
-        LeakyRelu { alpha = Some(0.01) } "leakyrelu" "leaky_relu"
+        LeakyRelu { alpha = Some(0.01) } "leakyrelu" "leaky_relu" Bend
         /// v where v >= alpha, else 0
-        ThresholdedRelu { alpha = Some(1.0) } "thresholdedrelu" "thresholded_relu"
+        ThresholdedRelu { alpha = Some(1.0) } "thresholdedrelu" "thresholded_relu" Curve
         /// alpha tanh(beta v)
-        ScaledTanh { alpha = None, beta = None } "scaledtanh" "scaled_tanh"
+        ScaledTanh { alpha = None, beta = None } "scaledtanh" "scaled_tanh" Curve
         /// min(max(alpha v + beta, 0), 1)
-        HardSigmoid { alpha = Some(0.2), beta = Some(0.5) } "hardsigmoid" "hard_sigmoid"
+        HardSigmoid { alpha = Some(0.2), beta = Some(0.5) } "hardsigmoid" "hard_sigmoid" Curve
         /// v, alpha (exp(v) - 1) where v < 0
-        Elu { alpha = Some(1.0) } "elu" "elu"
+        Elu { alpha = Some(1.0) } "elu" "elu" Curve
         /// v / (1 + |v|)
-        Softsign "softsign" "softsign"
+        Softsign "softsign" "softsign" Curve
         /// log(1 + exp(v))
-        Softplus "softplus" "softplus"
+        Softplus "softplus" "softplus" Curve
     }
     models {
         /// exp(v)
-        Exp "exp"
+        Exp "exp" Curve
         /// log(v)
-        Log "log"
+        Log "log" Curve
         /// v v
-        Square "square"
+        Square "square" Curve
         /// the root of v
-        Sqrt "sqrt"
+        Sqrt "sqrt" Curve
         /// the largest whole number that is not above v
-        Floor "floor"
+        Floor "floor" Stairs
         /// the whole number that is nearest to v, the even one of two
-        Round "round"
+        Round "round" Stairs
         /// v without its fraction
-        Truncate "truncate"
+        Truncate "truncate" Stairs
         /// the error function of v
-        Erf "erf"
+        Erf "erf" Curve
         /// the sine of v
-        Sin "sin"
+        Sin "sin" Curve
         /// the cosine of v
-        Cos "cos"
+        Cos "cos" Curve
         /// the arc tangent of v
-        Atan "atan"
+        Atan "atan" Curve
     }
 }
 
@@ -168,11 +192,6 @@ pub enum ActivationError {
 pub const PARAMETERS: [&str; 2] = ["alpha", "beta"];
 
 impl Activation {
-    /// True for two lines that meet at 0: one multiplication and one selection at most.
-    pub(crate) fn bends_at_zero(self) -> bool {
-        matches!(self, Self::Relu | Self::LeakyRelu { .. })
-    }
-
     /// The labels of activations, separated by commas.
     pub(crate) fn labels(activations: &[Self]) -> String {
         activations.iter().map(|activation| activation.label()).collect::<Vec<_>>().join(", ")
@@ -202,11 +221,6 @@ impl Activation {
             .or_else(|_| Self::new(name, Some(1.0), Some(1.0)))
             .ok()
             .map(|activation| activation.parameters().len())
-    }
-
-    /// True for roundings to whole numbers. Integers stay as they are.
-    pub fn rounds(self) -> bool {
-        matches!(self, Self::Floor | Self::Round | Self::Truncate)
     }
 
     /// The name and the parameters, to the last bit: `relu`, `leakyrelu(0.01)`.

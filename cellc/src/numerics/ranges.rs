@@ -1,11 +1,11 @@
 //! Detection of quantised tensors: tensors of whole numbers or of multiples of one scale, with
 //! their ranges. Quantised models round and clip operands before products.
 
-use crate::activation::{Graph, exact, graph};
+use crate::activation::exact;
 use crate::core::{
     CoreLoop, CoreModel, CoreNode, CoreOp, Facts, Numbers, Pointwise, PointwiseFunction, Source,
 };
-use crate::model::Binary;
+use crate::model::{Binary, Graph};
 
 /// Half a unit in the last place of 1.
 const U: f64 = 1.0 / 16_777_216.0;
@@ -217,10 +217,10 @@ impl<'m> NumberRanges<'m> {
             known => NumberFacts::between(known.ends.map(round)).integral(),
         };
         match of.function {
-            PointwiseFunction::Activation(steps) if graph(steps) == Graph::Stairs => {
+            PointwiseFunction::Activation(steps) if steps.graph() == Graph::Stairs => {
                 rounded(&|end| exact(steps, end))
             }
-            PointwiseFunction::Activation(ramp) if graph(ramp) == Graph::Ramp => {
+            PointwiseFunction::Activation(ramp) if ramp.graph() == Graph::Ramp => {
                 let known = input(0);
                 NumberFacts { ends: known.ends.map(|end| end.max(0.0)), ..known }
             }

@@ -9,7 +9,7 @@ use crate::activation::{self, Constants};
 use crate::check::report::{UNDEFINED, floats};
 use crate::core::fold::{self, Broadcasts};
 use crate::core::{CoreBuilder, Geometry, Known, PointwiseFunction, Source, broadcast};
-use crate::model::{Activation, Binary, ElementType, Primitive, Tensor, Unary, shape_text};
+use crate::model::{Activation, Binary, ElementType, Graph, Primitive, Tensor, Unary, shape_text};
 
 /// Folds an operation of constants, or emits its core operations.
 pub(super) fn fold_or_emit(
@@ -118,7 +118,7 @@ pub(super) fn emit(
             let function = PointwiseFunction::Activation(of);
             with_sources(core, inputs, |core, x| pointwise(core, function, x, shape))
         }
-        (Primitive::Activation(of), false) if of.rounds() => Ok(inputs[0].clone()),
+        (Primitive::Activation(of), false) if of.graph() == Graph::Stairs => Ok(inputs[0].clone()),
         (Primitive::PRelu, true) => {
             let slope = inputs[1].tensor();
             with_sources(core, inputs, |core, x| prelu(core, slope, x, shape))
@@ -180,7 +180,7 @@ fn binary(
     let swapped =
         matches!(binary, Binary::Maximum | Binary::Minimum) && matches!(b, Source::Constant(_));
     let sources = if swapped { [b, a] } else { [a, b] };
-    pointwise(core, binary.into(), &sources, shape)
+    pointwise(core, binary, &sources, shape)
 }
 
 /// Emits arithmetic of one floating-point number.

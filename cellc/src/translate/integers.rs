@@ -228,7 +228,7 @@ pub(super) fn binary(
     let (a, b) = (operands.a, operands.b);
     let source = match binary {
         Binary::Divide => whole_quotient(core, &operands, Activation::Floor, shape)?,
-        binary => pointwise(core, binary.into(), &operands.sources, shape)?,
+        binary => pointwise(core, binary, &operands.sources, shape)?,
     };
     let range = match binary {
         Binary::Add => ends(a, b, |a, b| a + b),
