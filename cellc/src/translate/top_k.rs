@@ -1,10 +1,8 @@
 //! The best elements along an axis.
 
-use super::operands::Operands;
-use super::operands::all_exact;
+use super::operands::{Operands, all_exact};
 use super::refusal::{Refusal, Rule};
-use crate::core::CoreBuilder;
-use crate::core::{CoreOp, Geometry, Known, Source, TopK, strides};
+use crate::core::{CoreBuilder, CoreOp, Geometry, Known, Source, TopK, strides};
 use crate::model::{self, ElementType};
 
 /// The most elements that TopK selects from a row. Generated code reads the row once
@@ -36,86 +34,77 @@ pub(super) fn top_k(
         let found = "the best elements in the order of their places";
         return Err(Refusal::new(found, "the best one first", "sort them by their values"));
     }
-    best(
-        core,
-        args,
-        &input,
-        axis,
-        TopK {
-            input: Source::Parameter(0),
-            rows: 1,
+    let best = Best { axis, size, count, largest, last };
+    best.selected(core, args, &input).map(Vec::from)
+}
+
+/// The best elements along an axis.
+struct Best {
+    axis: usize,
+    size: usize,
+    count: usize,
+    largest: bool,
+    last: bool,
+}
+
+impl Best {
+    /// Selects the elements of `input`. Returns the elements and their indices.
+    fn selected(self, core: &mut CoreBuilder, args: &Operands, input: &Known) -> Rule<[Known; 2]> {
+        let Self { axis, size, count, largest, last } = self;
+        all_exact(std::slice::from_ref(input))?;
+        if size > MOST_PLACES {
+            let found = format!("the best of {} elements", size);
+            return Err(Refusal::new(
+                found,
+                format!("{MOST_PLACES} elements or fewer"),
+                "split the tensor",
+            ));
+        }
+        let shape = core.shape_of(input);
+        let row_major = strides(&shape);
+        let axis_last = |others: &[usize], last: usize| {
+            [&others[..axis], &others[axis + 1..], &[last]].concat()
+        };
+        // a view with the axis last
+        let rows_view = Geometry {
+            offset: 0,
+            strides: axis_last(&row_major, row_major[axis])
+                .iter()
+                .map(|&stride| stride as isize)
+                .collect(),
+            shape: axis_last(&shape, size),
+        };
+        let rows_view = core.view(input, rows_view)?;
+        let source = core.source(&rows_view)?;
+        let best = axis_last(&shape, count);
+        core.computable(&best)?;
+        let [values, indices] = [0; 2].map(|_| core.value(best.clone()));
+        core.emit(CoreOp::TopK(TopK {
+            input: source,
+            rows: best.iter().product::<usize>() / count,
             size,
             count,
             largest,
             last,
-            values: None,
-            indices: None,
-        },
-    )
-    .map(Vec::from)
-}
-
-/// Selects the best elements along `axis`. Returns the elements and their indices. The sizes and
-/// the operands of `top` are filled in here.
-fn best(
-    core: &mut CoreBuilder,
-    args: &Operands,
-    input: &Known,
-    axis: usize,
-    top: TopK,
-) -> Rule<[Known; 2]> {
-    all_exact(std::slice::from_ref(input))?;
-    if top.size > MOST_PLACES {
-        let found = format!("the best of {} elements", top.size);
-        return Err(Refusal::new(
-            found,
-            format!("{MOST_PLACES} elements or fewer"),
-            "split the tensor",
-        ));
+            values: Some(values),
+            indices: Some(indices),
+        }));
+        let values = Known::Source(Source::Value(values), input.element());
+        core.facts.set_range(&values, core.facts.range_of(input));
+        let element = args.node.outputs.get(1).map(|output| args.model.values[output.0].element);
+        let element = element.filter(|element| !element.is_float()).unwrap_or(ElementType::I64);
+        let indices = Known::Source(Source::Value(indices), element);
+        core.facts.set_range(&indices, [0.0, (size - 1) as f64]);
+        // the axis moves back to its place
+        let row_major = strides(&best);
+        let (stride, others) = row_major.split_last().expect("translate: an axis");
+        let (count, sizes) = best.split_last().expect("translate: an axis");
+        let back = |of: &[usize], one: usize| [&of[..axis], &[one], &of[axis..]].concat();
+        let geometry = || Geometry {
+            offset: 0,
+            strides: back(others, *stride).iter().map(|&stride| stride as isize).collect(),
+            shape: back(sizes, *count),
+        };
+        Ok([core.view(&values, geometry())?, core.view(&indices, geometry())?])
     }
-    let shape = core.shape_of(input);
-    let row_major = strides(&shape);
-    let axis_last =
-        |others: &[usize], last: usize| [&others[..axis], &others[axis + 1..], &[last]].concat();
-    // a view with the axis last
-    let rows_view = Geometry {
-        offset: 0,
-        strides: axis_last(&row_major, row_major[axis])
-            .iter()
-            .map(|&stride| stride as isize)
-            .collect(),
-        shape: axis_last(&shape, top.size),
-    };
-    let rows_view = core.view(input, rows_view)?;
-    let source = core.source(&rows_view)?;
-    let best = axis_last(&shape, top.count);
-    core.computable(&best)?;
-    let [values, indices] = [0; 2].map(|_| core.value(best.clone()));
-    let rows = best.iter().product::<usize>() / top.count;
-    let size = top.size;
-    let (values_out, indices_out) = (Some(values), Some(indices));
-    core.emit(CoreOp::TopK(TopK {
-        input: source,
-        rows,
-        values: values_out,
-        indices: indices_out,
-        ..top
-    }));
-    let values = Known::Source(Source::Value(values), input.element());
-    core.facts.set_range(&values, core.facts.range_of(input));
-    let element = args.node.outputs.get(1).map(|output| args.model.values[output.0].element);
-    let element = element.filter(|element| !element.is_float()).unwrap_or(ElementType::I64);
-    let indices = Known::Source(Source::Value(indices), element);
-    core.facts.set_range(&indices, [0.0, (size - 1) as f64]);
-    // the axis moves back to its place
-    let row_major = strides(&best);
-    let (last, others) = row_major.split_last().expect("translate: an axis");
-    let (count, sizes) = best.split_last().expect("translate: an axis");
-    let back = |of: &[usize], one: usize| [&of[..axis], &[one], &of[axis..]].concat();
-    let geometry = || Geometry {
-        offset: 0,
-        strides: back(others, *last).iter().map(|&stride| stride as isize).collect(),
-        shape: back(sizes, *count),
-    };
-    Ok([core.view(&values, geometry())?, core.view(&indices, geometry())?])
 }

@@ -2,9 +2,10 @@
 
 use super::graph::{Call, GraphReader, Outputs};
 use crate::diagnostic::quoted;
+use crate::front::local_norm::{LocalNorm, Neighbours};
 use crate::model::{
-    Activation, Binary, Convolution, Elementwise, Groups, Op, OutputSizes, PadMode, Padding, Pool,
-    PoolKind, Rounding, Unary, Window,
+    Activation, Binary, Convolution, Groups, Op, OutputSizes, PadMode, Padding, Pool, PoolKind,
+    Rounding, Unary, Window,
 };
 
 /// An attribute with a list of sizes. `None` after an error.
@@ -174,27 +175,14 @@ pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         );
         return None;
     };
-    let square = reader.elementwise(Activation::Square, &[x]);
-    // the channels become the first dimension of the window
-    let axis = reader.integers(&[1]);
-    let square = reader.op(Op::Unsqueeze, vec![square, axis]);
-    let along = |first: usize, rest: usize| [vec![first], vec![rest; rank - 2]].concat();
-    let pads = [(size - 1) / 2, size / 2]
-        .map(|pad| along(pad, 0).into_iter().map(|pad| pad as i64).collect());
-    let [begin, end] = pads;
-    let window = Window {
-        strides: Vec::new(),
-        dilations: Vec::new(),
-        padding: Padding::Explicit { begin, end },
-    };
-    let (kernel, kind) = (along(size, 1), PoolKind::Average { count_pads: true });
-    let pool = Op::Pool(Box::new(Pool { kind, kernel, window, rounding: Rounding::Floor }));
-    let mean = reader.op(pool, vec![square]);
-    let mean = reader.op(Op::Squeeze { skip: false }, vec![mean, axis]);
-    let mean = super::operators::scaled(reader, mean, alpha);
-    let [bias, beta] = [bias, beta].map(|number| reader.number_like(x, number));
-    let sum = reader.elementwise(Binary::Add, &[mean, bias]);
-    let divisor = reader.elementwise(Elementwise::Power, &[sum, beta]);
+    let mut around = vec![[0, 0]; rank - 1];
+    around[0] = [(size - 1) / 2, size / 2];
+    let neighbours = Neighbours { of_channels: true, around };
+    let norm = LocalNorm { alpha, beta, bias };
+    let divisor = norm.divisor(x, &neighbours, &mut |op, inputs| match op {
+        Op::Constant(tensor) => reader.constant(&tensor),
+        op => reader.op(op, inputs),
+    });
     Some(vec![reader.elementwise(Binary::Divide, &[x, divisor])])
 }
 

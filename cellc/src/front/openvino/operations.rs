@@ -5,6 +5,7 @@ use super::attributes::{COMPUTED, Data, Presence};
 use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::parse_shape;
 use crate::diagnostic::quoted;
+use crate::front::local_norm::LocalNorm;
 use crate::model::{
     Activation, Binary, Composed, Dim, ElementType, LedgerEntry, Nearest, Normalization, Op,
     Remainder, Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId,
@@ -49,8 +50,8 @@ pub(super) enum Then {
     Scaled,
     /// The axis is 1, added as an input.
     OfChannels,
-    /// LRN: its divisor is computed from neighbouring squares.
-    Neighbours(Neighbours),
+    /// LRN with this number of neighbours: its divisor is computed from their squares.
+    LocalNorm(LocalNorm, usize),
     /// The data is the third input, behind scale and shift.
     DataFirst,
     /// Sizes are the second input, scales the third. True: sizes are kept; false: scales are kept.
@@ -61,15 +62,6 @@ pub(super) enum Then {
     Indices(ElementType),
     /// Query and key are divided by their lengths, with these addends of the squares.
     UnitLength([f32; 2]),
-}
-
-/// The attributes of LRN: `v / (bias + alpha mean(v^2))^beta`, with the mean over `size` neighbours
-/// along each axis.
-pub(super) struct Neighbours {
-    pub(super) alpha: f32,
-    pub(super) beta: f32,
-    pub(super) bias: f32,
-    pub(super) size: usize,
 }
 
 impl ReadOperation {
@@ -246,7 +238,9 @@ impl GraphReader<'_, '_> {
                 let axis = Tensor::from_i64(vec![1], &[1])?;
                 inputs.push(self.extra(index, Op::Constant(axis), Vec::new()));
             }
-            Then::Neighbours(of) => self.norm_of_neighbours(index, of, inputs)?,
+            Then::LocalNorm(norm, size) => {
+                self.norm_of_neighbours(index, (*norm, *size), inputs)?
+            }
             Then::Scaled => {
                 let scaled = inputs.len() > 1;
                 operation.op = Op::elementwise(Composed::Swish { scaled });

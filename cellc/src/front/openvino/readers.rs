@@ -148,7 +148,8 @@ pub(super) fn local_response(
     data: &mut Data,
 ) -> Option<ReadOperation> {
     let divide = ReadOperation::new(Op::elementwise(Binary::Divide));
-    Some(divide.then(Then::Neighbours(reader.neighbours(data)?)))
+    let (norm, size) = reader.local_norm(data)?;
+    Some(divide.then(Then::LocalNorm(norm, size)))
 }
 
 /// The element type.

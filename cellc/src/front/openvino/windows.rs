@@ -2,7 +2,8 @@
 
 use super::attributes::{Data, Presence};
 use super::layers::GraphReader;
-use super::operations::{Neighbours, Ports, ReadOperation, Then};
+use super::operations::{Ports, ReadOperation, Then};
+use crate::front::local_norm::{LocalNorm, Neighbours};
 use crate::model::{
     Activation, Binary, Convolution, ElementType, Elementwise, Groups, Op, OutputSizes, Padding,
     Pool, PoolKind, Rounding, Tensor, ValueId, Window,
@@ -131,13 +132,12 @@ impl GraphReader<'_, '_> {
         Some(ReadOperation::new(Op::Pool(Box::new(Pool { kind, kernel, window, rounding }))))
     }
 
-    /// The attributes of an LRN. `None` after an error.
-    pub(super) fn neighbours(&mut self, data: &mut Data) -> Option<Neighbours> {
+    /// The attributes of an LRN, and its number of neighbours. `None` after an error.
+    pub(super) fn local_norm(&mut self, data: &mut Data) -> Option<(LocalNorm, usize)> {
         let [alpha, beta, bias] = ["alpha", "beta", "bias"].map(|name| self.number(data, name));
         let size = self.integer(data, "size", None, 1..=1 << 16);
-        let (alpha, beta, bias, size) =
-            (alpha? as f32, beta? as f32, bias? as f32, usize::try_from(size?).ok()?);
-        Some(Neighbours { alpha, beta, bias, size })
+        let (alpha, beta, bias) = (alpha? as f32, beta? as f32, bias? as f32);
+        Some((LocalNorm { alpha, beta, bias }, usize::try_from(size?).ok()?))
     }
 
     /// Rewrites LRN's inputs to dividend and divisor. Neighbours beyond the ends are 0. `None`
@@ -145,7 +145,7 @@ impl GraphReader<'_, '_> {
     pub(super) fn norm_of_neighbours(
         &mut self,
         index: usize,
-        of: &Neighbours,
+        (norm, size): (LocalNorm, usize),
         inputs: &mut [ValueId],
     ) -> Option<()> {
         let &[x, axes] = &inputs[..] else { return Some(()) };
@@ -169,44 +169,16 @@ impl GraphReader<'_, '_> {
             );
             return None;
         };
-        // the channels become the first dimension of the window
-        let windows: Vec<i64> =
-            if of_channels { (1..rank as i64).collect() } else { (2..rank as i64).collect() };
-        let pad = (of.size - 1) / 2;
-        let each = |at: usize, rest: usize| {
-            windows
-                .iter()
-                .map(|axis| if axes.contains(axis) { at } else { rest })
-                .collect::<Vec<_>>()
-        };
-        let kernel = each(2 * pad + 1, 1);
-        let pads: Vec<i64> = each(pad, 0).into_iter().map(|pad| pad as i64).collect();
-        let padding = Padding::Explicit { begin: pads.clone(), end: pads };
-        let window = Window { strides: Vec::new(), dilations: Vec::new(), padding };
-        let elements: f64 = kernel.iter().map(|&elements| elements as f64).product();
-        let kind = PoolKind::Average { count_pads: true };
-        let pool = Op::Pool(Box::new(Pool { kind, kernel, window, rounding: Rounding::Floor }));
-        let axis = Tensor::from_i64(vec![1], &[1])?;
-        let axis = self.extra(index, Op::Constant(axis), Vec::new());
-        let square = Activation::Square;
-        let mut mean = self.extra(index, Op::elementwise(square), vec![x]);
-        if of_channels {
-            mean = self.extra(index, Op::Unsqueeze, vec![mean, axis]);
-        }
-        mean = self.extra(index, pool, vec![mean]);
-        if of_channels {
-            mean = self.extra(index, Op::Squeeze { skip: false }, vec![mean, axis]);
-        }
+        let pad = (size - 1) / 2;
+        let first = if of_channels { 1 } else { 2 };
+        let pads = |axis: i64| if axes.contains(&axis) { [pad; 2] } else { [0; 2] };
+        let neighbours =
+            Neighbours { of_channels, around: (first..rank as i64).map(pads).collect() };
         // for an even size the window has size - 1 elements, and the mean still divides by size
-        let share = elements as f32 / (of.size as f64).powi(axes.len() as i32) as f32;
-        let mut number = |number: f32| {
-            let tensor = Tensor::from_f32(Vec::new(), &[number])?;
-            Some(self.extra(index, Op::Constant(tensor), Vec::new()))
-        };
-        let [alpha, beta, bias] = [of.alpha * share, of.beta, of.bias].map(&mut number);
-        let scaled = self.extra(index, Op::elementwise(Binary::Multiply), vec![mean, alpha?]);
-        let sum = self.extra(index, Op::elementwise(Binary::Add), vec![scaled, bias?]);
-        inputs[1] = self.extra(index, Op::elementwise(Elementwise::Power), vec![sum, beta?]);
+        let axes = axes.len() as i32;
+        let share = ((2 * pad + 1) as f64).powi(axes) as f32 / (size as f64).powi(axes) as f32;
+        let norm = LocalNorm { alpha: norm.alpha * share, ..norm };
+        inputs[1] = norm.divisor(x, &neighbours, &mut |op, of| self.extra(index, op, of));
         Some(())
     }
 
