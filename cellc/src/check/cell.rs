@@ -542,23 +542,46 @@ fn advice(
     shape: &[usize],
     wanted: &[(&'static str, Option<usize>)],
 ) -> (String, String) {
-    let (cell, sequence) = (recurrent.cell, recurrent.sequence());
-    let Spelling { hidden_size: size, linear_before_reset: after, .. } = recurrent.node.spelling;
     let written = recurrent.as_written(role, shape);
     let found = format!("{} has the shape {}", recurrent.port_name(role), shape_text(&written));
-    let of_sequence = !sequence && shape.len() == wanted.len() + 1 && shape[0] == 1;
-    let length = shape.last().copied().filter(|_| shape.len() == wanted.len() || of_sequence);
-    if let (CellPort::B(_), Some(length)) = (role, length)
-        && length % cell.hidden_size == 0
-        && !recurrent.has_both_biases()
-    {
-        let parts = length / cell.hidden_size;
-        if let Some((layout, help)) = other_bias_layout(recurrent, parts) {
-            return (format!("{found}, {parts} times {size}: {layout}"), help);
-        }
+    let of_bias = parts_of_bias(recurrent, role, shape, wanted.len());
+    if let Some((parts, layout, help)) = of_bias {
+        let size = recurrent.node.spelling.hidden_size;
+        return (format!("{found}, {parts} times {size}: {layout}"), help);
     }
-    if of_sequence {
-        let help = match role {
+    let help = other_dimensions(recurrent, role, shape, wanted.len())
+        .or_else(|| transposed(role, shape, wanted))
+        .or_else(|| agreement(recurrent, role, shape, wanted));
+    (found, help.map_or_else(|| correction(recurrent, role), str::to_owned))
+}
+
+/// The parts of a B, the layout that they resemble, and the remedy. `None` for no known layout.
+fn parts_of_bias(
+    recurrent: &Recurrent,
+    role: CellPort,
+    shape: &[usize],
+    dimensions: usize,
+) -> Option<(usize, String, String)> {
+    let has_direction = !recurrent.sequence() && shape.len() == dimensions + 1 && shape[0] == 1;
+    let length = *shape.last().filter(|_| shape.len() == dimensions || has_direction)?;
+    let (size, is_bias) = (recurrent.cell.hidden_size, matches!(role, CellPort::B(_)));
+    if !is_bias || length % size != 0 || recurrent.has_both_biases() {
+        return None;
+    }
+    let (layout, help) = other_bias_layout(recurrent, length / size)?;
+    Some((length / size, layout, help))
+}
+
+/// The remedy for a dimension too many in a cell, or one too few in a sequence.
+fn other_dimensions(
+    recurrent: &Recurrent,
+    role: CellPort,
+    shape: &[usize],
+    dimensions: usize,
+) -> Option<&'static str> {
+    let sequence = recurrent.sequence();
+    if !sequence && shape.len() == dimensions + 1 && shape[0] == 1 {
+        return Some(match role {
             CellPort::X => {
                 "remove the first dimension: a cell takes one step, without a dimension of time"
             }
@@ -566,56 +589,69 @@ fn advice(
                 "remove the first dimension: directions belong to sequences and to ONNX, a cell \
                  has one"
             }
-        };
-        return (found, help.to_owned());
+        });
     }
-    if sequence && shape.len() + 1 == wanted.len() {
-        let help = match role {
-            CellPort::X | CellPort::A => {
-                "add a dimension of time: a sequence takes all steps at once"
-            }
-            _ => "add a dimension of directions: 1 of one direction, 2 of both",
-        };
-        return (found, help.to_owned());
-    }
-    if let ([.., a, b], [.., (_, rows), (_, columns)]) = (shape, wanted)
-        && role.is_weight()
-        && shape.len() == wanted.len()
+    (sequence && shape.len() + 1 == dimensions).then_some(match role {
+        CellPort::X | CellPort::A => "add a dimension of time: a sequence takes all steps at once",
+        _ => "add a dimension of directions: 1 of one direction, 2 of both",
+    })
+}
+
+/// The remedy for weights with exchanged rows and columns.
+fn transposed(
+    role: CellPort,
+    shape: &[usize],
+    wanted: &[(&'static str, Option<usize>)],
+) -> Option<&'static str> {
+    let ([.., a, b], [.., (_, rows), (_, columns)]) = (shape, wanted) else { return None };
+    let fits = shape.len() == wanted.len()
         && rows.is_none_or(|n| n == *b)
-        && columns.is_none_or(|n| n == *a)
-    {
-        return (
-            found,
-            "transpose it: the weights of one unit are a row here, a column in Keras".to_owned(),
-        );
-    }
+        && columns.is_none_or(|n| n == *a);
+    (role.is_weight() && fits)
+        .then_some("transpose it: the weights of one unit are a row here, a column in Keras")
+}
+
+/// The remedy for a size that must agree with the size of another input.
+fn agreement(
+    recurrent: &Recurrent,
+    role: CellPort,
+    shape: &[usize],
+    wanted: &[(&'static str, Option<usize>)],
+) -> Option<&'static str> {
+    let (sequence, size) = (recurrent.sequence(), recurrent.cell.hidden_size);
     let last = shape.len() == wanted.len();
-    let help = match (role, cell.kind) {
-        (CellPort::X, _) if sequence => "give X three dimensions",
-        (CellPort::X, _) => "give x two dimensions",
-        (CellPort::H, _) if !sequence && last && shape[1] == cell.hidden_size => {
-            "give x and h the same number of rows"
+    match role {
+        CellPort::X if sequence => Some("give X three dimensions"),
+        CellPort::X => Some("give x two dimensions"),
+        CellPort::H if !sequence && last && shape[1] == size => {
+            Some("give x and h the same number of rows")
         }
-        (CellPort::H | CellPort::C | CellPort::Lengths, _)
+        CellPort::H | CellPort::C | CellPort::Lengths
             if last && shape.last() == wanted.last().and_then(|(_, n)| n.as_ref()) =>
         {
-            "give all of them the same N and D"
+            Some("give all of them the same N and D")
         }
-        (CellPort::Lengths | CellPort::A, _) if last => "give all of them the same N and T",
-        (CellPort::W, _) if last && Some(shape[0]) == wanted[0].1 => {
-            "give the rows of x and of W the same length"
+        CellPort::Lengths | CellPort::A if last => Some("give all of them the same N and T"),
+        CellPort::W if last && Some(shape[0]) == wanted[0].1 => {
+            Some("give the rows of x and of W the same length")
         }
-        (CellPort::B(_), _) if recurrent.has_both_biases() => {
-            let help = "give the tensor this shape, with zeros for biases that are not there, or \
-                correct";
-            return (found, format!("{help} {size}"));
-        }
+        _ => None,
+    }
+}
+
+/// The remedy for a shape that resembles no other layout.
+fn correction(recurrent: &Recurrent, role: CellPort) -> String {
+    let Spelling { hidden_size: size, linear_before_reset: after, .. } = recurrent.node.spelling;
+    match (role, recurrent.cell.kind) {
+        (CellPort::B(_), _) if recurrent.has_both_biases() => format!(
+            "give the tensor this shape, with zeros for biases that are not there, or correct \
+             {size}"
+        ),
         (CellPort::B(_), CellKind::Gru(_) | CellKind::Augru(_)) => {
-            return (found, format!("give the tensor this shape, or correct {size} or {after}"));
+            format!("give the tensor this shape, or correct {size} or {after}")
         }
-        _ => return (found, format!("give the tensor this shape, or correct {size}")),
-    };
-    (found, help.to_owned())
+        _ => format!("give the tensor this shape, or correct {size}"),
+    }
 }
 
 /// Attributes `clip`, each with its bound and true if a warning says that it has no effect. The

@@ -4,7 +4,7 @@ use crate::check::report::at_layer;
 use crate::check::subject::CheckContext;
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostics, quoted};
-use crate::model::ResetGate;
+use crate::model::{Op, ResetGate};
 use crate::request::Threads;
 
 /// Refuses two threads for models without a cell, and for loops, sequences and cells that would
@@ -22,6 +22,10 @@ pub(crate) fn threads(context: CheckContext, core: &CoreModel, diagnostics: &mut
         );
         diagnostics.push(problem.help("leave out the number of threads"));
     };
+    let is_repeated = |node: &CoreNode| {
+        let layer = model.nodes.get(node.layer.outer);
+        core.steps.is_some() && layer.is_some_and(|layer| matches!(layer.op, Op::Sequence(..)))
+    };
     for node in &core.nodes {
         let name = match &node.name[..] {
             "" => format!("the {} without a name", node.kind),
@@ -35,9 +39,9 @@ pub(crate) fn threads(context: CheckContext, core: &CoreModel, diagnostics: &mut
                      at every step"
                 ),
             ),
-            CoreOp::Cell(cell) if cell.sequence.is_some() => {
+            CoreOp::Cell(cell) if cell.sequence.is_some() || is_repeated(node) => {
                 let why = match cell.steps() {
-                    1 => "a sequence of one step: only cells are shared",
+                    1 if !is_repeated(node) => "a sequence of one step: only cells are shared",
                     _ => "a sequence: they would have to synchronise at every step",
                 };
                 refuse(Some(node), format!("two threads cannot share {name}, {why}"));

@@ -17,8 +17,7 @@ mod graph;
 pub mod keys;
 pub(crate) mod layer;
 pub(crate) mod layout;
-#[cfg(any(feature = "read-onnx", feature = "read-openvino"))]
-mod local_norm;
+pub mod local_norm;
 mod long_texts;
 pub mod model_file;
 #[cfg_attr(not(feature = "read-onnx"), path = "absent/onnx.rs")]

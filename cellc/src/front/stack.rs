@@ -68,6 +68,11 @@ pub(crate) struct Stack {
     pub(crate) file: Option<InputFile>,
 }
 
+/// An error in a size.
+fn wrong_size(origin: &Origin, found: String, valid: String) -> Diagnostic {
+    Diagnostic::error(origin.clone(), found).valid(valid)
+}
+
 impl Stack {
     /// A stack without layers.
     pub(crate) fn new(
@@ -159,66 +164,66 @@ impl Stack {
         self.layers.push(StackLayer::Softmax);
     }
 
+    /// The numbers of values that a layer reads and gives. `None` if the layer takes any number, or
+    /// after an error.
+    fn sizes(
+        &self,
+        number: usize,
+        layer: &StackLayer,
+        problems: &mut Diagnostics,
+    ) -> Option<[usize; 2]> {
+        let name = &self.name.origin;
+        match layer {
+            StackLayer::Recurrent(layer) => {
+                let row = layer.hidden_size.value.saturating_mul(layer.direction().count());
+                let sets = layer.weights.iter().flat_map(|said| &said.value.layers);
+                let initial = sets.flat_map(|set| &set.initial);
+                problems.0.extend(initial.filter(|state| state.len() != row).map(|state| {
+                    let count = state.len();
+                    let found = format!("an initial state of layer {number} has {count} values");
+                    let valid = format!("{row} values, one for each state");
+                    wrong_size(&layer.hidden_size.origin, found, valid)
+                }));
+                Some([layer.input_size.value, row])
+            }
+            StackLayer::Dense(DenseLayer { weight, bias, .. }) => {
+                let &[outputs, inputs] = weight.shape() else {
+                    let shape = shape_text(weight.shape());
+                    let found = format!("the weight of layer {number} has the shape {shape}");
+                    problems.push(wrong_size(name, found, "[outputs, inputs]".to_owned()));
+                    return None;
+                };
+                if let Some(bias) = bias.as_ref().filter(|bias| bias.shape() != [outputs]) {
+                    let shape = shape_text(bias.shape());
+                    let found = format!("the bias of layer {number} has the shape {shape}");
+                    problems.push(wrong_size(name, found, shape_text(&[outputs])));
+                }
+                Some([inputs, outputs])
+            }
+            StackLayer::Convolution(CausalConv { weight, groups, .. }) => {
+                Some([weight.shape()[1] * groups, weight.shape()[0]])
+            }
+            StackLayer::Scale(_)
+            | StackLayer::PRelu(_)
+            | StackLayer::Activation(_)
+            | StackLayer::Softmax => None,
+        }
+    }
+
     /// Errors in sizes. `skip`: the setting or the key of [`Self::skip`].
     fn problems(&self, skip: impl Into<Message>) -> Diagnostics {
         let skip: Message = skip.into();
         let mut problems = Diagnostics::default();
-        let mut refuse = |origin: &Origin, found: String, valid: String| {
-            problems.push(Diagnostic::error(origin.clone(), found).valid(valid));
-        };
         let mut before = self.input_size.value;
         for (number, layer) in self.layers.iter().enumerate() {
-            let (origin, reads, gives) = match layer {
-                StackLayer::Recurrent(layer) => {
-                    let row = layer.hidden_size.value.saturating_mul(layer.direction().count());
-                    let initial = layer
-                        .weights
-                        .iter()
-                        .flat_map(|said| &said.value.layers)
-                        .flat_map(|l| &l.initial);
-                    for state in initial.filter(|state| state.len() != row) {
-                        let found = format!(
-                            "an initial state of layer {number} has {} values",
-                            state.len()
-                        );
-                        refuse(
-                            &layer.hidden_size.origin,
-                            found,
-                            format!("{row} values, one for each state"),
-                        );
-                    }
-                    (&layer.input_size.origin, layer.input_size.value, row)
-                }
-                StackLayer::Dense(DenseLayer { weight, bias, .. }) => {
-                    let &[outputs, inputs] = weight.shape() else {
-                        let found = format!(
-                            "the weight of layer {number} has the shape {}",
-                            shape_text(weight.shape())
-                        );
-                        refuse(&self.name.origin, found, "[outputs, inputs]".to_owned());
-                        continue;
-                    };
-                    if let Some(bias) = bias.as_ref().filter(|bias| bias.shape() != [outputs]) {
-                        let found = format!(
-                            "the bias of layer {number} has the shape {}",
-                            shape_text(bias.shape())
-                        );
-                        refuse(&self.name.origin, found, shape_text(&[outputs]));
-                    }
-                    (&self.name.origin, inputs, outputs)
-                }
-                StackLayer::Convolution(conv) => {
-                    let shape = conv.weight.shape();
-                    (&self.name.origin, shape[1] * conv.groups, shape[0])
-                }
-                StackLayer::Scale(_)
-                | StackLayer::PRelu(_)
-                | StackLayer::Activation(_)
-                | StackLayer::Softmax => continue,
-            };
+            let Some([reads, gives]) = self.sizes(number, layer, &mut problems) else { continue };
             if reads != before {
                 let found = format!("layer {number} reads {reads} values, and is given {before}");
-                refuse(origin, found, format!("{before} values"));
+                let origin = match layer {
+                    StackLayer::Recurrent(layer) => &layer.input_size.origin,
+                    _ => &self.name.origin,
+                };
+                problems.push(wrong_size(origin, found, format!("{before} values")));
             }
             before = gives;
         }

@@ -2,7 +2,7 @@
 
 use super::states::{FORWARD, GRU, H, sequence};
 use super::*;
-use crate::model::{AxisName, BroadcastMode};
+use crate::model::{AxisName, BroadcastMode, PadMode};
 
 /// A GRU whose state is `[1, N, H]`, x `[N, T, H]`, or `[T, N, H]` where `steps_first`. `names`:
 /// input, axis and name of open sizes.
@@ -11,6 +11,16 @@ pub(super) fn recurrent(
     shape: [isize; 2],
     names: &[(&str, usize, &str)],
 ) -> Graph {
+    recurrent_through(steps_first, shape, names, |_, h| h)
+}
+
+/// As [`recurrent`], with an operation on the initial state `[N, 1, H]`.
+fn recurrent_through(
+    steps_first: bool,
+    shape: [isize; 2],
+    names: &[(&str, usize, &str)],
+    through: impl Fn(&mut Graph, ValueId) -> ValueId,
+) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[shape[0], shape[1], H as isize]);
     let h = graph.parameter("h", &[1, -1, H as isize]);
@@ -18,6 +28,7 @@ pub(super) fn recurrent(
     let turned = |graph: &mut Graph, value: ValueId| graph.op(Op::Transpose, &[value, order]);
     let rows = if steps_first { turned(&mut graph, x) } else { x };
     let start = turned(&mut graph, h);
+    let start = through(&mut graph, start);
     let sizes = graph.op(Op::ShapeOf, &[rows]);
     let zero = graph.int(0);
     let [batch, time] = [0, 1].map(|axis| {
@@ -61,6 +72,32 @@ pub(super) fn recurrent_alone(steps_first: bool, shape: [isize; 2]) -> Graph {
     let out = sequence(&mut graph, (GRU, FORWARD), rows, lengths, &[start]);
     graph.result("y", out[0]);
     graph
+}
+
+/// A state whose elements an operation moves is still a state: its open axis counts the batch.
+#[test]
+fn a_state_that_is_moved_before_its_cell_has_the_batch() {
+    let moves: [(&str, fn(&mut Graph, ValueId) -> ValueId); 4] = [
+        ("Tile", |graph, h| {
+            let once = graph.ints(&[1, 1, 1]);
+            graph.op(Op::Tile, &[h, once])
+        }),
+        ("Roll", |graph, h| {
+            let (shift, axis) = (graph.ints(&[1]), graph.ints(&[2]));
+            graph.op(Op::Roll, &[h, shift, axis])
+        }),
+        ("Pad", |graph, h| {
+            let (none, zero) = (graph.ints(&[0, 0, 0]), graph.floats(&[], &[0.0]));
+            graph.op(Op::Pad(PadMode::Constant), &[h, none, none, zero])
+        }),
+        ("Trilu", |graph, h| graph.op(Op::Triangle { upper: true }, &[h])),
+    ];
+    for (name, through) in moves {
+        let graph = recurrent_through(false, [-1, 4], &[], through);
+        let valid = accepted(&graph, &Options::default().with_batch(Some(2)));
+        let state = valid.parameters.iter().find(|of| of.names[0] == "h").expect("the state");
+        assert_eq!(state.shape, [1, 2, H], "{name}");
+    }
 }
 
 #[test]

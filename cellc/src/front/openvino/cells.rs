@@ -211,46 +211,61 @@ impl GraphReader<'_, '_> {
         let default = if given.is_none() { ", the default" } else { "" };
         ledger.add("activations", given.as_ref(), format!("{}{default}", cut(&labels.join(", "))));
         for (place, (attribute, given, numbers)) in parameters.iter().enumerate() {
-            if let Some(given) = given.as_ref().filter(|_| numbers.len() > names.len()) {
-                let found = format!(
-                    "{attribute} holds {} numbers, but there are {}",
-                    numbers.len(),
-                    counted(&names)
-                );
-                let valid = format!(
-                    "{} or fewer numbers: one for each activation, by position",
-                    names.len()
-                );
-                self.error(
-                    data.index,
-                    given.origin.clone(),
-                    found,
-                    valid,
-                    "remove what belongs to no activation",
-                );
+            if let Some(given) = given {
+                self.surplus_numbers(data.index, attribute, given, (numbers.len(), &names));
             }
-            let (with, without): (Vec<_>, Vec<_>) = std::iter::zip(&activations, numbers)
-                .map(|(activation, number)| (activation.name(), number))
-                .partition(|(name, _)| Activation::takes(name).is_some_and(|takes| takes > place));
-            if let Some(given) = given.as_ref().filter(|_| !without.is_empty()) {
-                let named = |name: &&str| without.iter().any(|(other, _)| other == name);
-                let names: Vec<&str> = Activation::NAMES.into_iter().filter(named).collect();
-                let found = format!(
-                    "{attribute} has no effect on {}: numbers belong to activations by position",
-                    names.join(" and ")
-                );
-                self.warning(data.index, given.origin.clone(), found);
-            }
-            let taken: Vec<String> =
-                with.iter().map(|(name, number)| format!("{number:?} for {name}")).collect();
-            let taken = match (&taken[..], &without[..]) {
-                ([], []) => "none".to_owned(),
-                ([], _) => "no effect".to_owned(),
-                (taken, _) => taken.join(", "),
-            };
+            let taken = self.taken_numbers(data.index, place, &activations, &parameters[place]);
             ledger.add(attribute, given.as_ref(), taken);
         }
         activations
+    }
+
+    /// Refuses more numbers than activations.
+    fn surplus_numbers(
+        &mut self,
+        index: usize,
+        attribute: &str,
+        given: &GivenAttribute<'_>,
+        (count, names): (usize, &[&str]),
+    ) {
+        if count > names.len() {
+            let found =
+                format!("{attribute} holds {count} numbers, but there are {}", counted(names));
+            let valid =
+                format!("{} or fewer numbers: one for each activation, by position", names.len());
+            let help = "remove what belongs to no activation";
+            self.error(index, given.origin.clone(), found, valid, help);
+        }
+    }
+
+    /// The numbers of the parameter at a place that activations take, in words for the ledger.
+    /// Warns of numbers that activations do not take.
+    fn taken_numbers(
+        &mut self,
+        index: usize,
+        place: usize,
+        activations: &[Activation],
+        (attribute, given, numbers): &(String, Option<GivenAttribute<'_>>, Vec<f32>),
+    ) -> String {
+        let (with, without): (Vec<_>, Vec<_>) = std::iter::zip(activations, numbers)
+            .map(|(activation, number)| (activation.name(), number))
+            .partition(|(name, _)| Activation::takes(name).is_some_and(|takes| takes > place));
+        if let Some(given) = given.as_ref().filter(|_| !without.is_empty()) {
+            let named = |name: &&str| without.iter().any(|(other, _)| other == name);
+            let names: Vec<&str> = Activation::NAMES.into_iter().filter(named).collect();
+            let found = format!(
+                "{attribute} has no effect on {}: numbers belong to activations by position",
+                names.join(" and ")
+            );
+            self.warning(index, given.origin.clone(), found);
+        }
+        let taken: Vec<String> =
+            with.iter().map(|(name, number)| format!("{number:?} for {name}")).collect();
+        match (&taken[..], &without[..]) {
+            ([], []) => "none".to_owned(),
+            ([], _) => "no effect".to_owned(),
+            (taken, _) => taken.join(", "),
+        }
     }
 
     /// The activation at a position of the list.

@@ -266,22 +266,10 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let set = self.layer_itself(index);
         let mut data = self.data(index, set.unwrap_or_default());
         let kind = self.layers[index].kind;
-        let operation = if kind.has_body() && set.is_some() {
-            let read = |body: &mut GraphReader<'_, '_>, element| body.read_graph(element);
-            if self.is_too_deep() {
-                let elements = vec![ElementType::F32; self.port_ids(index, "output").len()];
-                Some(ReadOperation::with_body(Op::Loop(Box::new(Loop::too_deep())), elements))
-            } else if kind == LayerType::If {
-                self.either(index, read).map(|(either, elements)| {
-                    ReadOperation::with_body(Op::If(Box::new(either)), elements)
-                })
-            } else {
-                self.repeated(index, kind == LayerType::Loop, read).map(|(body, elements)| {
-                    ReadOperation::with_body(Op::Loop(Box::new(body)), elements)
-                })
-            }
-        } else {
-            set.and_then(|_| self.operation(&mut data))
+        let operation = match set {
+            Some(_) if kind.has_body() => self.body_operation(index, kind),
+            Some(_) => self.operation(&mut data),
+            None => None,
         };
         // a refused layer has attributes that were not looked at
         if set.is_some() && (operation.is_some() || kind.is_recurrent()) {
@@ -300,6 +288,22 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let node = self.node(index, operation.op, inputs, outputs, operation.ledger);
         self.graph.model.nodes[node].attribute_places = data.places(self.document);
         self.layers[index].node = Some(node);
+    }
+
+    /// The TensorIterator, Loop or If of a layer. `None` after an error.
+    fn body_operation(&mut self, index: usize, kind: LayerType) -> Option<ReadOperation> {
+        let read = |body: &mut GraphReader<'_, '_>, element| body.read_graph(element);
+        let (op, elements) = if self.is_too_deep() {
+            let elements = vec![ElementType::F32; self.port_ids(index, "output").len()];
+            (Op::Loop(Box::new(Loop::too_deep())), elements)
+        } else if kind == LayerType::If {
+            let (either, elements) = self.either(index, read)?;
+            (Op::If(Box::new(either)), elements)
+        } else {
+            let (body, elements) = self.repeated(index, kind == LayerType::Loop, read)?;
+            (Op::Loop(Box::new(body)), elements)
+        };
+        Some(ReadOperation::with_body(op, elements))
     }
 
     /// The output tensors of a layer. `None` after an error.
@@ -322,72 +326,77 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 elements.get(output).copied().unwrap_or(ElementType::F32)
             }
         };
-        if operation.op == Op::Result {
-            let (element, shape) = (element(0), input(0).and_then(|input| input.shape.clone()));
-            if let Some(port) = ports.first() {
-                let origin = self.document.origin(port.element);
-                self.warning(index, origin, "an output port of a Result is ignored");
+        match (&operation.op, ports) {
+            (Op::Result, _) => {
+                let (element, shape) = (element(0), input(0).and_then(|input| input.shape.clone()));
+                if let Some(port) = ports.first() {
+                    let origin = self.document.origin(port.element);
+                    self.warning(index, origin, "an output port of a Result is ignored");
+                }
+                let names = self.document.attribute(self.layers[index].element, "output_names");
+                let names = names.map(|names| split_names(self.document.value(names)));
+                let (names, origin) = (names.unwrap_or_default(), self.origin(index));
+                Some(vec![self.graph.add(Value { names, shape, element, origin })])
             }
-            let names = self.document.attribute(self.layers[index].element, "output_names");
-            let names =
-                names.map_or_else(Vec::new, |names| split_names(self.document.value(names)));
-            return Some(vec![self.graph.add(Value {
-                names,
-                shape,
-                element,
-                origin: self.origin(index),
-            })]);
+            (Op::Assign { .. }, []) => {
+                let (element, origin) = (element(0), self.origin(index));
+                let value = Value { names: Vec::new(), shape: None, element, origin };
+                Some(vec![self.graph.add(value)])
+            }
+            _ => {
+                let elements: Vec<ElementType> = (0..ports.len()).map(element).collect();
+                self.count_of_ports(index, &operation.ports, ports.len())?;
+                let outputs = ports.iter().zip(elements);
+                Some(outputs.map(|port| self.output(index, operation, data, port)).collect())
+            }
         }
-        if let (Op::Assign { .. }, []) = (&operation.op, ports) {
-            let element = element(0);
-            return Some(vec![self.graph.add(Value {
-                names: Vec::new(),
-                shape: None,
-                element,
-                origin: self.origin(index),
-            })]);
-        }
-        let valid = match operation.ports {
-            Ports::OneOrMore if ports.is_empty() => "one output port or more".to_owned(),
-            Ports::Exactly(1) if ports.len() != 1 => "one output port".to_owned(),
-            Ports::Exactly(count) if ports.len() != count => format!("{count} output ports"),
-            Ports::OneOrMore | Ports::Exactly(_) => String::new(),
+    }
+
+    /// Refuses another number of output ports than the operation has.
+    fn count_of_ports(&mut self, index: usize, wanted: &Ports, count: usize) -> Option<()> {
+        let valid = match wanted {
+            Ports::OneOrMore if count == 0 => "one output port or more".to_owned(),
+            Ports::Exactly(1) if count != 1 => "one output port".to_owned(),
+            Ports::Exactly(wanted) if *wanted != count => format!("{wanted} output ports"),
+            Ports::OneOrMore | Ports::Exactly(_) => return Some(()),
         };
-        if !valid.is_empty() {
-            let plural = if ports.len() == 1 { "" } else { "s" };
-            let found = format!("the layer declares {} output port{plural}", ports.len());
-            self.error(index, self.origin(index), found, valid, SAVE_AGAIN);
-            return None;
+        let plural = if count == 1 { "" } else { "s" };
+        let found = format!("the layer declares {count} output port{plural}");
+        self.error(index, self.origin(index), found, valid, SAVE_AGAIN);
+        None
+    }
+
+    /// The tensor of an output port. An attribute with the shape counts more than the port.
+    fn output(
+        &mut self,
+        index: usize,
+        operation: &ReadOperation,
+        data: &Data,
+        (port, element): (&Port<'_>, ElementType),
+    ) -> ValueId {
+        let port_origin = self.document.origin(port.element);
+        let stated = Some(port.dims.clone()).filter(|dims| !dims.is_empty());
+        if let (Some((attribute, shape)), Some(stated)) = (&operation.shape, &stated)
+            && !compatible(shape, stated)
+        {
+            let found = format!(
+                "the output port says {}, but the attribute {attribute} says {}: the attribute \
+                 counts",
+                shape_text(stated),
+                shape_text(shape)
+            );
+            self.warning(index, port_origin.clone(), found);
         }
-        let elements: Vec<ElementType> = (0..ports.len()).map(element).collect();
-        let mut outputs = Vec::with_capacity(ports.len());
-        for (port, element) in ports.iter().zip(elements) {
-            let stated = Some(port.dims.clone()).filter(|dims| !dims.is_empty());
-            if let (Some((attribute, shape)), Some(stated)) = (&operation.shape, &stated)
-                && !compatible(shape, stated)
-            {
-                let found = format!(
-                    "the output port says {}, but the attribute {attribute} says {}: the attribute \
-                     counts",
-                    shape_text(stated),
-                    shape_text(shape)
-                );
-                self.warning(index, self.document.origin(port.element), found);
-            }
-            self.check_precision(index, port, element);
-            let port_origin = self.document.origin(port.element);
-            // the place to report for a wrong tensor: usually the shape, or else the element type
-            let shape_attribute =
-                operation.shape.as_ref().map_or("shape", |(attribute, _)| attribute);
-            let attribute = if element.is_float() { shape_attribute } else { "element_type" };
-            let origin = data.origin_of(self.document, attribute).unwrap_or(port_origin);
-            let shape = operation.shape.as_ref().map(|(_, shape)| shape.clone()).or(stated);
-            let value =
-                self.graph.add(Value { names: split_names(port.names), shape, element, origin });
-            self.layers[index].outputs.push((port.id, value));
-            outputs.push(value);
-        }
-        Some(outputs)
+        self.check_precision(index, port, element);
+        // the place to report for a wrong tensor: usually the shape, or else the element type
+        let shape_attribute = operation.shape.as_ref().map_or("shape", |(attribute, _)| attribute);
+        let attribute = if element.is_float() { shape_attribute } else { "element_type" };
+        let origin = data.origin_of(self.document, attribute).unwrap_or(port_origin);
+        let shape = operation.shape.as_ref().map(|(_, shape)| shape.clone()).or(stated);
+        let value =
+            self.graph.add(Value { names: split_names(port.names), shape, element, origin });
+        self.layers[index].outputs.push((port.id, value));
+        value
     }
 
     /// Checks the layer's own element. Returns the number of the operation set with the layer's
