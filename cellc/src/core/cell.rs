@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime, Reference, Rows,
-    Source, Treatment, WeightSource, Work, Zeros, drop_unneeded, product,
+    CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime, Reach, Reference,
+    Rows, Source, Treatment, WeightSource, Work, Zeros, drop_unneeded, product,
 };
 use crate::model::{Activation, CellKind, Coupled, ResetGate, WeightLayout, counted};
 
@@ -186,6 +186,8 @@ impl Operation for CoreCell {
             activations: self.activations.clone(),
             denormals: Treatment::EveryStep,
             by_order: false,
+            constants: "initial_state",
+            reach: Reach::Any,
             between_streams: None,
         }
     }

@@ -1,7 +1,7 @@
 //! Concatenations.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
     Treatment, Work, Zeros, listed,
 };
 
@@ -31,6 +31,8 @@ impl Operation for Concat {
             activations: Vec::new(),
             denormals: Treatment::Copies,
             by_order: false,
+            constants: "constant",
+            reach: Reach::Near,
             between_streams: None,
         }
     }

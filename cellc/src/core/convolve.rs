@@ -2,7 +2,7 @@
 
 use super::{
     ConstantId, CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime,
-    Reference, Rows, Source, Treatment, Work, Zeros,
+    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
 };
 use crate::model::counted;
 
@@ -262,6 +262,8 @@ impl Operation for Convolve {
             activations: Vec::new(),
             denormals: Treatment::Computes,
             by_order: false,
+            constants: "filters",
+            reach: Reach::Far,
             between_streams: None,
         }
     }

@@ -1,8 +1,8 @@
 //! A product with a fixed matrix.
 
 use super::{
-    CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime, Reference, Rows,
-    Source, Treatment, WeightSource, Work, Zeros, product,
+    CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime, Reach, Reference,
+    Rows, Source, Treatment, WeightSource, Work, Zeros, product,
 };
 use crate::model::counted;
 
@@ -57,6 +57,8 @@ impl Operation for Dense {
             activations: Vec::new(),
             denormals: Treatment::Computes,
             by_order: false,
+            constants: "constant",
+            reach: Reach::Far,
             between_streams: None,
         }
     }

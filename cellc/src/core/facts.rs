@@ -33,6 +33,10 @@ pub struct Facts {
     pub(crate) denormals: Treatment,
     /// True if the operation chooses elements by their order, in which a NaN is behind all numbers.
     pub(crate) by_order: bool,
+    /// The role of constant operands, in names of constants.
+    pub(crate) constants: &'static str,
+    /// The least reach of a search for the tensors computed from a state that passes the operation.
+    pub(crate) reach: Reach,
     /// The reason why the work differs between independent streams. `None`: a row for each stream
     /// suffices.
     pub(crate) between_streams: Option<&'static str>,
@@ -130,6 +134,17 @@ pub enum Numbers {
     /// Integers between two limits.
     Integers([i32; 2]),
     /// Any numbers. `numerics/ranges` knows more about pointwise operations and loops.
+    Any,
+}
+
+/// The operations that a search for computed tensors passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// Views, concatenations, element-wise operations and loops of one iteration.
+    Near,
+    /// All operations but recurrent cells and loops of several iterations.
+    Far,
+    /// All operations.
     Any,
 }
 

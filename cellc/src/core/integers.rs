@@ -1,7 +1,7 @@
 //! Integer inputs.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
     Treatment, Work, Zeros,
 };
 use crate::model::ElementType;
@@ -56,6 +56,8 @@ impl Operation for Integers {
             activations: Vec::new(),
             denormals: Treatment::Computes,
             by_order: false,
+            constants: "constant",
+            reach: Reach::Far,
             between_streams: None,
         }
     }

@@ -1,8 +1,8 @@
 //! Linear attention: a matrix of state for each head, with an outer product added in every step.
 
 use super::{
-    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Treatment,
-    Work, Zeros, drop_unneeded, product,
+    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
+    Treatment, Work, Zeros, drop_unneeded, product,
 };
 use crate::model::counted;
 
@@ -127,6 +127,8 @@ impl Operation for LinearAttention {
             activations: Vec::new(),
             denormals: Treatment::EveryStep,
             by_order: false,
+            constants: "constant",
+            reach: Reach::Any,
             between_streams: None,
         }
     }

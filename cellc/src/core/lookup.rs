@@ -1,7 +1,7 @@
 //! Row lookup in a table by computed indices (Gather along axis 0; embeddings).
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
     Treatment, Work, Zeros,
 };
 
@@ -37,6 +37,8 @@ impl Operation for Lookup {
             activations: Vec::new(),
             denormals: Treatment::Computes,
             by_order: false,
+            constants: "table",
+            reach: Reach::Far,
             between_streams: is_computed.then_some("a table that is computed"),
         }
     }

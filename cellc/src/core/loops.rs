@@ -1,8 +1,8 @@
 //! Loops.
 
 use super::{
-    CoreModel, CoreNode, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
-    Treatment, Work, Zeros, drop_unneeded, visit_references,
+    CoreModel, CoreNode, CoreOp, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows,
+    Source, Treatment, Work, Zeros, drop_unneeded, visit_references,
 };
 
 /// A body that runs `trips` times, at least once. The body's values are values of the model; the
@@ -81,6 +81,8 @@ impl Operation for CoreLoop {
             activations: Vec::new(),
             denormals: Treatment::Computes,
             by_order: false,
+            constants: "constant",
+            reach: if self.trips == 1 { Reach::Near } else { Reach::Any },
             between_streams: self.running.map(|_| "a loop that ends by its condition"),
         }
     }

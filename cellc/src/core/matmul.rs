@@ -1,8 +1,8 @@
 //! Products of two computed matrices.
 
 use super::{
-    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reference, Rows, Source, Treatment,
-    Work, Zeros, product,
+    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
+    Treatment, Work, Zeros, product,
 };
 
 /// Products of two computed matrices, in C order.
@@ -42,6 +42,8 @@ impl Operation for MatMul {
             activations: Vec::new(),
             denormals: Treatment::Computes,
             by_order: false,
+            constants: "constant",
+            reach: Reach::Far,
             between_streams: None,
         }
     }

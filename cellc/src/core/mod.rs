@@ -53,7 +53,7 @@ pub use denormals::{Denormals, TensorDenormals};
 pub use dense::Dense;
 pub use equations::general_equations;
 pub use facts::{Effort, Facts, Numbers, OverTime, Work, Zeros};
-pub(crate) use facts::{Factor, FixedProduct};
+pub(crate) use facts::{Factor, FixedProduct, Reach};
 use facts::{Treatment, product};
 pub(crate) use geometry::{
     Geometry, axis_index, broadcast, broadcast_strides, element_count, signed, strides,

@@ -1,7 +1,7 @@
 //! Operations element by element.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
     Treatment, Work, Zeros, listed,
 };
 use crate::model::{Activation, Binary};
@@ -97,6 +97,11 @@ impl Operation for Pointwise {
             PointwiseFunction::Activation(activation) => vec![activation],
             _ => Vec::new(),
         };
+        let constants = match self.function {
+            PointwiseFunction::Binary(Binary::Add) => "bias",
+            PointwiseFunction::Binary(Binary::Multiply) => "factor",
+            _ => "constant",
+        };
         Facts {
             name: "pointwise",
             operands: self.inputs.clone(),
@@ -110,6 +115,8 @@ impl Operation for Pointwise {
             activations,
             denormals: Treatment::Streams,
             by_order: false,
+            constants,
+            reach: Reach::Near,
             between_streams: None,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, Number, Numbers, Operation, OverTime, PointwiseFunction,
-    Reference, Rows, Source, Treatment, Work, Zeros,
+    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
 };
 use crate::model::{Binary, counted};
 
@@ -116,6 +116,8 @@ impl Operation for Reduce {
             activations: Vec::new(),
             denormals: Treatment::Computes,
             by_order: false,
+            constants: "constant",
+            reach: Reach::Far,
             between_streams: None,
         }
     }

@@ -1,7 +1,7 @@
 //! Running sums.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
     Treatment, Work, Zeros,
 };
 
@@ -41,6 +41,8 @@ impl Operation for RunningSum {
             activations: Vec::new(),
             denormals: Treatment::EachSum,
             by_order: false,
+            constants: "constant",
+            reach: Reach::Far,
             between_streams: None,
         }
     }

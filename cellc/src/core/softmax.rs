@@ -1,7 +1,7 @@
 //! Softmax and its logarithm.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
     Treatment, Work, Zeros,
 };
 use crate::model::Activation;
@@ -41,6 +41,8 @@ impl Operation for Softmax {
             activations,
             denormals: Treatment::Computes,
             by_order: false,
+            constants: "constant",
+            reach: Reach::Far,
             between_streams: None,
         }
     }

@@ -1,7 +1,7 @@
 //! The largest or smallest elements of rows.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
     Treatment, Work, Zeros, drop_unneeded,
 };
 
@@ -42,6 +42,8 @@ impl Operation for TopK {
             activations: Vec::new(),
             denormals: Treatment::Computes,
             by_order: true,
+            constants: "constant",
+            reach: Reach::Far,
             between_streams: None,
         }
     }

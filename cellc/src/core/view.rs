@@ -1,7 +1,7 @@
 //! Views: elements in another order.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reference, Rows, Source,
+    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
     Treatment, Work, Zeros,
 };
 
@@ -54,6 +54,8 @@ impl Operation for View {
             activations: Vec::new(),
             denormals: Treatment::Moves,
             by_order: false,
+            constants: "constant",
+            reach: Reach::Near,
             between_streams: None,
         }
     }

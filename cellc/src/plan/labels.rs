@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::Fusion;
-use crate::core::{CoreModel, CoreNode, CoreOp, Pointwise, PointwiseFunction, Source};
-use crate::model::Binary;
+use crate::core::{CoreModel, Source};
 
 /// The names of a model's operations and constants, equal in the bodies of all instruction sets.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +37,7 @@ impl Labels {
         let mut constants = BTreeMap::new();
         let mut same: BTreeMap<String, usize> = BTreeMap::new();
         for node in &nodes {
-            let (label, role) = (&operations[&node.op.first_value()], role_of_constants(node));
+            let (label, role) = (&operations[&node.op.first_value()], node.op.facts().constants);
             for source in node.op.reads() {
                 if let Source::Constant(index) = source {
                     constants.entry(index).or_insert_with(|| {
@@ -62,22 +61,5 @@ impl Labels {
     /// The name of a constant: its first reader and its role there.
     pub fn constant(&self, index: usize) -> String {
         self.constants.get(&index).cloned().unwrap_or_else(|| format!("constant{index}"))
-    }
-}
-
-/// The role of an operation's constant operands.
-fn role_of_constants(node: &CoreNode) -> &'static str {
-    match &node.op {
-        CoreOp::Pointwise(Pointwise {
-            function: PointwiseFunction::Binary(Binary::Add), ..
-        }) => "bias",
-        CoreOp::Pointwise(Pointwise {
-            function: PointwiseFunction::Binary(Binary::Multiply),
-            ..
-        }) => "factor",
-        CoreOp::Convolve(_) => "filters",
-        CoreOp::Lookup(_) => "table",
-        CoreOp::Cell(_) => "initial_state",
-        _ => "constant",
     }
 }

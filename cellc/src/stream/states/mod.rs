@@ -26,12 +26,12 @@ use offered::offered;
 use restarts::{cells_in_parts, lost, repeated_cells};
 use sequence_restarts::begins_anew;
 use state_names::NameWords;
-use through::{Reach, reached};
+use through::reached;
 use windows::windows;
 
 use super::flow::{Flow, Producer, TensorElement};
 use crate::core::{
-    CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, LinearAttention, Source,
+    CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, LinearAttention, Reach, Source,
 };
 
 /// The order of a recurrent operator's steps.

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::Recurrences;
 use crate::core::{
-    CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, PointwiseFunction, Source,
+    CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Facts, Lengths, PointwiseFunction, Reach,
+    Source,
 };
 use crate::model::Binary;
 use crate::stream::flow::Producer;
@@ -18,29 +19,13 @@ const MOST_MOVED: usize = 1 << 18;
 /// Longest chain of sums and products between an input and an output.
 const MOST_TERMS: usize = 6;
 
-/// The operations to follow tensors through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// Views, concatenations, element-wise operations and loops of one iteration.
-    Near,
-    /// All operations but recurrent cells and loops of several iterations.
-    Far,
-    /// All operations.
-    Any,
-}
-
 /// The tensors `from`, and every tensor computed from them through the operations of `reach`.
 pub(crate) fn reached(model: &CoreModel, from: &[Source], reach: Reach) -> HashSet<Source> {
     let mut found: HashSet<Source> = from.iter().copied().collect();
     for node in &model.nodes {
-        let passes = match &node.op {
-            CoreOp::Pointwise(_) | CoreOp::View(_) | CoreOp::Concat(_) => true,
-            CoreOp::Cell(_) | CoreOp::LinearAttention(_) => reach == Reach::Any,
-            CoreOp::Loop(body) => reach == Reach::Any || body.trips == 1,
-            _ => reach != Reach::Near,
-        };
-        if passes && node.op.reads().iter().any(|source| found.contains(source)) {
-            found.extend(node.op.outputs().into_iter().map(Source::Value));
+        let Facts { reach: least, operands, outputs, .. } = node.op.facts();
+        if reach >= least && operands.iter().any(|source| found.contains(source)) {
+            found.extend(outputs.into_iter().map(Source::Value));
         }
     }
     found
