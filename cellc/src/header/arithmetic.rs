@@ -167,10 +167,11 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
     for (vector, letter) in [(Vector::X, "x"), (Vector::H, "h")] {
         let mut own: [Vec<String>; 2] = Default::default();
         for node in model.all_nodes() {
-            let factor = node.op.facts().product.and_then(|FixedProduct { x, h, .. }| match vector {
-                Vector::X => Some(x),
-                Vector::H => h,
-            });
+            let factor =
+                node.op.facts().product.and_then(|FixedProduct { x, h, .. }| match vector {
+                    Vector::X => Some(x),
+                    Vector::H => h,
+                });
             let of = |factor: Factor| products.get(node.op.first_value()).own(vector, factor.len);
             let Some(v) = factor.and_then(of) else { continue };
             let names = &mut own[usize::from(v.scale != 1.0)];

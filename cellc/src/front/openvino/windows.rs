@@ -5,8 +5,8 @@ use super::layers::GraphReader;
 use super::operations::{Ports, ReadOperation, Then};
 use crate::front::local_norm::{LocalNorm, Neighbours};
 use crate::model::{
-    Activation, Binary, Convolution, ElementType, Elementwise, Groups, Op, OutputSizes, Padding,
-    Pool, PoolKind, Rounding, Tensor, ValueId, Window,
+    Convolution, ElementType, Groups, Op, OutputSizes, Padding, Pool, PoolKind, Rounding, ValueId,
+    Window,
 };
 
 impl GraphReader<'_, '_> {
