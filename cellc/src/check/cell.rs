@@ -611,7 +611,7 @@ fn transposed(
         .then_some("transpose it: the weights of one unit are a row here, a column in Keras")
 }
 
-/// The remedy for a size that must agree with the size of another input.
+/// The remedy for a size unlike the size of another input.
 fn agreement(
     recurrent: &Recurrent,
     role: CellPort,
@@ -639,7 +639,7 @@ fn agreement(
     }
 }
 
-/// The remedy for a shape that resembles no other layout.
+/// The remedy for a shape without a known layout.
 fn correction(recurrent: &Recurrent, role: CellPort) -> String {
     let Spelling { hidden_size: size, linear_before_reset: after, .. } = recurrent.node.spelling;
     match (role, recurrent.cell.kind) {

@@ -59,7 +59,7 @@ pub(crate) fn proven(
     Outcome { core: proof.ok(), diagnostics }
 }
 
-/// The result of all checks, with warnings and advice on the sizes that are given.
+/// The result of all checks, with warnings and advice on the given sizes.
 pub(crate) fn advised(
     given: &CheckedModel,
     core: Option<CoreModel>,
