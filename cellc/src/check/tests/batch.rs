@@ -77,7 +77,8 @@ pub(super) fn recurrent_alone(steps_first: bool, shape: [isize; 2]) -> Graph {
 /// A state whose elements an operation moves is still a state: its open axis counts the batch.
 #[test]
 fn a_state_that_is_moved_before_its_cell_has_the_batch() {
-    let moves: [(&str, fn(&mut Graph, ValueId) -> ValueId); 4] = [
+    type Move = fn(&mut Graph, ValueId) -> ValueId;
+    let moves: [(&str, Move); 4] = [
         ("Tile", |graph, h| {
             let once = graph.ints(&[1, 1, 1]);
             graph.op(Op::Tile, &[h, once])
