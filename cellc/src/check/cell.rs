@@ -681,3 +681,7 @@ pub(crate) const PARAMETERS_OF_ACTIVATIONS: [(f32, bool); 6] = [
     (f32::NEG_INFINITY, false),
     (f32::NAN, false),
 ];
+
+/// Numbers that no real-valued attribute may be. The tests of every way in read this table.
+#[cfg(test)]
+pub(crate) const NOT_FINITE: [f32; 3] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];

@@ -9,10 +9,10 @@ use crate::check::shape::admits;
 use crate::check::size_limits::too_large;
 use crate::check::subject::CheckContext;
 use crate::core::element_count;
-use crate::core::limits::MOST_ELEMENTS;
 use crate::diagnostic::{
     Cause, Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted,
 };
+use crate::model::limits::MOST_ELEMENTS;
 use crate::model::{Dim, ElementType, Node, Op, Value, shape_text};
 use crate::request::flag;
 

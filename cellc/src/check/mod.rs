@@ -19,7 +19,6 @@ mod input_shapes;
 pub(crate) mod input_sizes;
 mod inputs;
 mod integers;
-pub(crate) mod limits;
 pub(crate) mod names;
 pub(crate) mod options;
 mod precision;
@@ -40,7 +39,7 @@ mod threads;
 mod uses;
 
 #[cfg(test)]
-pub(crate) use cell::{CLIPS, PARAMETERS_OF_ACTIVATIONS, WRONG_HIDDEN_SIZES};
+pub(crate) use cell::{CLIPS, NOT_FINITE, PARAMETERS_OF_ACTIVATIONS, WRONG_HIDDEN_SIZES};
 pub(crate) use common_interface::common_interface;
 pub(crate) use hints::{Hints, notice_batch_named_steps};
 pub(crate) use inputs::inputs;

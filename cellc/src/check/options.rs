@@ -1,8 +1,8 @@
 //! Rules on the options alone, checked before the model; and options without effect on the model.
 
 use super::common_interface;
-use super::limits::MOST_STREAMS;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
+use crate::model::limits::MOST_STREAMS;
 use crate::request::flag::{self, Flag};
 use crate::request::{Options, Precision, Range, Threads, WeightsAs, is_size};
 

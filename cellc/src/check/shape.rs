@@ -2,9 +2,6 @@
 
 use crate::model::Dim;
 
-/// The maximum length of a list of sizes or axes.
-pub(crate) const LONGEST_LIST: usize = 1 << 16;
-
 /// True if a stated size admits a size.
 pub(crate) fn admits(dim: Dim, size: usize) -> bool {
     size > 0

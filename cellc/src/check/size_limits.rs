@@ -1,10 +1,10 @@
 //! Limits for the sizes of inputs and outputs, of the whole model and of its source.
 
-use crate::check::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_UNROLLED};
 use crate::check::report::{refusal, whole_model};
 use crate::check::subject::CheckContext;
 use crate::core::{CoreModel, CoreNode, CoreOp, Work, element_count};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
+use crate::model::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_UNROLLED};
 use crate::model::{ElementType, Model, Node, shape_text, wrong_count};
 use crate::request::Unroll;
 use crate::request::flag;

@@ -7,7 +7,8 @@ use crate::check::cell::{CellPort, roles};
 use crate::check::report::{MALFORMED, refusal};
 use crate::check::subject::CheckContext;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
-use crate::model::{Branch, If, Loop, MOST_NESTED, Model, Node, Op, OpFacts, ValueId};
+use crate::model::limits::MOST_NESTED;
+use crate::model::{Branch, If, Loop, Model, Node, Op, OpFacts, ValueId};
 
 /// Refuses a graph with a wrong structure, bodies of loops and branches included. `None` after an
 /// error.

@@ -9,8 +9,8 @@ pub(crate) enum BuildError {
     Operations,
     /// A tensor of this shape has no elements.
     NoElements(Vec<usize>),
-    /// More dimensions than the limit.
-    Dims(usize),
+    /// More dimensions than the limit: what was found, what is valid, and help.
+    Dims([String; 3]),
     /// More elements than the limit.
     Elements { shape: Vec<usize>, most: usize },
     /// Operations on constants give more bytes than the limit, all together.

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 
 use super::build_error::{BuildError, Built};
 use super::folded::Folded;
-use super::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
 use super::{
     Before, CoreModel, CoreNode, CoreOp, CoreValue, Front, Geometry, History, Known, LayerPlace,
     Lookback, ShortOf, Source, ValueFacts, View, element_count, fold,
 };
-use crate::model::{ElementType, LedgerEntry, Tensor};
+use crate::model::limits::{MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
+use crate::model::{ElementType, LedgerEntry, Tensor, wrong_rank};
 
 /// The layer of the input that the next operations compute.
 #[derive(Clone, Debug, Default)]
@@ -255,8 +255,8 @@ impl CoreBuilder {
         if shape.contains(&0) {
             return Err(BuildError::NoElements(shape.to_vec()));
         }
-        if shape.len() > MOST_DIMS {
-            return Err(BuildError::Dims(shape.len()));
+        if let Some(text) = wrong_rank(shape.len()) {
+            return Err(BuildError::Dims(text));
         }
         if element_count(shape).is_none_or(|n| n > most) {
             return Err(BuildError::Elements { shape: shape.to_vec(), most });

@@ -315,7 +315,7 @@ pub(crate) fn elementwise(function: Primitive, constants: &Broadcasts, exact: Ex
         }
         (Primitive::PRelu, true) => pointwise(PointwiseFunction::PRelu),
         (Primitive::Activation(_) | Primitive::PRelu, false) => {
-            Err("an operation on integers that floating point is meant for")
+            unreachable!("translate refuses activations of integers before folding")
         }
         (Primitive::Unary(of), true) => floats(&|[v, ..]| unary_of_float(of, v)),
         (Primitive::Unary(of), false) => {

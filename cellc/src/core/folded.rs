@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::build_error::BuildError;
-use super::limits::{
+use crate::model::limits::{
     FOLDED_PER_BYTE, FOLDS_PER_BYTE, MOST_FOLDED, MOST_FOLDED_BYTES, MOST_FOLDED_EVER,
 };
 use crate::model::{ElementType, Tensor};

@@ -21,7 +21,6 @@ mod history;
 mod integers;
 pub(crate) mod interval;
 mod known;
-pub(crate) mod limits;
 mod linear_attention;
 mod lookup;
 mod loops;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, message, quoted};
-use crate::model::{Dim, ElementType, Model, Op, Tensor};
+use crate::model::{Dim, ElementType, Model, Op, Tensor, parse_f32};
 use crate::request::flag;
 
 /// Replaces the named inputs by constants. Each number fills all elements of its input.
@@ -69,7 +69,7 @@ fn filled(shape: &[usize], element: ElementType, text: &str) -> Option<Tensor> {
         .filter(|&count| count <= 1 << 20)?;
     let text = text.trim();
     if element.is_float() {
-        let value: f32 = text.parse().ok().filter(|value: &f32| value.is_finite())?;
+        let value = parse_f32(text).ok().filter(|value| value.is_finite())?;
         return Tensor::from_f32(shape.to_vec(), &vec![value; count]);
     }
     let value: i64 = match (text, element) {

@@ -11,6 +11,7 @@ use super::not_finite;
 use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
 use crate::diagnostic::{Diagnostic, Diagnostics, message};
+use crate::model::limits::MOST_STATES;
 use crate::model::{Family, Model, Spelling, wrong_count};
 
 /// Keys of some operations only.
@@ -23,10 +24,6 @@ const ONLY_OF_SOME: [Key; 7] = [
     Key::ResetGate,
     Key::OutputSequence,
 ];
-
-/// The most states of a layer, counting both directions. [`crate::check`] checks all
-/// other limits.
-const MOST_STATES: usize = 1 << 24;
 
 impl Declared {
     fn head(&self) -> Option<&DenseLayer> {
@@ -155,14 +152,14 @@ impl Declared {
 
     /// The error for more states than a model may have.
     fn too_many_states(&self) -> Option<Diagnostic> {
-        let sizes = [self.rows(), 2, self.hidden_size.value];
+        let sizes = [self.rows(), self.hidden_size.value];
         let all = sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
         if all.is_some_and(|all| all <= MOST_STATES) {
             return None;
         }
         let found = format!("{} rows of {} states", self.rows(), self.hidden_size.value);
         let problem = Diagnostic::error(self.hidden_size.origin.clone(), found);
-        Some(problem.valid(format!("at most {} states in all", MOST_STATES / 2)))
+        Some(problem.valid(format!("at most {} states in all", MOST_STATES)))
     }
 
     /// The warnings about the weights.

@@ -160,6 +160,7 @@ impl Graph {
             padding: Padding::Explicit { begin: Vec::new(), end: Vec::new() },
         };
         let op = Op::Convolution(Box::new(Convolution {
+            kernel: Vec::new(),
             window,
             groups: Groups::Count(groups as i64),
             transposed: false,

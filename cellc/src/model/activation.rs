@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::{NumberError, parse_f32};
+
 /// The shape of the graph of an activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Graph {
@@ -184,6 +186,8 @@ pub enum ActivationError {
     Missing(&'static str),
     /// The activation does not take this parameter.
     Surplus(&'static str),
+    /// A number does not fit into f32. The text names the number and the reason.
+    Number(String),
     /// The text is not a name, or a name and numbers: `hard_sigmoid(0.2, 0.5)`.
     Text,
 }
@@ -265,7 +269,10 @@ impl FromStr for Activation {
         }
         let mut numbers = [None; 2];
         for (i, text) in list.split(',').enumerate() {
-            let number = text.trim().parse::<f32>().map_err(|_| ActivationError::Text)?;
+            let number = parse_f32(text).map_err(|error| match error {
+                NumberError::Text => ActivationError::Text,
+                _ => ActivationError::Number(format!("{} is {error}", text.trim())),
+            })?;
             *numbers.get_mut(i).ok_or(ActivationError::Surplus("a third number"))? = Some(number);
         }
         Self::new(name, numbers[0], numbers[1])
@@ -282,6 +289,7 @@ impl fmt::Display for ActivationError {
             ),
             Self::Missing(parameter) => write!(f, "{parameter} is missing, which has no default"),
             Self::Surplus(parameter) => write!(f, "the activation does not take {parameter}"),
+            Self::Number(problem) => f.write_str(problem),
             Self::Text => {
                 f.write_str("neither a name nor a name with numbers: tanh, leaky_relu(0.01)")
             }
@@ -377,6 +385,8 @@ mod tests {
             ("elu(1)x", ActivationError::Text),
             ("elu(1, 2)", ActivationError::Surplus("beta")),
             ("elu(1, 2, 3)", ActivationError::Surplus("a third number")),
+            ("elu(1e-60)", ActivationError::Number("1e-60 is 0 in f32".to_owned())),
+            ("elu( 1e60 )", ActivationError::Number("1e60 is beyond the range of f32".to_owned())),
             ("scaled_tanh", ActivationError::Missing("alpha")),
             ("scaled_tanh(1)", ActivationError::Missing("beta")),
             ("exp", ActivationError::Name),

@@ -1,5 +1,6 @@
 //! Recurrent cells: families, gates, directions, and layouts of weights.
 
+use super::limits::MOST_UNITS;
 use super::{Activation, ActivationLists, Spelling};
 
 /// The place of the reset gate of a GRU.
@@ -314,9 +315,6 @@ pub struct Cell {
     /// True if the last input is P `[3*H]`, the peepholes of f, i and o. LSTM only.
     pub peepholes: bool,
 }
-
-/// The most units; the square of a larger number exceeds any file.
-const MOST_UNITS: usize = 1 << 20;
 
 impl Cell {
     /// The valid numbers of units, and the help about another number or text.

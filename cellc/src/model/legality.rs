@@ -1,12 +1,11 @@
 //! Rules for the attributes of one operation, whatever its inputs are. The module that judges the
 //! operation calls them, and so does a reader that replaces the operation by simpler ones.
 
+use super::limits::{MOST_ALONG_AXIS, MOST_DIMS, MOST_IN_MODEL, MOST_PAST};
 use super::{
-    Activation, Cell, Composed, Direction, Elementwise, PARAMETERS, Primitive, Spelling, Unary,
+    Activation, Cell, Composed, Direction, Elementwise, Normalization, Op, PARAMETERS, Primitive,
+    Resize, Sampling, Spelling, Unary,
 };
-
-/// The most cells, inputs, outputs and variables: compilers must accept the generated source.
-const MOST_IN_MODEL: usize = 1000;
 
 /// An attribute, or several, whose value is refused.
 #[derive(Debug)]
@@ -27,7 +26,8 @@ impl WrongAttribute {
         Self { attribute, text: [found, valid.to_owned(), format!("correct {to_correct}")] }
     }
 
-    /// The refusal of a parameter of a function if the parameter is infinite or NaN.
+    /// The rule for every real-valued attribute: a finite number. The bounds of a Clamp, the clip
+    /// of a cell, and values that fill tensors may be any number.
     pub(crate) fn not_finite(function: &str, name: &'static str, value: f32) -> Option<Self> {
         let found = format!("{name} of {function} is {value}");
         let wrong = || Self::parameter((name, name), found, "a finite number");
@@ -35,11 +35,36 @@ impl WrongAttribute {
     }
 }
 
+impl Op {
+    /// The refused real-valued attributes, those of recurrent cells excepted.
+    pub(crate) fn wrong_numbers(&self) -> Vec<WrongAttribute> {
+        let finite = |function: &str, name, value| {
+            WrongAttribute::not_finite(function, name, value).into_iter().collect()
+        };
+        match *self {
+            Self::Elementwise(function) => function.wrong_parameters(),
+            Self::Normalize(of) if !(of.eps().is_finite() && of.eps() >= 0.0) => {
+                let found = format!("a normalization with an epsilon of {}", of.eps());
+                let valid = "a finite number of 0 or more";
+                vec![WrongAttribute::parameter((Normalization::EPS, "the number"), found, valid)]
+            }
+            Self::Resize(Resize { sampling: Sampling::Cubic { a, .. }, .. }) => {
+                finite("a cubic interpolation", "cube_coeff", a)
+            }
+            Self::LinearAttention(ref of) => match of.scale {
+                Some(scale) => finite("a linear attention", "scale", scale),
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+}
+
 impl Elementwise {
     /// The parameters that are infinite or NaN, an alpha of a Celu or a ThresholdedRelu without a
     /// meaning, and bounds of a Clamp that are NaN or in the wrong order. 0 and negative numbers
     /// are legal elsewhere.
-    pub(crate) fn wrong_parameters(self) -> Vec<WrongAttribute> {
+    fn wrong_parameters(self) -> Vec<WrongAttribute> {
         match self {
             Self::Primitive(Primitive::Activation(activation)) => activation.wrong_parameters(),
             Self::Primitive(Primitive::Unary(Unary::Clamp { min, max }))
@@ -105,6 +130,29 @@ pub(crate) fn wrong_count(count: usize, least: usize) -> Option<String> {
         0 => Some(format!("{MOST_IN_MODEL} or fewer")),
         _ => Some(format!("{least} to {MOST_IN_MODEL}")),
     }
+}
+
+/// The refusal of a tensor of too many dimensions: what was found, what is valid, and help.
+pub(crate) fn wrong_rank(rank: usize) -> Option<[String; 3]> {
+    let found = format!("a tensor of {rank} dimensions");
+    let text = [found, format!("{MOST_DIMS} or fewer"), "reshape it to fewer".to_owned()];
+    (rank > MOST_DIMS).then_some(text)
+}
+
+/// The refusal of a stride, a dilation, a pad or a size along an axis whose magnitude is above the
+/// limit: what was found, what is valid, and help.
+pub(crate) fn wrong_extent(what: &str, number: i64) -> Option<[String; 3]> {
+    let text = || {
+        let valid = format!("at most {MOST_ALONG_AXIS} along an axis");
+        [format!("{what} of {number}"), valid, "correct the number".to_owned()]
+    };
+    (number.unsigned_abs() > MOST_ALONG_AXIS as u64).then(text)
+}
+
+/// What is valid for the earlier samples that an amplifier model keeps. `None` if the number is
+/// valid.
+pub(crate) fn wrong_past(values: u64) -> Option<String> {
+    (values > MOST_PAST).then(|| format!("up to {MOST_PAST} values of the past"))
 }
 
 /// The index of an axis of a tensor of `rank` dimensions; a negative axis counts from the end.

@@ -26,6 +26,8 @@ pub enum Heads {
         queries: i64,
         /// Heads of keys and values.
         keys: i64,
+        /// True if several heads of keys may share a head of the queries.
+        shares_queries: bool,
     },
 }
 

@@ -6,12 +6,13 @@
 mod activation;
 mod cell;
 mod elementwise;
-mod f32_range;
 mod facts;
 pub(crate) mod half;
 mod legality;
+pub(crate) mod limits;
 mod linear_attention;
 mod names;
+mod number;
 mod op;
 mod size;
 mod spelling;
@@ -26,18 +27,18 @@ pub use elementwise::{
     Binary, Comparison, Composed, Elementwise, ElementwiseFacts, Logic, Primitive, Remainder,
     ResultType, Unary,
 };
-pub(crate) use f32_range::overflows;
-pub use f32_range::underflows;
 pub use facts::{Axes, Elements, OpFacts, Rank};
-pub(crate) use legality::{WrongAttribute, legal_axis, wrong_count};
+pub(crate) use legality::{
+    WrongAttribute, legal_axis, wrong_count, wrong_extent, wrong_past, wrong_rank,
+};
 pub use linear_attention::{Heads, LinearAttention, UpdateRule};
 pub(crate) use names::{is_made_up, lasting};
+pub use number::{NumberError, nearest_f32, parse_f32};
 pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, GatherNd, Groups, If, Loop, LoopInput,
-    LoopOutput, MOST_NESTED, Nearest, NoAxes, Normalization, OneHot, Op, OutputSizes, PadMode,
-    Padding, Pool, PoolKind, Reduce, Reduction, Resize, ResizeBy, ReverseSequence, Rounding,
-    RunningSum, Sampling, Scaling, SliceMasks, Slicing, Softmax, SpectralWindow, TopK, Unread,
-    Window,
+    LoopOutput, Nearest, NoAxes, Normalization, OneHot, Op, OutputSizes, PadMode, Padding, Pool,
+    PoolKind, Reduce, Reduction, Resize, ResizeBy, ReverseSequence, Rounding, RunningSum, Sampling,
+    Scaling, SliceMasks, Slicing, Softmax, SpectralWindow, TopK, Unread, Window,
 };
 pub use size::ModelSize;
 pub use spelling::{ActivationLists, Spelling};
@@ -195,9 +196,13 @@ impl Node {
     pub fn attribute_origin(&self, attribute: &str) -> &Origin {
         let stated = self.ledger.iter().map(|entry| (&entry.attribute, &entry.origin));
         let read = self.attribute_places.iter().map(|(name, origin)| (name, origin));
+        let is_it = |name: &str| match attribute {
+            Normalization::EPS => Normalization::NAMES_OF_EPS.contains(&name),
+            _ => name == attribute,
+        };
         let mut places = stated.chain(read);
         places
-            .find(|(name, origin)| *name == attribute && **origin != Origin::Unknown)
+            .find(|(name, origin)| is_it(name) && **origin != Origin::Unknown)
             .map_or(&self.origin, |(_, origin)| origin)
     }
 

@@ -375,6 +375,24 @@ pub enum Normalization {
 }
 
 impl Normalization {
+    /// The name of `eps`.
+    pub const EPS: &str = Self::NAMES_OF_EPS[0];
+    /// The formats' names of `eps`.
+    pub const NAMES_OF_EPS: [&str; 3] = ["epsilon", "eps", "bias"];
+
+    /// The addend or the lower limit that avoids a division by 0.
+    pub fn eps(self) -> f32 {
+        match self {
+            Self::Batch { eps }
+            | Self::Layer { eps, .. }
+            | Self::Group { eps, .. }
+            | Self::Variance { eps, .. }
+            | Self::Length { eps, .. } => eps,
+        }
+    }
+}
+
+impl Normalization {
     /// The number of inputs.
     pub fn inputs(self) -> std::ops::RangeInclusive<usize> {
         match self {
@@ -427,10 +445,6 @@ pub enum BroadcastMode {
     /// The third input maps dimensions of the input to dimensions of the shape.
     Explicit,
 }
-
-/// The greatest nesting depth of loops and branches. Readers replace deeper bodies by
-/// [`Loop::too_deep`].
-pub const MOST_NESTED: usize = 8;
 
 /// A loop. The trip count is a constant, a run-time value, or the number of pieces of an input.
 ///
@@ -498,6 +512,8 @@ pub struct Convolution {
     pub window: Window,
     /// Groups of channels.
     pub groups: Groups,
+    /// The sizes of the kernel, as the input states them. Empty: those of the weights.
+    pub kernel: Vec<usize>,
     /// True for a transposed convolution: every element of data adds the kernel to the output.
     pub transposed: bool,
     /// Additional elements at the end of a transposed convolution's output, by dimension. Empty: no
@@ -659,7 +675,7 @@ impl Slicing {
 
 impl Loop {
     /// A loop without a body in place of a loop or branch that is nested deeper than
-    /// [`MOST_NESTED`]: the check of the structure refuses its node.
+    /// the limit: the check of the structure refuses its node.
     pub fn too_deep() -> Self {
         Self {
             body: Model::default(),

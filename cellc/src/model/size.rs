@@ -1,5 +1,7 @@
 //! The sizes of an amplifier model.
 
+use super::parse_f32;
+
 /// The size to compile of an amplifier model that has several.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -26,7 +28,7 @@ impl ModelSize {
         match text {
             "largest" => Ok(Self::Largest),
             "smallest" => Ok(Self::Smallest),
-            _ => match text.parse().map(Self::Control) {
+            _ => match parse_f32(text).map(Self::Control) {
                 Ok(size) if size.is_legal() => Ok(size),
                 _ => Err("largest, smallest or a number from 0 to 1 is needed".to_owned()),
             },

@@ -1,6 +1,6 @@
 //! The arithmetic of the generated code, and the ranges of its error bound.
 
-use crate::model::underflows;
+use crate::model::parse_f32;
 
 use super::{Precision, Words};
 
@@ -62,8 +62,8 @@ impl Range {
 
     /// Reads the magnitude of inputs and, after a comma, that of states.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
-        let magnitude = |text: &str| match text.trim().parse::<f32>() {
-            Ok(value) if Self::is_magnitude(value) && !underflows(text, value) => Ok(value),
+        let magnitude = |text: &str| match parse_f32(text) {
+            Ok(value) if Self::is_magnitude(value) => Ok(value),
             _ => {
                 Err("a magnitude from 0 that f32 holds is needed, for inputs and, after a comma, \
                     for states: 2.5,1"

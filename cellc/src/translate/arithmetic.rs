@@ -6,7 +6,7 @@ use super::operands::{differ_in_type, shapes_differ};
 use super::primitives::{absolute, clamp, pointwise};
 use super::refusal::{Refusal, Rule};
 use crate::activation::{self, Constants};
-use crate::check::report::{UNDEFINED, floats};
+use crate::check::report::floats;
 use crate::core::fold::{self, Broadcasts};
 use crate::core::{CoreBuilder, Geometry, Known, PointwiseFunction, Source, broadcast};
 use crate::model::{Activation, Binary, ElementType, Graph, Primitive, Tensor, Unary, shape_text};
@@ -33,6 +33,7 @@ pub(super) fn fold_or_emit(
     };
     no_float_conditions(conditions)?;
     one_type(operands)?;
+    no_integers(function, operands)?;
     // kernels compute these activations, also for constants: folding would need a second
     // implementation with the same bits
     let is_computed_in_kernels = match function {
@@ -67,7 +68,7 @@ pub(super) fn folded(
     core.foldable(shape, element)?;
     match Broadcasts::new(&constants, shape).and_then(|constants| fold(&constants)) {
         Ok((tensor, element)) => Ok(Some(Known::Constant(tensor, element))),
-        Err(reason) => Err(Refusal::new(reason, "an operation that has a result", UNDEFINED)),
+        Err(reason) => Err(Refusal::undefined(reason)),
     }
 }
 
@@ -97,6 +98,21 @@ fn no_float_conditions(conditions: &[Known]) -> Rule<()> {
     Ok(())
 }
 
+/// Refuses integers as operands of activations, constant or not. Roundings keep integers.
+fn no_integers(function: Primitive, operands: &[Known]) -> Rule<()> {
+    let name = match function {
+        Primitive::Activation(of) if of.graph() != Graph::Stairs => of.name(),
+        Primitive::PRelu => "prelu",
+        _ => return Ok(()),
+    };
+    let element = operands[0].element();
+    if element.is_float() {
+        return Ok(());
+    }
+    let found = format!("the activation {name} of {}", element.name());
+    Err(Refusal::new(found, floats(), "convert the integers to floating point before"))
+}
+
 /// Refuses operands of which some are floats and others are not.
 pub(super) fn one_type(operands: &[Known]) -> Rule<()> {
     let is_float = |operand: &Known| operand.element().is_float();
@@ -124,9 +140,7 @@ pub(super) fn emit(
             with_sources(core, inputs, |core, x| prelu(core, slope, x, shape))
         }
         (Primitive::Activation(_) | Primitive::PRelu, false) => {
-            let found = format!("{} at run time", inputs[0].element().name());
-            let help = "convert the integers to floating point before";
-            Err(Refusal::new(found, floats(), help))
+            unreachable!("translate: an activation of integers is refused")
         }
         (Primitive::Unary(of), true) => {
             with_sources(core, inputs, |core, x| unary(core, of, x[0], shape))

@@ -4,12 +4,9 @@
 use super::elementwise::compute;
 use super::layout::concats::put_together;
 use super::layout::gathers::gathered;
-use super::operands::Operands;
-use super::operands::shapes_differ;
+use super::operands::{Operands, legal_extents, shapes_differ};
 use super::refusal::{Refusal, Rule};
 use super::scatter::numbers_along;
-use crate::check::limits::MOST_ALONG_AXIS;
-use crate::check::report::UNDEFINED;
 use crate::core::{
     Before, CoreBuilder, CoreOp, Front, Geometry, INTEGER_LIMIT, Known, RunningSum, Source,
     broadcast_strides, fold, signed, strides,
@@ -80,10 +77,7 @@ fn running_sum_along(
         let running = fold::Running { axis, exclusive, reverse };
         return match fold::running_sum(&running, tensor, *element) {
             Ok(sums) => Ok(Known::Constant(sums, *element)),
-            Err(reason) => {
-                let valid = "an operation that has a result";
-                Err(Refusal::new(reason, valid, UNDEFINED))
-            }
+            Err(reason) => Err(Refusal::undefined(reason)),
         };
     }
     let mut sum = if exclusive { shifted(core, &x, axis, 1, reverse)? } else { x };
@@ -383,9 +377,8 @@ fn scaled(args: &Operands, of: Resize, shape: &[usize], axes: &[usize]) -> Rule<
     if of.by != ResizeBy::Factors {
         let sizes = args.integers(1, "the sizes")?;
         for (&size, &axis) in sizes.iter().zip(axes) {
-            let Some(size) =
-                usize::try_from(size).ok().filter(|&size| (1..=MOST_ALONG_AXIS).contains(&size))
-            else {
+            legal_extents("a size", [size])?;
+            let Some(size) = usize::try_from(size).ok().filter(|&size| size > 0) else {
                 return Err(wrong(format!("a size of {size}")));
             };
             all.push((size, size as f32 / shape[axis] as f32));

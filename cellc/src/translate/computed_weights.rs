@@ -9,11 +9,11 @@ use super::matmul::product;
 use super::refusal::{Refusal, Rule};
 use super::sequence::ways;
 use crate::check::cell::{CellPort, CellSizes, Recurrent};
-use crate::check::limits::MOST_ITERATIONS;
 use crate::core::{
     CoreBuilder, CoreLoop, CoreOp, Geometry, Integers, Known, Lengths, LoopCarried, LoopResult,
     LoopSlice, Source, signed, strides,
 };
+use crate::model::limits::MOST_ITERATIONS;
 use crate::model::{
     Activation, BiasPart, Binary, CellKind, Comparison, Coupled, Elementwise, Primitive, ResetGate,
     Unary,

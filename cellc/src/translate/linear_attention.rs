@@ -81,7 +81,7 @@ fn sizes(
             shapes.iter().map(|shape| <[usize; 4]>::try_from(&shape[..]).ok()).collect(),
             "query [N, T, H, K], key [N, T, H, K] and value [N, T, H, V]".to_owned(),
         ),
-        Heads::Joined { queries, keys } => {
+        Heads::Joined { queries, keys, .. } => {
             let by = |shape: &Vec<usize>, heads: i64| match (&shape[..], usize::try_from(heads)) {
                 (&[rows, steps, width], Ok(heads)) if heads > 0 && width.is_multiple_of(heads) => {
                     Some([rows, steps, heads, width / heads])
@@ -104,12 +104,16 @@ fn sizes(
         return Err(wrong(&valid));
     }
     let divides = |a: usize, b: usize| a > 0 && b.is_multiple_of(a);
-    let shared = divides(query[2], heads) || divides(heads, query[2]);
+    let may_share = !matches!(of.heads, Heads::Joined { shares_queries: false, .. });
+    let shared = may_share && divides(query[2], heads) || divides(heads, query[2]);
     if !shared || !divides(key[2], heads) {
         let found =
             format!("{} heads of queries, {} of keys and {heads} of values", query[2], key[2]);
         let origin = args.node.attribute_origin("q_num_heads");
-        let valid = "numbers of which one is a multiple of the other";
+        let valid = match may_share {
+            true => "numbers of which one is a multiple of the other",
+            false => "heads of queries that are a multiple of those of keys and values",
+        };
         return Err(Refusal::at(origin, found, valid, "export the model again"));
     }
     let queries = (query[2] / heads).max(1);

@@ -6,12 +6,12 @@ use super::layout::concats::put_together;
 use super::operands::all_floats;
 use super::refusal::{Refusal, Rule};
 use super::translator::{LoopForm, Translator};
-use crate::check::limits::MOST_ITERATIONS;
 use crate::core::{
     CoreBuilder, CoreLoop, CoreNode, CoreOp, Geometry, Known, LoopCarried, LoopResult, LoopSlice,
     Source, signed, strides,
 };
 use crate::diagnostic::{Diagnostic, Severity, message};
+use crate::model::limits::MOST_ITERATIONS;
 use crate::model::{
     ElementType, Loop, LoopInput, LoopOutput, Model, Node, Slicing, ValueId, shape_text,
 };

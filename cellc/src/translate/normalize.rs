@@ -62,22 +62,13 @@ pub(super) fn normalizes_inside(
     }
 }
 
-/// Refuses integers, and a NaN or infinite `eps`.
+/// Refuses integers.
 fn floats(normalization: Normalization, inputs: &[Known]) -> Rule<()> {
-    let (eps, numbers) = match normalization {
-        Normalization::Batch { eps }
-        | Normalization::Layer { eps, .. }
-        | Normalization::Group { eps, .. } => (eps, inputs),
+    match normalization {
         // the second input is the axes
-        Normalization::Variance { eps, .. } | Normalization::Length { eps, .. } => {
-            (eps, &inputs[..1])
-        }
-    };
-    if !(eps.is_finite() && eps >= 0.0) {
-        let found = format!("a normalization with an epsilon of {eps}");
-        return Err(Refusal::new(found, "a finite number of 0 or more", "correct the number"));
+        Normalization::Variance { .. } | Normalization::Length { .. } => all_floats(&inputs[..1]),
+        _ => all_floats(inputs),
     }
-    all_floats(numbers)
 }
 
 /// The axes given by the second input, else all from `first` on.

@@ -2,11 +2,12 @@
 
 use super::refusal::{Refusal, Rule};
 use crate::check::report::floats;
-use crate::check::shape::{LONGEST_LIST, verb};
+use crate::check::shape::verb;
 use crate::core::Known;
 use crate::core::interval::EXACT;
 use crate::diagnostic::Message;
-use crate::model::{ElementType, Model, Node, legal_axis, shape_text};
+use crate::model::limits::LONGEST_LIST;
+use crate::model::{ElementType, Model, Node, legal_axis, shape_text, wrong_extent};
 
 /// A node and its operands.
 #[derive(Clone)]
@@ -92,6 +93,14 @@ impl Operands<'_> {
         }
         let found = format!("{} numbers as {what}", list.len());
         Err(Refusal::new(found, "one", "connect a scalar"))
+    }
+}
+
+/// Refuses numbers of elements along an axis above the limit.
+pub(super) fn legal_extents(what: &str, numbers: impl IntoIterator<Item = i64>) -> Rule<()> {
+    match numbers.into_iter().find_map(|number| wrong_extent(what, number)) {
+        Some([found, valid, help]) => Err(Refusal::new(found, valid, help)),
+        None => Ok(()),
     }
 }
 

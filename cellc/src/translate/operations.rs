@@ -32,17 +32,17 @@ use super::transform::{dft, mel_weights, spectral_window, stft};
 use super::translator::{LoopForm, Translator};
 use super::variables::Declaration;
 use crate::check::input_sizes::InputSizes;
-use crate::check::limits::MOST_VISITED;
 use crate::check::names::names;
 use crate::check::report::attributes_are_legal;
 use crate::check::size_limits::too_large;
 use crate::check::step_facts::StepFacts;
 use crate::check::{CheckContext, interface_size};
-use crate::core::limits::MOST_ELEMENTS;
 use crate::core::{
     CoreBuilder, CoreModel, DynamicLength, Known, LayerPlace, Parameter, ResultValue, Source,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::model::limits::MOST_ELEMENTS;
+use crate::model::limits::MOST_VISITED;
 use crate::model::{ElementType, Elementwise, Node, Op, Tensor, shape_text};
 
 /// Translates a model, whose inputs are known, to core operations. No model after an error, and for
@@ -168,6 +168,9 @@ impl<'a> Translator<'_, 'a> {
 
     /// Translates a node by the rule of its operation.
     fn operation(&mut self, node: &'a Node) {
+        if !attributes_are_legal(node, &node.op.wrong_numbers(), self.diagnostics) {
+            return;
+        }
         match node.op {
             Op::Parameter | Op::Result => {}
             Op::Constant(ref tensor) => self.constant(node, tensor),
@@ -270,9 +273,6 @@ impl<'a> Translator<'_, 'a> {
     }
 
     fn elementwise(&mut self, node: &'a Node, function: Elementwise) {
-        if !attributes_are_legal(node, &function.wrong_parameters(), self.diagnostics) {
-            return;
-        }
         self.apply(node, |core, args| compute(core, function, args.all()?));
         self.range_of_difference(node, function);
     }

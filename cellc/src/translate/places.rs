@@ -10,7 +10,6 @@ use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
 use super::scatter::{counted_places, few_scattered, numbers_along, place, scattered};
 use crate::core::CoreBuilder;
-use crate::core::axis_index;
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{Binary, Comparison, ElementType, GatherNd, Primitive};
 
@@ -20,11 +19,7 @@ pub(super) fn gather_nd(core: &mut CoreBuilder, args: &Operands, of: GatherNd) -
     let (data, indices) = (args.get(0)?, args.get(1)?);
     let (shape, of_indices) = (core.shape_of(&data), core.shape_of(&indices));
     let rank = shape.len().min(of_indices.len().saturating_sub(1));
-    let Some(batch) = usize::try_from(of.batch_dims).ok().filter(|&batch| batch <= rank) else {
-        let found = format!("{} of {}", args.node.spelling.batch_dims, of.batch_dims);
-        let origin = args.node.attribute_origin(args.node.spelling.batch_dims);
-        return Err(Refusal::at(origin, found, format!("0 to {rank}"), "correct the number"));
-    };
+    let batch = batch_axes(args, of.batch_dims, [0, rank as i64], 0)?;
     let depth = of_indices.last().copied().unwrap_or(0);
     if depth == 0 || batch + depth > shape.len() || shape[..batch] != of_indices[..batch] {
         let valid = "equal sizes in the batch, and 1 index or more, at most one for each axis \
@@ -38,6 +33,21 @@ pub(super) fn gather_nd(core: &mut CoreBuilder, args: &Operands, of: GatherNd) -
         if of.flattens_batch && batch > 1 { vec![first] } else { outer[..batch].to_vec() };
     let to = [&of_batch, &outer[batch..], &shape[batch + depth..]].concat();
     Ok(core.view(&found, Geometry::reshaped(to))?)
+}
+
+/// The number of leading axes that data and indices share. Only Gather may count from the end:
+/// `rank` is the number that its negative values are added to.
+fn batch_axes(args: &Operands, given: i64, [least, most]: [i64; 2], rank: i64) -> Rule<usize> {
+    let counted = if given < 0 { given.saturating_add(rank) } else { given };
+    match usize::try_from(counted) {
+        Ok(batch) if given >= least && counted <= most => Ok(batch),
+        _ => {
+            let found = format!("{} of {given}", args.node.spelling.batch_dims);
+            let origin = args.node.attribute_origin(args.node.spelling.batch_dims);
+            let valid = format!("{least} to {most}");
+            Err(Refusal::at(origin, found, valid, "correct the number"))
+        }
+    }
 }
 
 /// Gather with `batch_dims`: elements along an axis of data, by the indices of each row of the
@@ -233,28 +243,16 @@ pub(super) fn gather(core: &mut CoreBuilder, args: &Operands, batch_dims: i64) -
     let (shape, of_indices) = (core.shape_of(&data), core.shape_of(&indices));
     let axis = args.axis(axis, shape.len())?;
     if batch_dims != 0 {
-        // a negative number counts from the last axis of the indices
-        let all = of_indices.len();
-        let batch = if batch_dims == all as i64 { Some(all) } else { axis_index(batch_dims, all) };
-        return match batch.filter(|&batch| batch <= axis) {
-            Some(batch) => gather_by_rows(core, args, [&data, &indices], axis, batch),
-            None => {
-                let found = format!("{} of {batch_dims}", args.node.spelling.batch_dims);
-                let valid = format!("0 to {}", axis.min(all));
-                let origin = args.node.attribute_origin(args.node.spelling.batch_dims);
-                Err(Refusal::at(origin, found, valid, "correct the number"))
-            }
-        };
+        // negative numbers count from the rank of the indices
+        let (rank, most) = (of_indices.len() as i64, axis.min(of_indices.len()) as i64);
+        let batch = batch_axes(args, batch_dims, [-rank, most], rank)?;
+        return gather_by_rows(core, args, [&data, &indices], axis, batch);
     }
     if matches!(indices, Known::Source(..)) && !indices.element().is_float() {
         return look_up(core, &data, &indices, axis);
     }
     let numbers = args.integers(1, "the indices")?;
-    let places: Option<Vec<usize>> = numbers.iter().map(|&i| axis_index(i, shape[axis])).collect();
-    let Some(places) = places else {
-        let found = format!("an index that is not among the {} along axis {axis}", shape[axis]);
-        let valid = format!("{} to {}", -(shape[axis] as i64), shape[axis] as i64 - 1);
-        return Err(Refusal::new(found, valid, "correct the indices"));
-    };
+    let places: Vec<usize> =
+        numbers.iter().map(|&index| place(index, shape[axis])).collect::<Rule<_>>()?;
     gathered(core, &data, axis, &places, &of_indices)
 }

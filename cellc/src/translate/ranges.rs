@@ -6,11 +6,10 @@ use super::integers::converted;
 use super::operands::Operands;
 use super::parts::padded_behind;
 use super::refusal::{Refusal, Rule};
-use crate::check::report::UNDEFINED;
 use crate::core::CoreBuilder;
-use crate::core::limits::MOST_ELEMENTS;
 use crate::core::{Divider, DynamicLength, Geometry, INTEGER_LIMIT, Known, fold};
 use crate::diagnostic::quoted;
+use crate::model::limits::MOST_ELEMENTS;
 use crate::model::{Binary, ElementType, Op, Tensor};
 
 /// Range. Inputs: start, stop and step.
@@ -48,7 +47,7 @@ pub(super) fn range(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     core.foldable(&[count], element)?;
     match fold::range(start, step, count, element) {
         Ok(tensor) => Ok(Known::Constant(tensor, element)),
-        Err(reason) => Err(Refusal::new(reason, "an operation that has a result", UNDEFINED)),
+        Err(reason) => Err(Refusal::undefined(reason)),
     }
 }
 
@@ -121,8 +120,7 @@ fn open_range(
     let stated = args.element();
     let element = if stated == ElementType::I32 { stated } else { ElementType::I64 };
     let numbers = fold::range(start, step, most, element);
-    let numbers = numbers
-        .map_err(|reason| Refusal::new(reason, "an operation that has a result", UNDEFINED))?;
+    let numbers = numbers.map_err(Refusal::undefined)?;
     let numbers = Known::Constant(numbers, element);
     let length = DynamicLength {
         count: core.source(&count)?,

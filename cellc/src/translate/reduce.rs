@@ -6,7 +6,6 @@ use super::integers::{converted, reduced_range, wrapped};
 use super::operands::Operands;
 use super::parts::padded_behind;
 use super::refusal::{Refusal, Rule};
-use crate::check::report::UNDEFINED;
 use crate::core::CoreBuilder;
 use crate::core::{Combiner, CoreOp, DynamicLength, Geometry, Known, Reduce, Source, fold};
 use crate::model::{
@@ -233,7 +232,7 @@ fn combined_run(
         core.folding(tensor.len())?;
         return match fold::reduce(combiner, tensor, *element, size, inner, to) {
             Ok(tensor) => Ok(Known::Constant(tensor, *element)),
-            Err(reason) => Err(Refusal::new(reason, "an operation that has a result", UNDEFINED)),
+            Err(reason) => Err(Refusal::undefined(reason)),
         };
     }
     core.computable(&to)?;

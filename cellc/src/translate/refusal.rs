@@ -1,12 +1,10 @@
 //! The reasons why a rule does not translate a node.
 
-use crate::check::report::refusal;
+use crate::check::report::{UNDEFINED, refusal};
 use crate::check::size_limits::too_large_text;
 use crate::core::BuildError;
-use crate::core::limits::{
-    FOLDED_PER_BYTE, FOLDS_PER_BYTE, MOST_DIMS, MOST_FOLDED, MOST_OPERATIONS,
-};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity};
+use crate::model::limits::{FOLDED_PER_BYTE, FOLDS_PER_BYTE, MOST_FOLDED, MOST_OPERATIONS};
 use crate::model::{Node, shape_text};
 
 /// The reason why a rule does not translate a node.
@@ -77,6 +75,11 @@ impl Refusal {
     }
 
     /// The error, reported only if it is the first of its layer.
+    /// The refusal of an operation on constants without a result.
+    pub(super) fn undefined(reason: &str) -> Self {
+        Self::new(reason, "an operation that has a result", UNDEFINED)
+    }
+
     pub(super) fn once_per_layer(self) -> Self {
         self.repeated(Repetition::OncePerLayer)
     }
@@ -118,10 +121,7 @@ impl From<BuildError> for Refusal {
                 let help = "an empty tensor has no use: remove the layer";
                 Self::new(found, "sizes of 1 or more", help)
             }
-            BuildError::Dims(rank) => {
-                let found = format!("a tensor of {rank} dimensions");
-                Self::new(found, format!("{MOST_DIMS} or fewer"), "reshape it to fewer")
-            }
+            BuildError::Dims([found, valid, help]) => Self::new(found, valid, help),
             BuildError::Elements { shape, most } => {
                 let [found, valid, help] = too_large_text(&shape, most);
                 Self::new(found, valid, help)

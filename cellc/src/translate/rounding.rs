@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 use super::integers::converted;
 use super::refusal::{Refusal, Rule};
-use crate::check::report::UNDEFINED;
 use crate::core::fold::to_integers;
 use crate::core::{CoreBuilder, Known};
 use crate::model::half::{Bf16, F16};
@@ -15,8 +14,7 @@ pub(super) fn convert(core: &mut CoreBuilder, known: &Known, element: ElementTyp
     let Known::Constant(tensor, before) = known else { return converted(core, known, element) };
     if !element.is_float() {
         core.foldable(tensor.shape(), element)?;
-        let tensor = to_integers(tensor, element)
-            .map_err(|reason| Refusal::new(reason, "an operation that has a result", UNDEFINED))?;
+        let tensor = to_integers(tensor, element).map_err(Refusal::undefined)?;
         return Ok(Known::Constant(tensor, element));
     }
     // folded tensors are f32, even if the model has another type for them

@@ -60,12 +60,12 @@ fn of_runs(core: &mut CoreBuilder, of: &[&Known], runs: &[Run], shape: Vec<usize
     Ok(core.view(&whole, Geometry::reshaped(shape))?)
 }
 
-/// An index along an axis. Negative indices count from the end.
+/// A constant index along an axis. Negative indices count from the end.
 pub(super) fn place(index: i64, size: usize) -> Rule<usize> {
-    let counted = if index < 0 { index + size as i64 } else { index };
-    usize::try_from(counted).ok().filter(|&place| place < size).ok_or_else(|| {
-        let found = format!("the index {index} on {size} elements");
-        Refusal::new(found, "an index inside", "correct the indices")
+    axis_index(index, size).ok_or_else(|| {
+        let found = format!("the index {index} along an axis of {size} elements");
+        let valid = format!("{} to {}", -(size as i64), size as i64 - 1);
+        Refusal::new(found, valid, "correct the indices")
     })
 }
 

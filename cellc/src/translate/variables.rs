@@ -180,7 +180,7 @@ impl<'a> Translator<'_, 'a> {
 
     fn inside_a_loop(&mut self, node: &Node) -> bool {
         if self.depth > 0 {
-            let found = "a variable inside a loop";
+            let found = "a variable inside the body of a loop or a branch";
             let help = "carry the value from iteration to iteration by a back edge";
             self.refuse(node, Refusal::new(found, "variables of the model itself", help));
         }

@@ -146,6 +146,7 @@ fn samples_are_no_steps() {
 pub(super) fn valid_convolution() -> Op {
     let padding = Padding::Explicit { begin: Vec::new(), end: Vec::new() };
     Op::Convolution(Box::new(Convolution {
+        kernel: Vec::new(),
         window: Window { strides: Vec::new(), dilations: Vec::new(), padding },
         groups: Groups::Count(1),
         transposed: false,

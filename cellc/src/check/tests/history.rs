@@ -21,7 +21,14 @@ fn window(begin: i64, end: i64) -> Window {
 fn convolved(graph: &mut Graph, x: ValueId, kernel: usize, [begin, end]: [i64; 2]) -> ValueId {
     let (window, groups) = (window(begin, end), Groups::Count(1));
     let (output_padding, output_sizes) = (Vec::new(), OutputSizes::Follow);
-    let of = Convolution { window, groups, transposed: false, output_padding, output_sizes };
+    let of = Convolution {
+        kernel: Vec::new(),
+        window,
+        groups,
+        transposed: false,
+        output_padding,
+        output_sizes,
+    };
     let w = graph.constant(&[H, H, kernel]);
     graph.op(Op::Convolution(Box::new(of)), &[x, w])
 }
@@ -237,6 +244,7 @@ fn windows_beside_the_steps_lose_nothing() {
         let rows = turned(g, x);
         let w = g.constant(&[1, 1, 3]);
         let of = Convolution {
+            kernel: Vec::new(),
             window: window(1, 1),
             groups: Groups::Count(1),
             transposed: false,

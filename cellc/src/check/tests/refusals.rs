@@ -3,8 +3,8 @@
 use super::*;
 use crate::arch::{GENERIC, Isa, IsaId};
 use crate::model::{
-    BroadcastMode, Nearest, NoAxes, Reduce, Reduction, Resize, ResizeBy, ReverseSequence, Sampling,
-    Scaling, SliceMasks, Softmax, TopK,
+    BroadcastMode, GatherNd, Nearest, NoAxes, Reduce, Reduction, Resize, ResizeBy, ReverseSequence,
+    Sampling, Scaling, SliceMasks, Softmax, TopK,
 };
 
 /// x [2, 3], y = what is built of it.
@@ -292,6 +292,62 @@ fn operations_are_refused_by_name() {
         let cases =
             cases.iter().map(|(name, build)| (*name, of_x(build), Options::default())).collect();
         insta::assert_snapshot!(format!("operations_are_refused_by_name_{part}"), said(cases));
+    }
+}
+
+/// One rule judges integers as operands of activations, whether these are constant or computed.
+#[test]
+fn integers_are_no_operands_of_activations() {
+    let functions: [(Elementwise, &str); 3] = [
+        (Activation::Tanh.into(), "tanh"),
+        (Activation::Elu { alpha: 1.0 }.into(), "elu"),
+        (Primitive::PRelu.into(), "prelu"),
+    ];
+    for (function, name) in functions {
+        let of = |g: &mut Graph, integers: ValueId| {
+            let y = g.elementwise(function, &vec![integers; function.facts().inputs]);
+            g.convert(y, ElementType::F32)
+        };
+        let constant = of_x(|g, x| {
+            let integers = g.ints(&[1, 2, 3]);
+            let y = of(g, integers);
+            g.elementwise(Binary::Add, &[x, y])
+        });
+        let computed = of_x(|g, x| {
+            let integers = g.convert(x, ElementType::I64);
+            of(g, integers)
+        });
+        for graph in [constant, computed] {
+            let said = said(vec![("", graph, Options::default())]);
+            assert!(said.contains(&format!("the activation {name} of i64")), "{said}");
+            assert!(said.contains("convert the integers to floating point before"), "{said}");
+        }
+    }
+}
+
+/// One rule judges the leading axes that data and indices share. Only Gather counts from the end.
+#[test]
+fn leading_axes_of_gathers_are_refused_by_number() {
+    let gather = |batch_dims: i64| {
+        of_x(move |g, x| {
+            let (indices, axis) = (g.ints(&[0, 1]), g.int(1));
+            g.op(Op::Gather { batch_dims }, &[x, indices, axis])
+        })
+    };
+    let gather_nd = |batch_dims: i64| {
+        of_x(move |g, x| {
+            let indices = g.ints(&[0, 1]);
+            g.op(Op::GatherNd(GatherNd { batch_dims, flattens_batch: false }), &[x, indices])
+        })
+    };
+    for (graph, found, valid) in [
+        (gather(-2), "batch_dims of -2", "-1 to 1"),
+        (gather(2), "batch_dims of 2", "-1 to 1"),
+        (gather_nd(-1), "batch_dims of -1", "0 to 0"),
+        (gather_nd(i64::MIN), "batch_dims of -9223372036854775808", "0 to 0"),
+    ] {
+        let said = said(vec![("", graph, Options::default())]);
+        assert!(said.contains(found) && said.contains(&format!("valid: {valid}")), "{said}");
     }
 }
 

@@ -4,11 +4,12 @@
 //! The state is the past input of each convolution. It starts at rest: as if silence had been
 //! played forever. At rest every signal is constant, so one value for each channel describes it.
 
-use crate::diagnostic::Origin;
+use super::refusal;
+use crate::diagnostic::{Diagnostic, Origin};
 use crate::front::graph::Graph;
 use crate::front::keys::Spanned;
 use crate::model::{
-    Binary, Dim, Elementwise, LedgerEntry, Model, Op, Primitive, Spelling, Tensor, ValueId,
+    Binary, Dim, Elementwise, LedgerEntry, Model, Op, Primitive, Spelling, Tensor, ValueId, counted,
 };
 
 /// A tensor `[1, channels, samples]`.
@@ -67,8 +68,35 @@ impl ConvSizes {
     }
 }
 
-/// The most values of earlier samples that a network keeps.
-pub(super) const MOST_PAST: u64 = 1 << 24;
+/// Refuses a number of groups that does not divide the inputs and the outputs of a convolution.
+pub(super) fn legal_groups(
+    groups: usize,
+    sizes: [usize; 2],
+    place: &str,
+) -> Result<(), Diagnostic> {
+    if sizes.iter().all(|size| size.is_multiple_of(groups)) {
+        return Ok(());
+    }
+    let [inputs, outputs] = sizes;
+    let found = format!(
+        "{} for {} and {}",
+        counted(groups, "group"),
+        counted(inputs, "input"),
+        counted(outputs, "output")
+    );
+    Err(refusal(place, found).valid("a number that divides both"))
+}
+
+/// The root of the sum of a variance and its addend. Refuses sums that are not above 0.
+pub(super) fn deviation(variance: f64, epsilon: f64, place: &str) -> Result<f64, Diagnostic> {
+    let squared = variance + epsilon;
+    if squared <= 0.0 {
+        let [variance, epsilon] = [variance, epsilon].map(|number| number as f32);
+        let found = format!("a variance of {variance} and an epsilon of {epsilon}");
+        return Err(refusal(place, found).valid("a sum above 0"));
+    }
+    Ok(squared.sqrt())
+}
 
 /// The sum of sizes, at most the largest number.
 pub(super) fn total(sizes: impl IntoIterator<Item = u64>) -> u64 {

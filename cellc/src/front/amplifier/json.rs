@@ -8,7 +8,15 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::refusal;
 use crate::diagnostic::{Diagnostic, Origin, SourceText, quoted};
-use crate::model::{Tensor, shape_text};
+use crate::model::{NumberError, Tensor, nearest_f32, shape_text};
+
+/// The most units, channels, groups or taps.
+const MOST_SIZE: u32 = 1 << 16;
+
+/// The valid sizes.
+pub(super) fn valid_size() -> String {
+    format!("a whole number from 1 to {MOST_SIZE}")
+}
 
 /// The most dimensions of a tensor.
 const MOST_DIMENSIONS: usize = 4;
@@ -192,9 +200,9 @@ impl Object {
     /// Takes a size of 1 or more.
     pub(super) fn size(&mut self, key: &str, place: &str) -> Result<usize, Diagnostic> {
         let value = self.need(key, place)?;
-        value.size().ok_or_else(|| {
-            refusal(place, format!("\"{key}\" is {value}")).valid("a whole number from 1 to 65536")
-        })
+        value
+            .size()
+            .ok_or_else(|| refusal(place, format!("\"{key}\" is {value}")).valid(valid_size()))
     }
 
     /// The keys that no one took.
@@ -204,10 +212,12 @@ impl Object {
 }
 
 impl Json {
-    /// An integer from 1 to 2^16. `None` for other values.
+    /// An integer from 1 to [`MOST_SIZE`]. `None` for other values.
     pub(super) fn size(&self) -> Option<usize> {
         match *self {
-            Self::Number(number) if number.fract() == 0.0 && (1.0..=65536.0).contains(&number) => {
+            Self::Number(number)
+                if number.fract() == 0.0 && (1.0..=f64::from(MOST_SIZE)).contains(&number) =>
+            {
                 Some(number as usize)
             }
             _ => None,
@@ -216,14 +226,32 @@ impl Json {
 
     /// A number within the range of f32. `place`: the number's place in messages.
     pub(super) fn f32(&self, place: &str) -> Result<f32, Diagnostic> {
-        let Self::Number(number) = *self else {
-            return Err(refusal(place, format!("{self} is no number")));
-        };
-        let nearest = number as f32;
-        if nearest.is_finite() {
-            Ok(nearest)
-        } else {
-            Err(refusal(place, format!("{number:e} is more than f32 holds")))
+        match self.nearest_f32() {
+            Ok(number) => Ok(number),
+            Err(problem) => Err(refusal(place, format!("{} is {problem}", self.short()))),
+        }
+    }
+
+    /// An element of a weight tensor. As in tensors of other formats, an element may round to 0.
+    pub(super) fn weight(&self, place: &str) -> Result<f32, Diagnostic> {
+        match self.nearest_f32() {
+            Err(NumberError::Underflow) => Ok(0.0),
+            _ => self.f32(place),
+        }
+    }
+
+    /// As [`fmt::Display`], with an exponent for numbers.
+    fn short(&self) -> String {
+        match self {
+            Self::Number(number) => format!("{number:e}"),
+            other => other.to_string(),
+        }
+    }
+
+    fn nearest_f32(&self) -> Result<f32, NumberError> {
+        match *self {
+            Self::Number(number) => nearest_f32(number),
+            _ => Err(NumberError::Text),
         }
     }
 
@@ -269,7 +297,7 @@ impl Json {
             )),
             (Self::List(_), []) => Err(refusal(place, "a list among numbers")),
             (_, []) => {
-                values.push(self.f32(place)?);
+                values.push(self.weight(place)?);
                 Ok(())
             }
             (_, [..]) => Err(refusal(place, format!("{self} among lists"))),

@@ -1,7 +1,7 @@
 //! The JSON of RTNeural, with AIDA-X's extensions: a skip connection and gains.
 
-use super::causal::MOST_PAST;
-use super::json::{Json, Object};
+use super::causal::{deviation, legal_groups};
+use super::json::{Json, Object, valid_size};
 use super::{AmplifierModel, Network, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::keys::{Key, Spanned};
@@ -9,7 +9,7 @@ use crate::front::layer::Declared;
 use crate::front::layout::{Framework, Named, WeightSet};
 use crate::front::stack::{CausalConv, Stack};
 use crate::front::weights::DenseLayer;
-use crate::model::{Activation, Family, LedgerEntry, Tensor, counted, shape_text};
+use crate::model::{Activation, Family, LedgerEntry, Tensor, counted, shape_text, wrong_past};
 
 /// Name of the layers in messages.
 const DECLARED_BY: &str = "RTNeural's layer";
@@ -365,7 +365,7 @@ impl ConvKeys {
                 value => value.size(),
             };
             let invalid = || refusal(place, format!("\"{key}\" is {value}"));
-            one.ok_or_else(|| invalid().valid("a whole number from 1 to 65536"))
+            one.ok_or_else(|| invalid().valid(valid_size()))
         };
         let kernel = size(layer, "kernel_size", None)?;
         let dilation = size(layer, "dilation", None)?;
@@ -385,24 +385,14 @@ impl ConvKeys {
         tensors: &[Named],
     ) -> Result<CausalConv, Diagnostic> {
         let Self { kernel, dilation, groups } = *self;
-        if !inputs.is_multiple_of(groups) || !units.is_multiple_of(groups) {
-            let found = format!(
-                "{} for {} and {}",
-                counted(groups, "group"),
-                counted(inputs, "input"),
-                counted(units, "unit")
-            );
-            return Err(refusal(place, found).valid("a number that divides both"));
-        }
+        legal_groups(groups, [inputs, units], place)?;
         let (of_file, bias) = (&tensors[0].tensor, &tensors[1].tensor);
         let wanted = [kernel, inputs / groups, units];
         expect(of_file, &wanted, of_file.shape() == wanted, "kernel", place)?;
         expect(bias, &[units], bias.shape() == [units], "bias", place)?;
-        if (kernel - 1) as u64 * dilation as u64 * inputs as u64 > MOST_PAST {
+        if let Some(valid) = wrong_past((kernel - 1) as u64 * dilation as u64 * inputs as u64) {
             let found = format!("{}, a dilation of {dilation}", counted(kernel, "tap"));
-            return Err(
-                refusal(place, found).valid(format!("up to {MOST_PAST} values of the past"))
-            );
+            return Err(refusal(place, found).valid(valid));
         }
         let weight = |unit: usize, input: usize, tap: usize| {
             of_file.get_f32((tap * wanted[1] + input) * units + unit)
@@ -435,15 +425,9 @@ fn add_batch_norm(
     };
     let (mut factors, mut addends) = (Vec::new(), Vec::new());
     for unit in 0..units {
-        let squared = element_or("variance", unit, 0.0) + f64::from(epsilon);
-        if squared <= 0.0 {
-            let found = format!(
-                "a variance of {} and an epsilon of {epsilon}",
-                element_or("variance", unit, 0.0)
-            );
-            return Err(refusal(place, found).valid("a sum above 0"));
-        }
-        let factor = element_or("gamma", unit, 1.0) / squared.sqrt();
+        let variance = element_or("variance", unit, 0.0);
+        let deviation = deviation(variance, f64::from(epsilon), place)?;
+        let factor = element_or("gamma", unit, 1.0) / deviation;
         factors.push(factor as f32);
         addends
             .push((element_or("beta", unit, 0.0) - factor * element_or("mean", unit, 0.0)) as f32);

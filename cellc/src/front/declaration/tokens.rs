@@ -10,7 +10,7 @@ use super::written::ValueTokens;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
 use crate::front::keys::{CLIP, Key, Macro, Takes, Value, in_macros};
 use crate::front::layout::GateOrder;
-use crate::model::{Activation, Direction, underflows};
+use crate::model::{Activation, Direction, NumberError};
 use crate::request::flag::{Flag, Operand};
 use crate::request::is_size;
 
@@ -91,13 +91,14 @@ impl Reader<'_> {
     }
 
     fn bound(&mut self, value: &ValueTokens) -> Option<Value> {
-        let Some(bound) = value.number() else { return self.wrong(value) };
-        let written = value.source();
-        if underflows(&written, bound) {
-            let found = format!("`{}` cannot be `{written}`, which is 0 in f32", self.key.name());
-            return self.refuse(self.origin.clone(), found, CLIP);
-        }
-        Some(Value::Number(bound))
+        let problem = match value.number() {
+            Ok(bound) => return Some(Value::Number(bound)),
+            Err(NumberError::Text) => return self.wrong(value),
+            Err(problem) => problem,
+        };
+        let found =
+            format!("`{}` cannot be `{}`, which is {problem}", self.key.name(), value.source());
+        self.refuse(self.origin.clone(), found, CLIP)
     }
 
     fn word(&mut self, value: &ValueTokens, words: Vec<(&'static str, Value)>) -> Option<Value> {
@@ -163,10 +164,12 @@ impl Reader<'_> {
                 let found = format!("`{}` is one number too many for {name}", argument.source());
                 return self.refuse(origin, found, valid);
             };
-            *slot = argument.number();
-            if slot.is_none() {
-                let found = format!("`{}` is not a finite number", argument.source());
-                return self.refuse(origin, found, valid);
+            match argument.number() {
+                Ok(number) => *slot = Some(number),
+                Err(problem) => {
+                    let found = format!("`{}` is {problem}", argument.source());
+                    return self.refuse(origin, found, valid);
+                }
             }
         }
         match Activation::new(&name, numbers[0], numbers[1]) {

@@ -6,6 +6,8 @@ use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::Lit;
 
+use crate::model::{NumberError, parse_f32};
+
 /// Maximum length of a value in a message.
 const LONGEST: usize = 40;
 
@@ -36,9 +38,9 @@ impl ValueTokens {
         syn::parse2(self.to_token_stream()).ok()
     }
 
-    /// A finite number.
-    pub(super) fn number(&self) -> Option<f32> {
-        self.digits()?.parse().ok().filter(|number: &f32| number.is_finite())
+    /// A number.
+    pub(super) fn number(&self) -> Result<f32, NumberError> {
+        parse_f32(&self.digits().ok_or(NumberError::Text)?)
     }
 
     /// The decimal digits of a number with its sign, without suffix and underscores.

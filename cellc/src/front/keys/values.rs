@@ -7,7 +7,7 @@ use super::Key;
 use crate::diagnostic::quoted;
 use crate::front::apple::AppleResetGate;
 use crate::front::layout::GateOrder;
-use crate::model::{Activation, Direction, Family, LstmGateOrder, overflows, underflows};
+use crate::model::{Activation, Direction, Family, LstmGateOrder, parse_f32};
 use crate::request::flag::Flag;
 use crate::request::is_size;
 
@@ -95,10 +95,7 @@ impl KeyValue {
         let value = match key.takes() {
             Takes::Size => text.parse().ok().filter(|&size| is_size(size)).map(Value::Size),
             Takes::Switch => text.parse().ok().map(Value::Switch),
-            Takes::Bound => {
-                let is_in_range = |n: &f32| !overflows(text, *n) && !underflows(text, *n);
-                text.parse().ok().filter(is_in_range).map(Value::Number)
-            }
+            Takes::Bound => parse_f32(text).ok().map(Value::Number),
             Takes::Word(words) => {
                 words().into_iter().find(|(word, _)| *word == text).map(|(_, value)| value)
             }

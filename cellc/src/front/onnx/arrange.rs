@@ -68,8 +68,7 @@ pub(super) fn eye_like(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Out
 
 pub(super) fn einsum(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let Some(equation) = call.attributes.text("equation") else {
-        reader.error("no equation", "the attribute equation", "export the model again");
-        return None;
+        return reader.missing("equation", "the attribute equation");
     };
     let inputs = call.inputs.iter().copied().flatten().collect();
     Some(vec![reader.op(Op::Einsum { equation }, inputs)])
@@ -158,8 +157,7 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
         ];
         by = word(reader, call, "keep_aspect_ratio_policy", "stretch", &policies)?;
         if call.attributes.flag("antialias", false) {
-            reader.error("antialias=1", "0", "export the model without it");
-            return None;
+            return reader.inexpressible("antialias=1", "0", "export the model without it");
         }
         axes = call.attributes.ints("axes").map(|axes| reader.integers(&axes));
         (scales, sizes) = (call.input(2), call.input(3));

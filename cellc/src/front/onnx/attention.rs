@@ -162,8 +162,8 @@ pub(super) fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Ou
         .iter()
         .for_each(|name| call.attributes.ignore(name));
     let scores = Scores {
-        scale: call.attributes.float("scale"),
-        softcap: call.attributes.float("softcap").unwrap_or(0.0),
+        scale: call.attributes.finite("scale"),
+        softcap: call.attributes.finite("softcap").unwrap_or(0.0),
         causal: call.attributes.flag("is_causal", false),
     };
     let mask = call.input(3);

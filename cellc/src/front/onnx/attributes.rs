@@ -3,9 +3,11 @@
 
 use super::proto::{AttributeProto, GraphProto, SparseTensorProto, TensorProto};
 use crate::diagnostic::quoted;
+use crate::model::WrongAttribute;
 
 /// The attributes not taken yet.
 pub(super) struct Attributes {
+    operator: &'static str,
     left: Vec<AttributeProto>,
     /// Problems found, each with a description of valid input.
     pub(super) problems: Vec<(String, String)>,
@@ -54,7 +56,7 @@ fn type_of(attribute: &AttributeProto) -> i32 {
 
 impl Attributes {
     /// The attributes of a node. Attributes given twice are problems.
-    pub(super) fn new(attributes: Vec<AttributeProto>) -> Self {
+    pub(super) fn new(operator: &'static str, attributes: Vec<AttributeProto>) -> Self {
         let mut problems = Vec::new();
         let mut names: Vec<&str> =
             attributes.iter().map(|a| a.name.as_deref().unwrap_or_default()).collect();
@@ -65,7 +67,7 @@ impl Attributes {
                 "each attribute once".to_owned(),
             ));
         }
-        Self { left: attributes, problems }
+        Self { operator, left: attributes, problems }
     }
 
     /// True if the node has the attribute and it was not taken yet.
@@ -105,6 +107,25 @@ impl Attributes {
     /// Takes a floating-point number.
     pub(super) fn float(&mut self, name: &str) -> Option<f32> {
         self.take(name, &[1]).map(|a| a.f.unwrap_or(0.0))
+    }
+
+    /// Takes a floating-point number that becomes a constant of the model. A number that becomes an
+    /// attribute of the model is judged there, by the same rule.
+    pub(super) fn finite(&mut self, name: &'static str) -> Option<f32> {
+        self.float(name).filter(|&number| self.is_finite(name, number))
+    }
+
+    /// As [`Self::finite`], for a list.
+    pub(super) fn finite_list(&mut self, name: &'static str) -> Option<Vec<f32>> {
+        let list = self.floats(name)?;
+        list.iter().all(|&number| self.is_finite(name, number)).then_some(list)
+    }
+
+    fn is_finite(&mut self, name: &'static str, number: f32) -> bool {
+        let wrong = WrongAttribute::not_finite(self.operator, name, number);
+        let problem = wrong.map(|WrongAttribute { text: [found, valid, _], .. }| (found, valid));
+        self.problems.extend(problem);
+        number.is_finite()
     }
 
     /// Takes a list of integers.

@@ -23,8 +23,7 @@ fn branch(
     name: &str,
 ) -> Option<Result<Level, Vec<Diagnostic>>> {
     let Some(graph) = call.attributes.graph(name) else {
-        reader.error(format!("no {name}"), "a graph for either case", "export the model again");
-        return None;
+        return reader.missing(name, "a graph for either case");
     };
     let outer_names = reader.named();
     reader.enter();
@@ -187,8 +186,7 @@ fn body_of_loop(
     call: &mut Call<'_>,
 ) -> Option<(GraphProto, Vec<ValueId>)> {
     let Some(graph) = call.attributes.graph("body") else {
-        reader.error("no body", "a graph", "export the model again");
-        return None;
+        return reader.missing("body", "a graph");
     };
     let carried: Vec<ValueId> = call.inputs.iter().skip(2).copied().collect::<Option<_>>()?;
     let count = carried.len();
@@ -377,8 +375,7 @@ struct ScanBody {
 
 fn body_of_scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<ScanBody> {
     let Some(graph) = call.attributes.graph("body") else {
-        reader.error("no body", "a graph", "export the model again");
-        return None;
+        return reader.missing("body", "a graph");
     };
     let wrong = |reader: &mut GraphReader<'_>, found: String| {
         reader.error(found, "as the definition of Scan has it", "export the model again");

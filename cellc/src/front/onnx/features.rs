@@ -49,7 +49,7 @@ fn of_features(reader: &mut GraphReader<'_>, x: ValueId, y: ValueId, count: usiz
 /// `(x - offset) scale`.
 pub(super) fn scaler(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let [offset, scale] =
-        ["offset", "scale"].map(|name| call.attributes.floats(name).unwrap_or_default());
+        ["offset", "scale"].map(|name| call.attributes.finite_list(name).unwrap_or_default());
     if offset.is_empty() || offset.len() != scale.len() {
         let found =
             format!("{} of offset, and {} of scale", counted(offset.len(), "number"), scale.len());
@@ -113,8 +113,11 @@ pub(super) fn extract(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     let (x, places) = (call.x(), call.input(1)?);
     let Some(rank) = reader.rank(x) else {
         let found = "features of a tensor with an unknown number of dimensions";
-        reader.error(found, "a tensor whose number of dimensions is written", BEFORE_FEATURES);
-        return None;
+        return reader.inexpressible(
+            found,
+            "a tensor whose number of dimensions is written",
+            BEFORE_FEATURES,
+        );
     };
     let (all, axis) = (reader.integers(&[-1]), reader.integer(-1));
     let places = reader.op(Op::Reshape { zero_keeps: false }, vec![places, all]);
@@ -128,7 +131,7 @@ pub(super) fn extract(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
 
 /// 1 where x is greater than a threshold, else 0.
 pub(super) fn binarizer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    let threshold = call.attributes.float("threshold").unwrap_or(0.0);
+    let threshold = call.attributes.finite("threshold").unwrap_or(0.0);
     let x = call.x();
     let element = reader.element(x);
     // for integers: x > t is the same as x > floor(t)

@@ -144,12 +144,11 @@ fn operand(
         let found = format!(
             "{attribute}=1 of a tensor of an unknown number of dimensions, or of fewer than two"
         );
-        reader.error(
+        return reader.inexpressible(
             found,
             "0, or a tensor whose number of dimensions is written",
             BEFORE_OPTIMISATION,
         );
-        return None;
     };
     let rank = rank as i64;
     let order: Vec<i64> = (1..rank - 1).chain([0, rank - 1]).collect();
@@ -159,7 +158,7 @@ fn operand(
 
 /// `alpha A B`, each matrix optionally transposed.
 pub(super) fn matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    let alpha = call.attributes.float("alpha").unwrap_or(1.0);
+    let alpha = call.attributes.finite("alpha").unwrap_or(1.0);
     let [of_a, of_b] = ["transA", "transB"].map(|name| call.attributes.flag(name, false));
     let [batch_a, batch_b] = ["transBatchA", "transBatchB"]
         .map(|name| call.attributes.flag(name, false).then_some(name));
@@ -185,7 +184,7 @@ pub(super) fn gelu(
 /// `x sigmoid(alpha x)`.
 pub(super) fn quick_gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
-    let alpha = call.attributes.float("alpha").unwrap_or(1.702);
+    let alpha = call.attributes.finite("alpha").unwrap_or(1.702);
     let alpha = reader.number_like(x, alpha);
     Some(vec![reader.elementwise(Composed::Swish { scaled: true }, &[x, alpha])])
 }
@@ -201,12 +200,11 @@ pub(super) fn skip_norm(
     let (beta, bias) =
         if root_mean_square { (None, call.input(3)) } else { (call.input(3), call.input(4)) };
     if call.is_read(1) || call.is_read(2) {
-        reader.error(
+        return reader.inexpressible(
             "the mean or the deviation as an output",
             "the outputs 0 and 3",
             BEFORE_OPTIMISATION,
         );
-        return None;
     }
     let mut sum = reader.elementwise(Binary::Add, &[x, skip]);
     if let Some(bias) = bias {

@@ -12,9 +12,10 @@ use super::tensors::{Folder, Wrong};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::front::not_finite;
+use crate::model::limits::MOST_NESTED;
 use crate::model::{
-    ActivationLists, AxisName, Dim, ElementType, Elementwise, LedgerEntry, Loop, MOST_NESTED, Op,
-    Rank, ResultType, Spelling, Tensor, Value, ValueId,
+    ActivationLists, AxisName, Dim, ElementType, Elementwise, LedgerEntry, Loop, Op, Rank,
+    ResultType, Spelling, Tensor, Value, ValueId,
 };
 use crate::request::NamedSize;
 
@@ -101,6 +102,25 @@ impl<'f> GraphReader<'f> {
     ) {
         let problem = Diagnostic::error(Origin::Unknown, found).valid(valid).help(help);
         self.diagnostics.push(problem.layer(self.label.clone()));
+    }
+
+    /// Refuses the current node without an attribute or an input that its definition requires.
+    pub(super) fn missing<T>(&mut self, name: &str, valid: impl Into<Message>) -> Option<T> {
+        self.error(format!("no {name}"), valid, "export the model again");
+        None
+    }
+
+    /// Refuses the current node for what its definition allows and no operation of the model
+    /// expresses. What operations express is judged in [`crate::model`], [`crate::check`] and
+    /// [`crate::translate`].
+    pub(super) fn inexpressible<T>(
+        &mut self,
+        found: impl Into<Message>,
+        valid: impl Into<Message>,
+        help: impl Into<Message>,
+    ) -> Option<T> {
+        self.error(found, valid, help);
+        None
     }
 
     /// Reports a warning about the current node.

@@ -4,6 +4,7 @@
 use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;
 use crate::diagnostic::quoted;
+use crate::model::limits::MOST_DIMS;
 use crate::model::{
     Activation, Binary, BroadcastMode, Comparison, Composed, ElementType, Elementwise, NoAxes,
     Normalization, OneHot, Op, Primitive, Reduce, Reduction, Remainder, ReverseSequence, Softmax,
@@ -45,8 +46,8 @@ pub(super) fn with_parameters(
 
 /// `x + bias` below `-lambd`, `x - bias` above `lambd`, else 0, also for NaN.
 pub(super) fn shrink(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    let bias = call.attributes.float("bias").unwrap_or(0.0);
-    let limit = call.attributes.float("lambd").unwrap_or(0.5);
+    let bias = call.attributes.finite("bias").unwrap_or(0.0);
+    let limit = call.attributes.finite("lambd").unwrap_or(0.5);
     let x = call.x();
     let [bias, zero, least, most] = [bias, 0.0, -limit, limit].map(|number| reader.number(number));
     let below = reader.elementwise(Comparison::Less, &[x, least]);
@@ -139,8 +140,8 @@ pub(super) fn scaled(reader: &mut GraphReader<'_>, value: ValueId, by: f32) -> V
 }
 
 pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    let alpha = call.attributes.float("alpha").unwrap_or(1.0);
-    let beta = call.attributes.float("beta").unwrap_or(1.0);
+    let alpha = call.attributes.finite("alpha").unwrap_or(1.0);
+    let beta = call.attributes.finite("beta").unwrap_or(1.0);
     let [transpose_a, transpose_b] =
         ["transA", "transB"].map(|name| call.attributes.flag(name, false));
     let product =
@@ -272,8 +273,11 @@ pub(super) fn dropout(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
         let known = reader.known(training).filter(|tensor| tensor.len() == 1);
         if known.is_none_or(|tensor| tensor.get_f64(0) != 0.0) {
             let help = "export the model in evaluation mode";
-            reader.error("Dropout that may be training", "training_mode is false", help);
-            return None;
+            return reader.inexpressible(
+                "Dropout that may be training",
+                "training_mode is false",
+                help,
+            );
         }
     }
     Some(vec![call.x()])
@@ -392,8 +396,7 @@ pub(super) fn squeeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
 
 pub(super) fn unsqueeze(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let Some(axes) = axes(reader, call, 13) else {
-        reader.error("no axes", "the axes to put in", "export the model again");
-        return None;
+        return reader.missing("axes", "the axes to put in");
     };
     Some(vec![reader.op(Op::Unsqueeze, vec![call.x(), axes])])
 }
@@ -406,8 +409,7 @@ pub(super) fn transpose(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Ou
 
 pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let Some(axis) = call.attributes.int("axis") else {
-        reader.error("no axis", "the attribute axis", "export the model again");
-        return None;
+        return reader.missing("axis", "the attribute axis");
     };
     let inputs = call.inputs.iter().copied().flatten().collect();
     Some(vec![reader.op(Op::Concat { axis }, inputs)])
@@ -464,15 +466,13 @@ pub(super) fn slice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
         let [starts, ends, axes] =
             ["starts", "ends", "axes"].map(|name| call.attributes.ints(name));
         let (Some(starts), Some(ends)) = (starts, ends) else {
-            reader.error("no starts or no ends", "both", "export the model again");
-            return None;
+            return reader.missing("starts or no ends", "both");
         };
         let (starts, ends) = (reader.integers(&starts), reader.integers(&ends));
         (starts, ends, axes.map(|axes| reader.integers(&axes)), None)
     } else {
         let (Some(starts), Some(ends)) = (call.input(1), call.input(2)) else {
-            reader.error("no starts or no ends", "both", "export the model again");
-            return None;
+            return reader.missing("starts or no ends", "both");
         };
         (starts, ends, call.input(3), call.input(4))
     };
@@ -609,8 +609,11 @@ fn normalized(
     let inputs = call.inputs.iter().copied().flatten().collect();
     if call.outputs() > 1 {
         let found = format!("{} outputs", call.outputs());
-        reader.error(found, "the normalized tensor alone", "export the model in evaluation mode");
-        return None;
+        return reader.inexpressible(
+            found,
+            "the normalized tensor alone",
+            "export the model in evaluation mode",
+        );
     }
     Some(vec![reader.op(Op::Normalize(normalization), inputs)])
 }
@@ -620,24 +623,26 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
     if call.attributes.flag("training_mode", false) || !call.attributes.flag("spatial", true) {
         let help = "export the model in evaluation mode";
-        reader.error(
+        return reader.inexpressible(
             "BatchNormalization in training mode, or not spatial",
             "evaluation mode",
             help,
         );
-        return None;
     }
     // before operator set 14, further outputs mean training mode, read or not
     if call.version < 14 && call.written > 1 {
         let found =
             format!("{} outputs, which mean training mode below operator set 14", call.written);
-        reader.error(found, "the normalized tensor alone", "export the model in evaluation mode");
-        return None;
+        return reader.inexpressible(
+            found,
+            "the normalized tensor alone",
+            "export the model in evaluation mode",
+        );
     }
     normalized(reader, call, Normalization::Batch { eps })
 }
 
-/// The attribute `axis`. `None` after an error for an axis outside of -64 to 63.
+/// The attribute `axis`. `None` after an error for an axis that no tensor has.
 pub(super) fn countable_axis(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -647,19 +652,15 @@ pub(super) fn countable_axis(
     in_range(reader, axis)
 }
 
-/// The axis if a tensor of up to 64 dimensions may have it. `None` after an error.
+/// The axis if a tensor of the most dimensions may have it. `None` after an error.
 fn in_range(reader: &mut GraphReader<'_>, axis: i64) -> Option<i64> {
-    const MOST: i64 = 64;
-    if !(-MOST..MOST).contains(&axis) {
-        let help = "correct the attribute, or export the model again";
-        reader.error(
-            format!("axis={axis}"),
-            "the number of a dimension, or one from -1 on, counted from the last",
-            help,
-        );
-        return None;
+    match legal_axis(axis, MOST_DIMS, 1) {
+        Ok(_) => Some(axis),
+        Err([_, valid, help]) => {
+            reader.error(format!("axis={axis}"), valid, help);
+            None
+        }
     }
-    Some(axis)
 }
 
 /// Checks an axis against the rank of `x` if the rank is known. `ends`: 1 if the axis may equal the
@@ -735,8 +736,7 @@ pub(super) fn group_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
     let groups = call.attributes.int("num_groups");
     if groups.is_none() {
-        reader.error("no num_groups", "the number of groups", "export the model again");
-        return None;
+        return reader.missing("num_groups", "the number of groups");
     }
     normalized(reader, call, Normalization::Group { groups, eps })
 }
@@ -788,7 +788,7 @@ pub(super) fn celu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
 
 pub(super) fn swish(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let x = call.x();
-    let Some(alpha) = call.attributes.float("alpha").filter(|&alpha| alpha != 1.0) else {
+    let Some(alpha) = call.attributes.finite("alpha").filter(|&alpha| alpha != 1.0) else {
         return elementwise(reader, call, Composed::Swish { scaled: false });
     };
     let alpha = reader.number_like(x, alpha);
@@ -800,12 +800,11 @@ pub(super) fn gelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
         None | Some("none") => Composed::Gelu,
         Some("tanh") => Composed::GeluTanh,
         Some(_) => {
-            reader.error(
+            return reader.inexpressible(
                 "Gelu with another approximation",
                 "approximate=none or tanh",
                 "export the model with one of them",
             );
-            return None;
         }
     };
     elementwise(reader, call, function)
@@ -874,8 +873,7 @@ pub(super) fn top_k(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
         (Some(k), _) => reader.integer(k),
         (None, Some(count)) => count,
         (None, None) => {
-            reader.error("no k", "how many elements are wanted", "export the model again");
-            return None;
+            return reader.missing("k", "how many elements are wanted");
         }
     };
     let element = reader.element(x);

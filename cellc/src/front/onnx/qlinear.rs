@@ -34,8 +34,7 @@ fn quantised_like(
     let element = reader.element(zero.unwrap_or(like));
     let Some(range) = limits(element) else {
         let found = format!("a zero point of type {}", element.name());
-        reader.error(found, "i8, u8, i16, u16", "quantise to another type");
-        return None;
+        return reader.inexpressible(found, "i8, u8, i16, u16", "quantise to another type");
     };
     let zero = zero.map(|zero| float(reader, zero));
     let scale = float(reader, scale);
@@ -109,8 +108,7 @@ pub(super) fn softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
 fn refuse_last(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()> {
     if call.attributes.flag("channels_last", false) {
         let help = "quantise the file from before optimisation, whose channels come first";
-        reader.error("channels_last=1", "0", help);
-        return None;
+        return reader.inexpressible("channels_last=1", "0", help);
     }
     Some(())
 }
@@ -161,7 +159,7 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
         sums = compute(reader, Binary::Add, &[sums, c]);
     }
     let (mut a_scale, b_scale) = (float(reader, call.input(1)?), call.input(4)?);
-    let alpha = call.attributes.float("alpha").unwrap_or(1.0);
+    let alpha = call.attributes.finite("alpha").unwrap_or(1.0);
     if alpha != 1.0 {
         let alpha = reader.number_like(a_scale, alpha);
         a_scale = compute(reader, Binary::Multiply, &[alpha, a_scale]);

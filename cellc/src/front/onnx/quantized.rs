@@ -64,12 +64,11 @@ fn along(
     let Some(axis) = axis else {
         if known.is_some_and(|tensor| tensor.len() > 1) {
             let help = "convert the model to operator set 13, which has scales along an axis";
-            reader.error(
+            return reader.inexpressible(
                 "several scales or zero points",
                 "one of a tensor, in operator sets before 13",
                 help,
             );
-            return None;
         }
         return Some(of);
     };
@@ -100,8 +99,7 @@ fn refuse_blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()
     match call.attributes.int("block_size").unwrap_or(0) {
         0 => Some(()),
         size => {
-            reader.error(format!("block_size={size}"), "0", "quantise by tensor or by axis");
-            None
+            reader.inexpressible(format!("block_size={size}"), "0", "quantise by tensor or by axis")
         }
     }
 }
@@ -154,8 +152,7 @@ pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Out
     let element = of_zero.or(given).unwrap_or(ElementType::U8);
     let Some(range) = limits(element) else {
         let found = format!("a zero point of type {}", element.name());
-        reader.error(found, "i4, u4, i8, u8, i16, u16", "quantise to another type");
-        return None;
+        return reader.inexpressible(found, "i4, u4, i8, u8, i16, u16", "quantise to another type");
     };
     let axis = axis_of(reader, call)?;
     let scale = along(reader, axis, x, scale)?;
@@ -348,8 +345,7 @@ pub(super) fn requantized(
     let element = reader.element(zero);
     let Some(range) = limits(element) else {
         let found = format!("a zero point of type {}", element.name());
-        reader.error(found, "i8, u8", "quantise to another type");
-        return None;
+        return reader.inexpressible(found, "i8, u8", "quantise to another type");
     };
     let [a_scale, b_scale, scale] = scales.map(|value| float(reader, value));
     let zero = float(reader, zero);
@@ -373,12 +369,11 @@ pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
         if reader.rank(of_y) != Some(0) && reader.known(of_y).is_none_or(|tensor| tensor.len() > 1)
         {
             let help = "quantise the result by tensor";
-            reader.error(
+            return reader.inexpressible(
                 "scales of the result that are not one number",
                 "one y_scale and one y_zero_point",
                 help,
             );
-            return None;
         }
     }
     let sums = product(reader, a, b);

@@ -160,14 +160,13 @@ fn attributes(
 fn layer_inputs(reader: &mut GraphReader<'_>, call: &Call<'_>) -> Option<LayerInputs> {
     if call.input(4).is_some() {
         let help = "leave sequence_lens out where every row has all steps";
-        reader.error("sequence_lens of a quantised LSTM", "sequences of full length", help);
-        return None;
+        let found = "sequence_lens of a quantised LSTM";
+        return reader.inexpressible(found, "sequences of full length", help);
     }
     let scales = [8, 9, 10, 11].map(|port| call.input(port));
     let [Some(w_scale), Some(w_zero), Some(r_scale), Some(r_zero)] = scales else {
         let valid = "those of W and of R, inputs 8 to 11";
-        reader.error("no scales or zero points", valid, "export the model again");
-        return None;
+        return reader.missing("scales or zero points", valid);
     };
     Some(LayerInputs {
         x: call.x(),

@@ -209,8 +209,7 @@ impl GraphReader<'_> {
     fn reads_carried<T>(&mut self) -> Option<T> {
         let found = "a loop that reads the sequence to which it appends";
         let valid = "sequences that a loop only appends to";
-        self.error(found, valid, "hand on the element that is read as a tensor of its own");
-        None
+        self.inexpressible(found, valid, "hand on the element that is read as a tensor of its own")
     }
 
     fn reads_cut<T>(&mut self) -> Option<T> {
@@ -269,8 +268,7 @@ impl GraphReader<'_> {
             let Some(place) = pieces.iter().position(|&piece| piece == carried) else {
                 let found = "a loop that replaces a sequence";
                 let help = "append to the sequence, or hand on tensors";
-                self.error(found, "sequences that a loop only appends to", help);
-                return None;
+                return self.inexpressible(found, "sequences that a loop only appends to", help);
             };
             if let Some(&Piece::One(next)) = pieces[place + 1..].last() {
                 self.level().next_elements.insert(at, next);
@@ -282,12 +280,11 @@ impl GraphReader<'_> {
         let others = outputs.iter().any(|(output, _)| !carried.contains(&(output.wrapping_sub(1))));
         if others {
             let help = "put its elements together in the body";
-            self.error(
+            return self.inexpressible(
                 "a loop whose stacked output is a sequence",
                 "tensors as stacked outputs",
                 help,
             );
-            return None;
         }
         Some(all)
     }
@@ -540,8 +537,7 @@ pub(super) fn length(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
 pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (sequence, _) = reader.given_sequence(call)?;
     let Some(axis) = call.attributes.int("axis") else {
-        reader.error("no axis", "the attribute axis", "export the model again");
-        return None;
+        return reader.missing("axis", "the attribute axis");
     };
     let is_new = call.attributes.flag("new_axis", false);
     Some(vec![reader.together(&sequence, axis, is_new)?])

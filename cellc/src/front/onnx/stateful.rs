@@ -3,6 +3,7 @@
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::recurrent::entry;
+use super::windows::size_attribute;
 use crate::diagnostic::quoted;
 use crate::model::{
     Binary, BroadcastMode, Composed, Convolution, ElementType, Groups, Heads, LinearAttention, Op,
@@ -14,7 +15,7 @@ const EXPORT_AGAIN: &str = "export the model again with a valid value";
 
 /// LinearAttention of ONNX: every head of keys has one head of queries or more.
 pub(super) fn linear_attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    attention(reader, call, true)
+    attention(reader, call, false)
 }
 
 /// LinearAttention of ONNX Runtime: also with fewer heads of queries than of keys.
@@ -24,7 +25,7 @@ pub(super) fn linear_attention_of_runtime(
 ) -> Outputs {
     let window = call.attributes.int("state_window");
     refuse_other(reader, "state_window", window, 0)?;
-    attention(reader, call, false)
+    attention(reader, call, true)
 }
 
 /// Refuses a number other than the only one that is supported. `None` after an error.
@@ -36,14 +37,13 @@ fn refuse_other(
 ) -> Option<()> {
     match given {
         Some(given) if given != valid => {
-            reader.error(format!("{name}={given}"), valid.to_string(), EXPORT_AGAIN);
-            None
+            reader.inexpressible(format!("{name}={given}"), valid.to_string(), EXPORT_AGAIN)
         }
         _ => Some(()),
     }
 }
 
-fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>, more_queries: bool) -> Outputs {
+fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>, shares_queries: bool) -> Outputs {
     // the length of the parts in which a processor may compute a sequence
     call.attributes.ignore("chunk_size");
     let rule = update_rule(reader, call)?;
@@ -56,11 +56,6 @@ fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>, more_queries: bo
     });
     let scale = call.attributes.float("scale").filter(|scale| *scale != 0.0);
     let (queries, keys) = (queries?, keys?);
-    if more_queries && queries < keys {
-        let found = format!("q_num_heads={queries} and kv_num_heads={keys}");
-        reader.error(found, "a multiple of kv_num_heads", EXPORT_AGAIN);
-        return None;
-    }
     let past = call.input(3);
     let inputs = inputs_of_attention(reader, call, rule)?;
     let ledger = vec![
@@ -72,7 +67,7 @@ fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>, more_queries: bo
             None => entry("scale", None, "one by the root of a key's length"),
         },
     ];
-    let heads = Heads::Joined { queries, keys };
+    let heads = Heads::Joined { queries, keys, shares_queries };
     let attention = LinearAttention { rule, heads, scale, has_past: past.is_some() };
     let elements = [inputs[0], past.unwrap_or(inputs[0])].map(|value| reader.element(value));
     Some(reader.ops_of(Op::LinearAttention(attention), inputs, elements.to_vec(), ledger))
@@ -131,15 +126,15 @@ pub(super) fn causal_conv_of_runtime(reader: &mut GraphReader<'_>, call: &mut Ca
         refuse_other(reader, name, given, valid)?;
     }
     let dilation = call.attributes.int("dilation").unwrap_or(1);
-    let Some(dilation) = usize::try_from(dilation).ok().filter(|dilation| *dilation > 0) else {
-        reader.error(format!("dilation={dilation}"), "1 or more", EXPORT_AGAIN);
-        return None;
-    };
+    let dilation = size_attribute(reader, "dilation", dilation)?;
     let channels_last = call.attributes.flag("channels_last", false);
     if channels_last && reader.rank(call.x()).is_some_and(|rank| rank != 3) {
         let found = "channels_last=1 with several axes of channels";
-        reader.error(found, "an input of three dimensions", "join the axes by a Reshape");
-        return None;
+        return reader.inexpressible(
+            found,
+            "an input of three dimensions",
+            "join the axes by a Reshape",
+        );
     }
     convolution_with_state(reader, call, Form { dilation, channels_last })
 }
@@ -199,6 +194,7 @@ fn convolution_with_state(
     let window =
         Window { strides: Vec::new(), dilations: vec![form.dilation], padding: Padding::Valid };
     let convolution = Convolution {
+        kernel: Vec::new(),
         window,
         groups: Groups::InWeights,
         transposed: false,

@@ -1684,6 +1684,42 @@ fn what_the_optimiser_of_onnx_runtime_writes_is_arithmetic() {
     assert_near(&y, [want[0], want[1], want[2]]);
 }
 
+/// Every real-valued attribute has the same rule, whether it stays an attribute of the model or
+/// becomes a constant.
+#[test]
+fn real_valued_attributes_are_finite() {
+    const MICROSOFT: &str = "com.microsoft";
+    let normalized = "a normalization with an epsilon of";
+    for (domain, operator, inputs, name, found) in [
+        ("", "Gemm", &["x", "w"][..], "alpha", "alpha of Gemm is"),
+        ("", "Gemm", &["x", "w"], "beta", "beta of Gemm is"),
+        ("", "LRN", &["x"], "alpha", "alpha of LRN is"),
+        ("", "LRN", &["x"], "beta", "beta of LRN is"),
+        ("", "LRN", &["x"], "bias", "bias of LRN is"),
+        ("", "Shrink", &["x"], "lambd", "lambd of Shrink is"),
+        ("", "Elu", &["x"], "alpha", "alpha of the activation elu is"),
+        ("", "Celu", &["x"], "alpha", "alpha of Celu is"),
+        ("", "Selu", &["x"], "gamma", "gamma of Selu is"),
+        ("", "ThresholdedRelu", &["x"], "alpha", "alpha of ThresholdedRelu is"),
+        ("", "BatchNormalization", &["x", "w", "w", "w", "w"], "epsilon", normalized),
+        ("", "InstanceNormalization", &["x", "w", "w"], "epsilon", normalized),
+        ("", "LayerNormalization", &["x", "w"], "epsilon", normalized),
+        (MICROSOFT, "QuickGelu", &["x"], "alpha", "alpha of QuickGelu is"),
+        (MICROSOFT, "FusedMatMul", &["x", "w"], "alpha", "alpha of FusedMatMul is"),
+        (MICROSOFT, "SkipLayerNormalization", &["x", "x", "w"], "epsilon", normalized),
+        ("ai.onnx.ml", "Binarizer", &["x"], "threshold", "threshold of Binarizer is"),
+    ] {
+        for value in crate::check::NOT_FINITE {
+            let rest = attribute(name, 1, &field(2, 5, &floats(&[value])));
+            let said = read(&of_domain(domain, operator, inputs, &[1.0; 3], &rest), None)
+                .and_then(|(model, _)| core_model(&model, &Options::default()))
+                .expect_err("it is refused")
+                .to_string();
+            assert!(said.contains(&format!("{found} {value}")), "{operator} {name}: {said}");
+        }
+    }
+}
+
 #[test]
 fn shrink_is_arithmetic() {
     let number = |name, value: f32| attribute(name, 1, &field(2, 5, &floats(&[value])));
@@ -1955,7 +1991,6 @@ fn operators_with_a_state_are_refused_by_attribute() {
     let window = [heads(1, 1), rule("linear"), integer_attribute("state_window", 2)].concat();
     let cases = [
         ("", [heads(1, 1), rule("other")].concat(), "update_rule=\"other\""),
-        ("", [heads(1, 2), rule("linear")].concat(), "q_num_heads=1 and kv_num_heads=2"),
         ("", [heads(1, 1), rule("gated")].concat(), "update_rule=gated without the input decay"),
         ("", [heads(1, 1), rule("delta")].concat(), "update_rule=delta without the input beta"),
         ("", integer_attribute("q_num_heads", 1), "no kv_num_heads"),
@@ -1973,6 +2008,52 @@ fn operators_with_a_state_are_refused_by_attribute() {
         let said = read(&bytes, None).expect_err("refused").to_string();
         assert!(said.contains(words), "{said}, not {words}");
     }
+}
+
+/// Several heads of keys share a head of the queries only in ONNX Runtime's LinearAttention.
+#[test]
+fn heads_of_queries_are_shared_by_the_operator_of_the_runtime_alone() {
+    let rule = attribute("update_rule", 3, &long(4, b"linear"));
+    let heads = [integer_attribute("q_num_heads", 1), integer_attribute("kv_num_heads", 2)];
+    let of = |domain: &str| {
+        let rest = [heads.concat(), rule.clone(), long(7, domain.as_bytes())].concat();
+        let graph = [
+            long(1, &node("LinearAttention", &["q", "k", "k"], "y", &rest)),
+            long(11, &sized("q", 1, &[1, 2, 2])),
+            long(11, &sized("k", 1, &[1, 2, 4])),
+            long(12, &sized("y", 1, &[1, 2, 4])),
+        ];
+        let set = long(8, &[long(1, domain.as_bytes()), int(2, 1)].concat());
+        let set = if domain.is_empty() { Vec::new() } else { set };
+        let (model, _) = read(&[file(&graph.concat(), 27), set].concat(), None)?;
+        core_model(&model, &Options::default()).map(|_| ())
+    };
+    let said = of("").expect_err("fewer heads of queries").to_string();
+    assert!(said.contains("1 heads of queries, 2 of keys and 2 of values"), "{said}");
+    assert!(said.contains("heads of queries that are a multiple of those of keys"), "{said}");
+    of("com.microsoft").unwrap_or_else(|said| panic!("{said}"));
+}
+
+/// The stated sizes of a kernel are those of the weights.
+#[test]
+fn a_kernel_shape_is_that_of_the_weights() {
+    let of = |size: i64| {
+        let shape = attribute("kernel_shape", 7, &long(8, &ints(&[size])));
+        let graph = [
+            long(1, &node("Conv", &["x", "w"], "y", &shape)),
+            long(11, &sized("x", 1, &[1, 1, 5])),
+            long(11, &sized("w", 1, &[1, 1, 3])),
+            long(12, &sized("y", 1, &[1, 1, 3])),
+        ];
+        let (model, _) = read(&file(&graph.concat(), 17), None)?;
+        core_model(&model, &Options::default()).map(|_| ())
+    };
+    let said = of(2).expect_err("another size").to_string();
+    assert!(
+        said.contains("a kernel of the shape [2], and weights of the shape [1, 1, 3]"),
+        "{said}"
+    );
+    of(3).unwrap_or_else(|said| panic!("{said}"));
 }
 
 /// An axis beyond the rank is named as one, in the words of the operator.

@@ -462,7 +462,7 @@ impl<'f> GraphReader<'f> {
         version: i64,
         read: &HashSet<&str>,
     ) {
-        let mut attributes = Attributes::new(node.proto.attribute.clone());
+        let mut attributes = Attributes::new(row.name, node.proto.attribute.clone());
         let before = self.errors();
         let Some(inputs) = self.inputs(&node.proto.input) else { return };
         if !super::sequences::check(self, row.name, &inputs) || !self.fits_inputs(row, &inputs) {

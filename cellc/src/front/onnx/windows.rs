@@ -11,11 +11,17 @@ use crate::model::{
 /// An attribute with a list of sizes. `None` after an error.
 fn sizes(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Option<Vec<usize>> {
     let given = call.attributes.ints(name).unwrap_or_default();
-    let sizes: Option<Vec<usize>> = given.iter().map(|&size| usize::try_from(size).ok()).collect();
-    if sizes.is_none() {
-        reader.error(format!("{name} {given:?}"), "integers of 0 or more", "correct the attribute");
+    given.into_iter().map(|size| size_attribute(reader, name, size)).collect()
+}
+
+/// A number of an attribute as a size of the model, which has no negative sizes. `None` after an
+/// error.
+pub(super) fn size_attribute(reader: &mut GraphReader<'_>, name: &str, size: i64) -> Option<usize> {
+    let number = usize::try_from(size).ok();
+    if number.is_none() {
+        reader.error(format!("{name} of {size}"), "0 or more", "correct the attribute");
     }
-    sizes
+    number
 }
 
 fn window(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Window> {
@@ -47,15 +53,6 @@ pub(super) fn convolution(
     let window = window(reader, call)?;
     let groups = call.attributes.int("group").unwrap_or(1);
     let kernel = sizes(reader, call, "kernel_shape")?;
-    let w = call.input(1)?;
-    if let Some(tensor) = reader.known(w)
-        && !kernel.is_empty()
-        && tensor.shape().get(2..) != Some(&kernel[..])
-    {
-        let found = format!("kernel_shape {kernel:?}, and weights of shape {:?}", tensor.shape());
-        reader.error(found, "the last sizes of the weights", "export the model again");
-        return None;
-    }
     let (mut output_padding, mut output_sizes) = (Vec::new(), OutputSizes::Follow);
     if transposed {
         output_padding = sizes(reader, call, "output_padding")?;
@@ -66,6 +63,7 @@ pub(super) fn convolution(
     }
     let groups = Groups::Count(groups);
     let op = Op::Convolution(Box::new(Convolution {
+        kernel,
         window,
         groups,
         transposed,
@@ -91,8 +89,7 @@ fn pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>, kind: PoolKind) -> Ou
 fn kernel(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Vec<usize>> {
     let kernel = sizes(reader, call, "kernel_shape")?;
     if kernel.is_empty() {
-        reader.error("no kernel_shape", "a size for each dimension", "export the model again");
-        return None;
+        return reader.missing("kernel_shape", "a size for each dimension");
     }
     Some(kernel)
 }
@@ -127,18 +124,11 @@ pub(super) fn average_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
 /// `(sum |v|^p)^(1 / p)` of each window, for p of 1 or 2.
 pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let p = call.attributes.int("p").unwrap_or(2);
-    let refused = match call.attributes.flag("ceil_mode", false) {
-        _ if p != 1 && p != 2 => Some((format!("p={p}"), "1 or 2")),
-        true => Some(("ceil_mode=1".to_owned(), "0")),
-        false => None,
-    };
-    if let Some((found, valid)) = refused {
-        reader.error(
-            found,
-            valid,
-            "write it as Pow, AveragePool with count_include_pad=1, Mul and Pow",
-        );
-        return None;
+    let help = "write it as Pow, AveragePool with count_include_pad=1, Mul and Pow";
+    match call.attributes.flag("ceil_mode", false) {
+        _ if p != 1 && p != 2 => return reader.inexpressible(format!("p={p}"), "1 or 2", help),
+        true => return reader.inexpressible("ceil_mode=1", "0", help),
+        false => {}
     }
     let magnitude = match p {
         1 => reader.elementwise(Unary::Abs, &[call.x()]),
@@ -159,24 +149,18 @@ pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
 /// with zeros.
 pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let [alpha, beta, bias] = [("alpha", 1e-4), ("beta", 0.75), ("bias", 1.0)]
-        .map(|(name, default)| call.attributes.float(name).unwrap_or(default));
-    let size = call
-        .attributes
-        .int("size")
-        .and_then(|size| usize::try_from(size).ok())
-        .filter(|&size| size > 0);
+        .map(|(name, default)| call.attributes.finite(name).unwrap_or(default));
+    let Some(size) = call.attributes.int("size") else {
+        return reader.missing("size", "the number of channels of a mean");
+    };
+    let size = size_attribute(reader, "size", size)?;
     let x = call.x();
-    let (Some(size), Some(rank @ 2..=4)) = (size, reader.rank(x)) else {
-        let found = "no size of 1 or more, or data of another number of dimensions";
-        reader.error(
-            found,
-            "a size, and 2 to 4 dimensions",
-            "write it as AveragePool over the channels, Pow and Div",
-        );
-        return None;
+    let Some(rank @ 2..=4) = reader.rank(x) else {
+        let help = "write it as AveragePool over the channels, Pow and Div";
+        return reader.inexpressible("data of other dimensions", "2 to 4 dimensions", help);
     };
     let mut around = vec![[0, 0]; rank - 1];
-    around[0] = [(size - 1) / 2, size / 2];
+    around[0] = [size.saturating_sub(1) / 2, size / 2];
     let neighbours = Neighbours { of_channels: true, around };
     let norm = LocalNorm { alpha, beta, bias };
     let divisor = norm.divisor(x, &neighbours, &mut |op, inputs| match op {
@@ -226,8 +210,7 @@ pub(super) fn pad(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs 
         (call.input(1), call.input(2), call.input(3))
     };
     let Some(pads) = pads else {
-        reader.error("no pads", "two for each axis", "export the model again");
-        return None;
+        return reader.missing("pads", "two for each axis");
     };
     let zero = reader.integer(0);
     let element = reader.element(pads);

@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 
 use super::layers::{GraphReader, SAVE_AGAIN};
-use super::text::{MOST_DIMS, parse_integer, parse_signed};
+use super::text::{parse_integer, parse_signed};
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::model::ElementType;
+use crate::model::limits::MOST_DIMS;
+use crate::model::{ElementType, WrongAttribute, parse_f32};
 
 /// Element types of tensors other than constants.
 pub(super) const COMPUTED: [ElementType; 9] = [
@@ -268,15 +269,28 @@ impl<'a> GraphReader<'a, '_> {
     }
 
     /// A required number. `None` after an error.
-    pub(super) fn number(&mut self, data: &mut Data, name: &'static str) -> Option<f64> {
+    pub(super) fn number(&mut self, data: &mut Data, name: &'static str) -> Option<f32> {
         const VALID: &str = "a number, with a point where it has a fraction";
         let given = self.required(data, name, VALID)?;
-        let value = given.text.trim().parse::<f64>().ok();
-        if value.is_none() {
-            let found = format!("{name}={} is not a number", quoted(given.text));
+        let number = parse_f32(given.text);
+        if let Err(problem) = number {
+            let found = format!("{name}={} is {problem}", quoted(given.text));
             self.error(data.index, given.origin, found, VALID, "correct the number");
         }
-        value
+        number.ok()
+    }
+
+    /// A required number that becomes a constant of the model, judged by the rule for attributes of
+    /// the model. `None` after an error.
+    pub(super) fn finite(&mut self, data: &mut Data, name: &'static str) -> Option<f32> {
+        let number = self.number(data, name)?;
+        let type_name = self.layers[data.index].type_name;
+        let Some(wrong) = WrongAttribute::not_finite(type_name, name, number) else {
+            return Some(number);
+        };
+        let ([found, valid, help], given) = (wrong.text, self.given(data, name)?);
+        self.error(data.index, given.origin, found, valid, help);
+        None
     }
 
     /// A list of zeros and ones separated by commas. An empty text is an empty list.

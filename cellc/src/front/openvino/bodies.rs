@@ -7,9 +7,8 @@ use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::{parse_integer, parse_signed};
 use super::xml::ElementId;
 use crate::diagnostic::{Origin, quoted};
-use crate::model::{
-    Branch, ElementType, If, Loop, LoopInput, LoopOutput, MOST_NESTED, Model, Slicing,
-};
+use crate::model::limits::MOST_NESTED;
+use crate::model::{Branch, ElementType, If, Loop, LoopInput, LoopOutput, Model, Slicing};
 
 /// A body: its graph, and the layers that its port map names.
 struct Body {

@@ -7,7 +7,7 @@ use super::text::{cut, parse_integer};
 use crate::diagnostic::{Origin, quoted};
 use crate::model::{
     Activation, ActivationError, Cell, Coupled, Direction, Family, LedgerEntry, LstmGateOrder,
-    PARAMETERS, ResetGate, WeightLayout, overflows, underflows,
+    PARAMETERS, ResetGate, WeightLayout, parse_f32,
 };
 
 impl GraphReader<'_, '_> {
@@ -113,19 +113,9 @@ impl GraphReader<'_, '_> {
         let given = data.take(self.document, "clip");
         let number = match &given {
             None => None,
-            Some(given) => match given.text.trim().parse::<f32>() {
-                Ok(number)
-                    if !(overflows(given.text, number)
-                        || number.is_sign_positive() && underflows(given.text, number)) =>
-                {
-                    Some(number)
-                }
-                wrong => {
-                    let problem = match wrong {
-                        Ok(number) if number.is_infinite() => "beyond the range of f32",
-                        Ok(_) => "0 in f32",
-                        Err(_) => "not a number",
-                    };
+            Some(given) => match parse_f32(given.text) {
+                Ok(number) => Some(number),
+                Err(problem) => {
                     let found = format!("clip={} is {problem}", quoted(given.text));
                     let valid = "a number, with a point where it has a fraction; 0, negative, inf \
                         and nan: no clipping";
@@ -334,16 +324,22 @@ impl GraphReader<'_, '_> {
         attribute: &str,
         given: &GivenAttribute<'_>,
     ) -> Option<Vec<f32>> {
-        let texts = given.text.split(',').map(str::trim).filter(|_| !given.text.trim().is_empty());
-        if let Some(bad) = texts.clone().find(|text| text.parse::<f32>().is_err()) {
-            let found = format!("{attribute} holds {}, which is not a number", quoted(bad));
-            let valid =
-                "numbers separated by commas, with a point where they have a fraction, or nothing";
-            let help = "correct the number, or remove the attribute for what ONNX takes";
-            self.error(index, given.origin.clone(), found, valid, help);
-            return None;
+        let mut numbers = Vec::new();
+        for text in given.text.split(',').filter(|_| !given.text.trim().is_empty()) {
+            match parse_f32(text) {
+                Ok(number) => numbers.push(number),
+                Err(problem) => {
+                    let text = quoted(text.trim());
+                    let found = format!("{attribute} holds {text}, which is {problem}");
+                    let valid = "numbers separated by commas, with a point where they have a \
+                        fraction, or nothing";
+                    let help = "correct the number, or remove the attribute for what ONNX takes";
+                    self.error(index, given.origin.clone(), found, valid, help);
+                    return None;
+                }
+            }
         }
-        Some(texts.filter_map(|text| text.parse().ok()).collect())
+        Some(numbers)
     }
 }
 

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use super::kinds::LayerType;
-use super::text::{MOST_DIMS, parse_dim, parse_integer};
+use super::text::{parse_dim, parse_integer};
 use super::weights::BinFile;
 use super::xml::{AttributeId, Document, ElementId};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quoted};
 use crate::front::graph::Graph;
-use crate::model::{ActivationLists, Dim, LedgerEntry, Op, Spelling, ValueId};
+use crate::model::{ActivationLists, Dim, LedgerEntry, Op, Spelling, ValueId, wrong_rank};
 
 /// OpenVINO's names of attributes, for messages.
 static SPELLING: Spelling = Spelling {
@@ -142,6 +142,20 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         self.push(diagnostic.layer(label));
     }
 
+    /// Refuses a layer for what its definition allows and no operation of the model expresses. What
+    /// operations express is judged in [`crate::model`], [`crate::check`] and
+    /// [`crate::translate`].
+    pub(super) fn inexpressible<T>(
+        &mut self,
+        index: usize,
+        found: impl Into<Message>,
+        valid: impl Into<Message>,
+        help: impl Into<Message>,
+    ) -> Option<T> {
+        self.error(index, self.origin(index), found, valid, help);
+        None
+    }
+
     /// Reports an error of a layer.
     pub(super) fn error(
         &mut self,
@@ -235,15 +249,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                     }
                 }
             }
-            if dims.len() > MOST_DIMS {
-                let found = format!("a port with {} dimensions", dims.len());
-                self.error(
-                    index,
-                    document.origin(element),
-                    found,
-                    format!("{MOST_DIMS} or fewer"),
-                    SAVE_AGAIN,
-                );
+            if let Some([found, valid, help]) = wrong_rank(dims.len()) {
+                self.error(index, document.origin(element), found, valid, help);
             }
             let names = document.attribute(element, "names").map_or("", |a| document.value(a));
             ports.push(Port {

@@ -96,15 +96,9 @@ impl ReadOperation {
 pub(super) const ANY_INTEGER: std::ops::RangeInclusive<i64> = i64::MIN..=i64::MAX;
 
 impl GraphReader<'_, '_> {
-    /// A required number that a normalization adds to avoid division by zero.
-    pub(super) fn epsilon(&mut self, data: &mut Data, name: &'static str) -> Option<f32> {
-        self.number(data, name).map(|eps| eps as f32)
-    }
-
     /// ReadValue.
     pub(super) fn read_value(&mut self, data: &mut Data) -> Option<ReadOperation> {
         let variable = self.variable(data);
-        self.no_variables_here(data.index)?;
         const SHAPE: &str =
             "sizes separated by commas, ? where a size is not known, ... where nothing is";
         let (mut element, mut shape) = (Some(None), Some(None));
@@ -144,7 +138,7 @@ impl GraphReader<'_, '_> {
     pub(super) fn interpolate(&mut self, data: &mut Data) -> Option<ReadOperation> {
         self.required(data, "mode", "nearest, linear_onnx, cubic")?;
         let a = match data.origin_of(self.document, "cube_coeff") {
-            Some(_) => self.number(data, "cube_coeff")? as f32,
+            Some(_) => self.number(data, "cube_coeff")?,
             None => -0.75,
         };
         let modes = [
@@ -177,14 +171,7 @@ impl GraphReader<'_, '_> {
             let pads = self.integers(data, name, Presence::Optional)?;
             if pads.iter().any(|&pad| pad != 0) {
                 let found = format!("{name} that are not 0");
-                self.error(
-                    data.index,
-                    self.origin(data.index),
-                    found,
-                    "0",
-                    "pad by a layer of its own",
-                );
-                return None;
+                return self.inexpressible(data.index, found, "0", "pad by a layer of its own");
             }
         }
         let by_size = by_size?;
@@ -196,23 +183,6 @@ impl GraphReader<'_, '_> {
         let resize = Resize { by, scaling: scaling?, sampling };
         let then = if data.set < 11 { Then::SizesOrScales(by_size) } else { Then::Nothing };
         Some(ReadOperation::new(Op::Resize(resize)).then(then))
-    }
-
-    /// Refuses a variable in a body, as OpenVINO does. `None` after an error.
-    pub(super) fn no_variables_here(&mut self, index: usize) -> Option<()> {
-        if self.is_body() {
-            let found = "a variable inside the body of a TensorIterator, Loop or If";
-            let help = "carry the value from iteration to iteration by a back edge";
-            self.error(
-                index,
-                self.origin(index),
-                found,
-                "ReadValue and Assign outside of bodies",
-                help,
-            );
-            return None;
-        }
-        Some(())
     }
 
     /// Applies the rewrite in `then` to the inputs. `None` after an error.
@@ -299,8 +269,7 @@ impl GraphReader<'_, '_> {
         let [Some(low), Some(high)] = ends else {
             let found = "FakeQuantize with a range that is not constant";
             let valid = "constants for input_low and input_high";
-            self.error(index, self.origin(index), found, valid, "make the range constant");
-            return None;
+            return self.inexpressible(index, found, valid, "make the range constant");
         };
         let (lowest, highest) = (low.len().max(1), high.len().max(1));
         let pairs = (0..lowest.max(highest))
@@ -375,14 +344,7 @@ impl GraphReader<'_, '_> {
         let found = "auto_broadcast is not numpy, and the input ports do not state one shape";
         let help =
             "write auto_broadcast=\"numpy\" if that is meant, else give all inputs the same shape";
-        self.error(
-            data.index,
-            self.origin(data.index),
-            found,
-            "numpy, or inputs of one shape",
-            help,
-        );
-        None
+        self.inexpressible(data.index, found, "numpy, or inputs of one shape", help)
     }
 
     /// True if all input ports state the same fixed sizes.

@@ -33,8 +33,7 @@ pub(super) fn divide(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Optio
 /// Bounds.
 pub(super) fn clamp(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let (min, max) = (reader.number(data, "min"), reader.number(data, "max"));
-    let (min, max) = (min? as f32, max? as f32);
-    Some(ReadOperation::new(Op::elementwise(Unary::Clamp { min, max })))
+    Some(ReadOperation::new(Op::elementwise(Unary::Clamp { min: min?, max: max? })))
 }
 
 /// The number of levels.
@@ -51,7 +50,7 @@ pub(super) fn fake_quantize(
 
 /// The slope below zero.
 pub(super) fn elu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    let alpha = reader.number(data, "alpha")? as f32;
+    let alpha = reader.number(data, "alpha")?;
     Some(ReadOperation::new(Op::elementwise(Activation::Elu { alpha })))
 }
 
@@ -104,7 +103,7 @@ pub(super) fn gelu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<
 
 /// Mean and variance: the axes of the first definition, and epsilon.
 pub(super) fn mvn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    let eps = reader.epsilon(data, "eps");
+    let eps = reader.number(data, "eps");
     let normalize_variance =
         reader.boolean(data, "normalize_variance", (data.set < 6).then_some(true));
     let (first, eps_in_root) = if data.set < 6 {
@@ -128,14 +127,14 @@ pub(super) fn normalize_l2(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
 ) -> Option<ReadOperation> {
-    let eps = reader.epsilon(data, "eps");
+    let eps = reader.number(data, "eps");
     let adds = reader.word(data, "eps_mode", "add", &[("add", true), ("max", false)]);
     Some(ReadOperation::new(Op::Normalize(Normalization::Length { eps: eps?, adds: adds? })))
 }
 
 /// The bias added to the squares.
 pub(super) fn grn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    let eps = reader.epsilon(data, "bias")?;
+    let eps = reader.number(data, "bias")?;
     Some(
         ReadOperation::new(Op::Normalize(Normalization::Length { eps, adds: true }))
             .then(Then::OfChannels),
@@ -163,7 +162,7 @@ pub(super) fn batch_norm(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
 ) -> Option<ReadOperation> {
-    let eps = reader.epsilon(data, "epsilon")?;
+    let eps = reader.number(data, "epsilon")?;
     let then = if data.set < 5 { Then::DataFirst } else { Then::Nothing };
     Some(ReadOperation::new(Op::Normalize(Normalization::Batch { eps })).then(then))
 }
@@ -174,7 +173,7 @@ pub(super) fn group_norm(
     data: &mut Data,
 ) -> Option<ReadOperation> {
     let groups = reader.integer(data, "num_groups", None, ANY_INTEGER);
-    let eps = reader.epsilon(data, "epsilon")?;
+    let eps = reader.number(data, "epsilon")?;
     let groups = Some(groups?);
     Some(ReadOperation::new(Op::Normalize(Normalization::Group { groups, eps })))
 }
@@ -185,8 +184,7 @@ pub(super) fn round(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     if !reader.word(data, "mode", "half_to_even", &modes)? {
         let found = "halves that are rounded away from zero";
         let help = "round to even, or compute this part outside of the model";
-        reader.error(data.index, reader.origin(data.index), found, "half_to_even", help);
-        return None;
+        return reader.inexpressible(data.index, found, "half_to_even", help);
     }
     Some(ReadOperation::new(Op::elementwise(Activation::Round)))
 }
@@ -229,7 +227,7 @@ pub(super) fn gated_delta_net(
         ["fuse_qk_l2norm", "use_qk_l2norm"].map(|name| reader.boolean(data, name, Some(false)));
     let [query, key] =
         ["q_l2_norm_eps", "k_l2_norm_eps"].map(|name| match data.peek(reader.document, name) {
-            Some(_) => reader.epsilon(data, name),
+            Some(_) => reader.number(data, name),
             None => Some(1e-6),
         });
     let (is_normalized, query, key) = (fused? || used?, query?, key?);
@@ -387,14 +385,8 @@ pub(super) fn scatter_elements(
     let combine = combination(reader, data)?;
     if data.set >= 12 && !reader.boolean(data, "use_init_val", Some(true))? && combine.is_some() {
         let found = "a reduction without the initial values";
-        reader.error(
-            data.index,
-            reader.origin(data.index),
-            found,
-            "use_init_val=true",
-            "scatter to a constant",
-        );
-        return None;
+        let valid = "use_init_val=true";
+        return reader.inexpressible(data.index, found, valid, "scatter to a constant");
     }
     Some(ReadOperation::new(Op::ScatterElements { combine }))
 }
@@ -457,6 +449,5 @@ pub(super) fn range(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
 /// The variable.
 pub(super) fn assign(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let variable = reader.variable(data);
-    reader.no_variables_here(data.index)?;
     Some(ReadOperation::new(Op::Assign { variable: variable? }))
 }

@@ -1,9 +1,7 @@
 //! Parsing of numbers, shapes and lists of names in an IR.
 
+use crate::model::limits::MOST_DIMS;
 use crate::model::{Dim, ElementType};
-
-/// The most dimensions of a tensor.
-pub(super) const MOST_DIMS: usize = 16;
 
 /// The text, or its start and an ellipsis.
 pub(super) fn cut(text: &str) -> String {

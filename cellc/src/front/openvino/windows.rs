@@ -48,6 +48,7 @@ impl GraphReader<'_, '_> {
     pub(super) fn convolution(&mut self, data: &mut Data, groups: Groups) -> Option<ReadOperation> {
         let window = self.window(data, Some(Presence::Required))?;
         Some(ReadOperation::new(Op::Convolution(Box::new(Convolution {
+            kernel: Vec::new(),
             window,
             groups,
             transposed: false,
@@ -76,6 +77,7 @@ impl GraphReader<'_, '_> {
             window.padding = Padding::Valid;
         }
         Some(ReadOperation::new(Op::Convolution(Box::new(Convolution {
+            kernel: Vec::new(),
             window,
             groups,
             transposed: true,
@@ -134,9 +136,9 @@ impl GraphReader<'_, '_> {
 
     /// The attributes of an LRN, and its number of neighbours. `None` after an error.
     pub(super) fn local_norm(&mut self, data: &mut Data) -> Option<(LocalNorm, usize)> {
-        let [alpha, beta, bias] = ["alpha", "beta", "bias"].map(|name| self.number(data, name));
-        let size = self.integer(data, "size", None, 1..=1 << 16);
-        let (alpha, beta, bias) = (alpha? as f32, beta? as f32, bias? as f32);
+        let [alpha, beta, bias] = ["alpha", "beta", "bias"].map(|name| self.finite(data, name));
+        let size = self.integer(data, "size", None, 1..=i64::MAX);
+        let (alpha, beta, bias) = (alpha?, beta?, bias?);
         Some((LocalNorm { alpha, beta, bias }, usize::try_from(size?).ok()?))
     }
 
@@ -160,14 +162,8 @@ impl GraphReader<'_, '_> {
         let Some(axes) = axes else {
             let found = "LRN over other axes than the channels, or those behind them";
             let help = "write it as AvgPool, Power and Divide";
-            self.error(
-                index,
-                self.origin(index),
-                found,
-                "axis 1 of two to four dimensions, or axes behind it, each once",
-                help,
-            );
-            return None;
+            let valid = "axis 1 of two to four dimensions, or axes behind it, each once";
+            return self.inexpressible(index, found, valid, help);
         };
         let pad = (size - 1) / 2;
         let first = if of_channels { 1 } else { 2 };

@@ -15,7 +15,9 @@ use crate::core::{
     CoreBuilder, CoreOp, Dense, DynamicLength, Geometry, Known, MOST_DENSE_GROUPS, MatMul,
     Pointwise, Source, WeightSource, signed, strides,
 };
-use crate::model::{Binary, Convolution, ElementType, Groups, Op, OutputSizes, Rounding, Tensor};
+use crate::model::{
+    Binary, Convolution, ElementType, Groups, Op, OutputSizes, Rounding, Tensor, shape_text,
+};
 use crate::translate::elementwise::compute;
 use crate::translate::layout::concats::put_together;
 use crate::translate::operands::{Operands, all_floats, legal_groups, shapes_differ};
@@ -117,7 +119,16 @@ fn factors(core: &mut CoreBuilder, args: &Operands, of: &Convolution) -> Rule<Fa
         let help = format!("correct the shapes, or the number of groups, {stated}");
         return Err(shapes_differ(&[shape, weights], valid, help));
     };
-    Ok(Factors { x, w, groups, kernel: weights[2..].to_vec() })
+    let kernel = weights[2..].to_vec();
+    if !(of.kernel.is_empty() || of.kernel == kernel) {
+        let found = format!(
+            "a kernel of the shape {}, and weights of the shape {}",
+            shape_text(&of.kernel),
+            shape_text(&weights)
+        );
+        return Err(Refusal::new(found, "the last sizes of the weights", "correct the shape"));
+    }
+    Ok(Factors { x, w, groups, kernel })
 }
 
 /// A convolution along an axis with a run-time number of elements: zeros follow the last element.

@@ -1,11 +1,10 @@
 //! Pad, and the padding of convolutions and pools.
 
 use super::windows::Axis;
-use crate::check::limits::MOST_ALONG_AXIS;
 use crate::core::{Before, CoreBuilder, Front, Geometry, Known, signed, strides};
 use crate::model::{ElementType, PadMode, shape_text};
 use crate::translate::layout::concats::put_together;
-use crate::translate::operands::Operands;
+use crate::translate::operands::{Operands, legal_extents};
 use crate::translate::refusal::{Refusal, Rule};
 
 /// The elements of padding.
@@ -178,9 +177,7 @@ fn pads_by_axis(args: &Operands, rank: usize) -> Rule<Vec<AxisPads>> {
         let found = format!("{} and {} pads for {} axes", begin.len(), end.len(), axes.len());
         return Err(Refusal::new(found, "two for each axis, each axis once", "correct the pads"));
     }
-    if begin.iter().chain(&end).any(|pad| pad.unsigned_abs() > MOST_ALONG_AXIS as u64) {
-        return Err(Refusal::new("a pad above 2^24", "smaller pads", "correct the pads"));
-    }
+    legal_extents("a pad", begin.iter().chain(&end).copied())?;
     let pads = axes.into_iter().zip(begin.into_iter().zip(end));
     Ok(pads.map(|(axis, (begin, end))| AxisPads { axis, begin, end }).collect())
 }

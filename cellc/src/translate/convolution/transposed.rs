@@ -7,12 +7,11 @@
 use super::pads::{PadValue, pad_axis};
 use super::windows::{Axis, common_divisor};
 use super::{Cut, Factors, bias, sums};
-use crate::check::limits::MOST_ALONG_AXIS;
 use crate::core::{CoreBuilder, Geometry, Known, signed, strides};
 use crate::model::{Binary, Convolution, OutputSizes, PadMode, Padding, shape_text};
 use crate::translate::elementwise::compute;
 use crate::translate::layout::concats::put_together;
-use crate::translate::operands::Operands;
+use crate::translate::operands::{Operands, legal_extents};
 use crate::translate::refusal::{Refusal, Rule};
 
 /// The output along one axis.
@@ -264,12 +263,12 @@ fn output_sizes(args: &Operands, of: &Convolution, rank: usize) -> Rule<Option<V
             sizes[first..].iter().map(|&size| size as i64).collect()
         }
     };
-    if sizes.len() != rank || sizes.iter().any(|size| !(1..=MOST_ALONG_AXIS as i64).contains(size))
-    {
+    if sizes.len() != rank || sizes.iter().any(|&size| size < 1) {
         let found = format!("an output of {} for {rank} dimensions", shape_text(&sizes));
         let valid = "a size of 1 or more for each";
         return Err(Refusal::new(found, valid, "correct the shape of the output"));
     }
+    legal_extents("an output", sizes.iter().copied())?;
     Ok(Some(sizes))
 }
 
@@ -307,7 +306,8 @@ fn extent(
         }
     };
     let out = full as i64 - begin - end;
-    if !(1..=MOST_ALONG_AXIS as i64).contains(&out) {
+    legal_extents("an output", [out])?;
+    if out < 1 {
         let found = format!("an output of {out} elements along an axis");
         return Err(Refusal::new(found, "1 or more", "correct the pads"));
     }

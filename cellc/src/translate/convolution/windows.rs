@@ -1,10 +1,9 @@
 //! The windows of convolutions and pools along each axis.
 
-use crate::check::limits::MOST_ALONG_AXIS;
 use crate::core::{Before, CoreBuilder, Front, Geometry, Known, ShortOf, signed, strides};
 use crate::diagnostic::quoted;
 use crate::model::{Padding, Rounding, Window, counted, shape_text};
-use crate::translate::operands::Operands;
+use crate::translate::operands::{Operands, legal_extents};
 use crate::translate::refusal::{Refusal, Rule};
 
 /// One axis of a convolution; all sizes are known.
@@ -128,9 +127,9 @@ pub(super) fn window_axes(window: &Window, spatial: &[usize], kernel: &[usize]) 
         let valid = "a number of 1 or more for each dimension";
         return Err(Refusal::new(found, valid, "correct the attributes"));
     }
-    if steps.iter().chain(&dilations).chain(kernel).any(|&n| n > MOST_ALONG_AXIS) {
-        let found = "a stride or dilation above 2^24";
-        return Err(Refusal::new(found, "smaller ones", "correct the attributes"));
+    let sizes = [("a stride", &steps[..]), ("a dilation", &dilations), ("a kernel", kernel)];
+    for (what, sizes) in sizes {
+        legal_extents(what, sizes.iter().map(|&n| i64::try_from(n).unwrap_or(i64::MAX)))?;
     }
     let unpadded = |at: usize| Axis {
         size: spatial[at],
@@ -151,9 +150,8 @@ fn padded_axis(axis: Axis, at: usize, rank: usize, padding: &Padding) -> Rule<Ax
         Padding::SameLower => Ok(axis.padded_to_same(false)),
         Padding::Explicit { begin, end } if begin.is_empty() && end.is_empty() => Ok(axis),
         Padding::Explicit { begin, end } => match (begin.get(at), end.get(at)) {
-            (Some(&first), Some(&last))
-                if first.unsigned_abs().max(last.unsigned_abs()) <= MOST_ALONG_AXIS as u64 =>
-            {
+            (Some(&first), Some(&last)) => {
+                legal_extents("a pad", [first, last])?;
                 Ok(Axis { begin: first, end: last, ..axis })
             }
             _ => {

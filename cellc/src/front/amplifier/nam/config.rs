@@ -1,10 +1,10 @@
 //! The parts of a configuration: objects all of whose keys are read, sizes, lists of sizes.
 
-use super::super::causal::{ConvSizes, MOST_PAST};
-use super::super::json::{Json, Object};
+use super::super::causal::{ConvSizes, legal_groups};
+use super::super::json::{Json, Object, valid_size};
 use super::super::refusal;
 use crate::diagnostic::{Diagnostic, quoted};
-use crate::model::counted;
+use crate::model::{counted, wrong_past};
 
 /// An object at a place of the file.
 pub(super) struct Config {
@@ -85,16 +85,16 @@ impl Config {
 
     /// Takes a list of sizes of 1 or more that is not empty.
     pub(super) fn sizes(&mut self, key: &str) -> Result<Vec<usize>, Diagnostic> {
-        const VALID: &str = "a list of whole numbers from 1 to 65536";
+        let valid = || format!("a list, each {}", valid_size());
         let place = self.place_of(key);
         let Json::List(items) = self.need(key)? else {
-            return Err(refusal(&place, format!("\"{key}\" is no list")).valid(VALID));
+            return Err(refusal(&place, format!("\"{key}\" is no list")).valid(valid()));
         };
         if items.is_empty() {
-            return Err(refusal(&place, "the list is empty").valid(VALID));
+            return Err(refusal(&place, "the list is empty").valid(valid()));
         }
         let size = |item: &Json| {
-            item.size().ok_or_else(|| refusal(&place, format!("{item} in the list")).valid(VALID))
+            item.size().ok_or_else(|| refusal(&place, format!("{item} in the list")).valid(valid()))
         };
         items.iter().map(size).collect()
     }
@@ -105,22 +105,14 @@ impl Config {
     /// If the channels are no multiples of the groups, or the convolution reaches too far back.
     pub(super) fn check(&self, conv: ConvSizes, groups: &str) -> Result<(), Diagnostic> {
         let ConvSizes { inputs, outputs, kernel, dilation, groups: count, .. } = conv;
-        if !inputs.is_multiple_of(count) || !outputs.is_multiple_of(count) {
-            let found = format!(
-                "{} for {} and {}",
-                counted(count, "group"),
-                counted(inputs, "input"),
-                counted(outputs, "output")
-            );
-            return Err(refusal(&self.place_of(groups), found).valid("a number that divides both"));
-        }
-        if conv.kept() > MOST_PAST {
+        legal_groups(count, [inputs, outputs], &self.place_of(groups))?;
+        if let Some(valid) = wrong_past(conv.kept()) {
             let found = format!(
                 "{}, a dilation of {dilation} and {}",
                 counted(kernel, "tap"),
                 counted(inputs, "channel")
             );
-            return Err(self.refused(found).valid(format!("up to {MOST_PAST} values of the past")));
+            return Err(self.refused(found).valid(valid));
         }
         Ok(())
     }

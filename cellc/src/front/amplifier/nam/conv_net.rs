@@ -1,8 +1,7 @@
 //! NAM's ConvNet: convolutions of two taps, each with an optional batch normalisation and a
 //! function, and a sum of the channels.
 
-use super::super::causal::{Causal, Conv, ConvSizes, Signal, total};
-use super::super::refusal;
+use super::super::causal::{Causal, Conv, ConvSizes, Signal, deviation, total};
 use super::config::Config;
 use super::functions::Function;
 use super::network::{Network, Outer};
@@ -75,15 +74,9 @@ fn normalise(conv: &mut Conv, left: &mut Weights, block: usize) -> Result<(), Di
     let eps = f64::from(left.next(1)[0]);
     let of_output = conv.weights.len() / channels;
     for channel in 0..channels {
-        let squared = f64::from(variance[channel]) + eps;
-        if squared <= 0.0 {
-            let found = format!(
-                "block {block}: a variance of {} and an addend of {eps}",
-                variance[channel]
-            );
-            return Err(refusal("\"weights\"", found).valid("a sum above 0"));
-        }
-        let scale = f64::from(weight[channel]) / squared.sqrt();
+        let place = format!("\"weights\", block {block}");
+        let deviation = deviation(f64::from(variance[channel]), eps, &place)?;
+        let scale = f64::from(weight[channel]) / deviation;
         for weight in &mut conv.weights[channel * of_output..][..of_output] {
             *weight = (f64::from(*weight) * scale) as f32;
         }

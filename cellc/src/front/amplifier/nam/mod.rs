@@ -12,12 +12,12 @@ mod sequential;
 mod wavenet;
 mod weights;
 
-use super::causal::{Causal, MOST_PAST};
+use super::causal::Causal;
 use super::json::{Json, Object};
 use super::{AmplifierModel, Network, about, of_metadata, one_size, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::front::keys::Spanned;
-use crate::model::{LedgerEntry, ModelSize, counted};
+use crate::model::{LedgerEntry, ModelSize, counted, wrong_past};
 use config::Config;
 use lstm::LstmSizes;
 use nested::ARCHITECTURES;
@@ -91,11 +91,9 @@ pub(super) fn read(
             let read = reader(known).ok_or_else(|| other_architecture(&architecture))?;
             let weights = weights(known, &mut file, "")?;
             let network = read(Config::parse(config, "\"config\"")?, weights, &mut outer)?;
-            if network.past() > MOST_PAST {
+            if let Some(valid) = wrong_past(network.past()) {
                 let found = format!("{} values of the past of all layers", network.past());
-                return Err(refusal("\"config\"", found)
-                    .valid(format!("up to {MOST_PAST}"))
-                    .into());
+                return Err(refusal("\"config\"", found).valid(valid).into());
             }
             ledger.append(&mut outer.ledger);
             warnings.extend(outer.warnings);
@@ -148,7 +146,7 @@ fn numbers(weights: &Json) -> Result<Vec<f32>, Diagnostic> {
     let Json::List(weights) = weights else {
         return Err(refusal("\"weights\"", "the weights are no list").valid("a list of numbers"));
     };
-    let number = |(i, weight): (usize, &Json)| weight.f32(&format!("\"weights\", number {i}"));
+    let number = |(i, weight): (usize, &Json)| weight.weight(&format!("\"weights\", number {i}"));
     weights.iter().enumerate().map(number).collect()
 }
 

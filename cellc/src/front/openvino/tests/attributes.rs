@@ -16,7 +16,6 @@ fn attribute_texts_that_are_read() {
         ("-INF", None),
         ("infinity", None),
         ("0.0e5", None),
-        ("-1e-50", None),
         ("1e-40", Some(1e-40)),
         ("NaN", None),
     ] {
@@ -209,6 +208,7 @@ fn attribute_texts_that_are_refused_or_warned_about() {
         ("clip", "1 2"),
         ("clip", "0x10"),
         ("clip", "1e-50"),
+        ("clip", "-1e-50"),
         ("clip", "1e400"),
         ("clip", "-1e39"),
         ("activations", "sigmoid"),
@@ -220,6 +220,7 @@ fn attribute_texts_that_are_refused_or_warned_about() {
         ("activations_alpha", "0.5"),
         ("activations_beta", "0.5, 1e3"),
         ("activations_alpha", "0.5,x"),
+        ("activations_alpha", "0.5, 1e-60"),
         ("linear_before_reset", "yes"),
         ("linear_before_reset", "2"),
         ("linear_before_reset", " true"),

@@ -545,6 +545,7 @@ fn windows() -> Vec<Case> {
     let convolution = |groups, transposed, window, output_padding: &[usize], output_sizes| {
         let output_padding = output_padding.to_vec();
         Op::Convolution(Box::new(Convolution {
+            kernel: Vec::new(),
             window,
             groups,
             transposed,
@@ -970,6 +971,44 @@ fn numbers_of_groups_have_one_rule() {
     }
     for text in [convolution(2), normalization(2)] {
         compile(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    }
+}
+
+/// Every real-valued attribute has the same rule, whether it stays an attribute of the model or
+/// becomes a constant. The refusal points at the attribute.
+#[test]
+fn real_valued_attributes_are_finite() {
+    let normalized = "a normalization with an epsilon of";
+    let numbers = "alpha=\"1\" beta=\"1\" bias=\"1\"";
+    let group = "num_groups=\"2\" epsilon=\"1\"";
+    let variance = "eps=\"1\" normalize_variance=\"true\" eps_mode=\"inside_sqrt\"";
+    let four = &["1,4,5", "4", "4", "4", "4"][..];
+    for (kind, data, shapes, name, found) in [
+        (("Elu", "opset1"), "alpha=\"1\"", &four[..1], "alpha", "alpha of the activation elu is"),
+        (
+            ("LRN", "opset1"),
+            &format!("{numbers} size=\"3\""),
+            &four[..2],
+            "alpha",
+            "alpha of LRN is",
+        ),
+        (("LRN", "opset1"), &format!("{numbers} size=\"3\""), &four[..2], "beta", "beta of LRN is"),
+        (("LRN", "opset1"), &format!("{numbers} size=\"3\""), &four[..2], "bias", "bias of LRN is"),
+        (("BatchNormInference", "opset5"), "epsilon=\"1\"", four, "epsilon", normalized),
+        (("GroupNormalization", "opset12"), group, &four[..3], "epsilon", normalized),
+        (("MVN", "opset6"), variance, &four[..2], "eps", normalized),
+        (("GRN", "opset1"), "bias=\"1\"", &four[..1], "bias", normalized),
+    ] {
+        for value in crate::check::NOT_FINITE {
+            let data = data.replace(&format!("{name}=\"1\""), &format!("{name}=\"{value}\""));
+            let text = of_shapes(kind, &data, shapes);
+            let said = compile(&text).expect_err("it is refused");
+            assert!(said.contains(&format!("{found} {value}")), "{kind:?} {name}: {said}");
+            let at = text.find(&format!("{name}=\"{value}\"")).expect("the attribute");
+            let line = text[..at].matches('\n').count() + 1;
+            let column = at - text[..at].rfind('\n').map_or(0, |end| end + 1) + 1;
+            assert!(said.contains(&format!(":{line}:{column}\n")), "{kind:?} {name}: {said}");
+        }
     }
 }
 

@@ -100,7 +100,7 @@ fn elements_without_number_take_linear_time() {
         "<dim>12</dim></port>\n",
         &format!("{}</port>\n", "<dim>12</dim>".repeat(MANY)),
     ));
-    assert!(refusal.contains(&format!("a port with {MANY} dimensions")), "{refusal}");
+    assert!(refusal.contains(&format!("a tensor of {MANY} dimensions")), "{refusal}");
     let ports: String = (5..MANY).map(|i| format!("<port id=\"{i}\"/>")).collect();
     let refusal = refused(&edit(GRU, "\t\t\t</input>", &format!("{ports}</input>")));
     assert!(refusal.contains("nothing is connected to the input port 5"), "{refusal}");
