@@ -821,7 +821,11 @@ impl<'a> Roundings<'a> {
                         self.block(body);
                     }
                 }
-                Stmt::If { .. } | Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Tiles(_) => {
+                Stmt::If { .. }
+                | Stmt::LeaveUnless { .. }
+                | Stmt::Copy(_)
+                | Stmt::Tiles(_)
+                | Stmt::Blocks(_) => {
                     panic!("a single step needs none")
                 }
                 Stmt::Comment(_) => {}

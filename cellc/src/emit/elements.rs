@@ -29,6 +29,8 @@ pub(crate) fn spelling(element: Element) -> Spelling {
         Element::I64 =>    ["int64_t",  "i64",  "0",     "integer",   "integers",  "INT64",   "I64"],
         Element::Bool =>   ["uint8_t",  "bool", "false", "of 0 or 1", "of 0 or 1", "BOOL",    "Bool"],
         Element::U32 =>    ["uint32_t", "u32",  "0",     "integer",   "integers",  "",        ""],
+        Element::U8 =>     ["uint8_t",  "u8",   "0",     "integer",   "integers",  "",        ""],
+        Element::U16 =>    ["uint16_t", "u16",  "0",     "integer",   "integers",  "",        ""],
         Element::F16 =>    ["uint16_t", "",     "",      "float",     "floats",    "",        ""],
         Element::I8 =>     ["int8_t",   "",     "",      "integer",   "integers",  "",        ""],
         Element::I8Pair => ["uint16_t", "",     "",      "integer",   "integers",  "",        ""],

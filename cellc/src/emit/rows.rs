@@ -104,6 +104,6 @@ fn mentions(stmt: &Stmt, vars: &[Var]) -> bool {
             reads(a) || reads(b) || any(then) || any(otherwise)
         }
         Stmt::LeaveUnless { less: (a, b) } => reads(a) || reads(b),
-        Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => false,
+        Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Blocks(_) | Stmt::Comment(_) => false,
     }
 }

@@ -11,7 +11,7 @@ use crate::emit::names::{Interface, Scope};
 use crate::emit::rows::AddedRow;
 use crate::encoding::Arithmetic;
 use crate::kernel::{
-    Base, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
+    Base, BlockSums, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
     LaneOp, Local, Loops, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId,
 };
 
@@ -383,6 +383,9 @@ pub(super) trait Dialect {
     /// Sums of products of bytes, by tiles: of elements, weights and sums the block and the first
     /// element.
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles);
+    /// Sums of products of blocks of weights: of elements, weights, counts, inputs and sums the
+    /// block and the first element.
+    fn blocks(&mut self, places: [(&Block, usize); 5], sums: &BlockSums);
     /// Packs a row of weights.
     fn pack_line(&mut self, line: Line<'_>);
     fn begin_for(
@@ -1140,6 +1143,10 @@ impl Traversal<'_> {
                 let places = [tiles.elements, tiles.weights, tiles.to];
                 dialect.tiles(places.map(|place| (self.base(place.base), place.offset)), tiles);
             }
+            Stmt::Blocks(sums) => {
+                let places = [sums.elements, sums.weights, sums.counts, sums.inputs, sums.to];
+                dialect.blocks(places.map(|place| (self.base(place.base), place.offset)), sums);
+            }
             Stmt::Comment(text) => dialect.comment(text),
         }
     }
@@ -1460,7 +1467,8 @@ fn line_of(encoding: Encoding, count: usize) -> (LineRow, LinePart) {
         | Encoding::F16
         | Encoding::Bf16Pair
         | Encoding::Int8
-        | Encoding::Int8Neighbours => {
+        | Encoding::Int8Neighbours
+        | Encoding::Int16Neighbours => {
             unreachable!("emit: {encoding:?} is for weights that are known")
         }
         Encoding::LowBytes => unreachable!("emit: low bytes have no rows of weights"),

@@ -77,6 +77,12 @@ pub fn encode(encoding: Encoding, line: &[f32], given: Option<usize>) -> Vec<f32
             let word = |four: &[f32]| row_word(row, 4, 4, &|k| weight(four, k), 0);
             line.chunks(4).map(|four| f32::from_bits(word(four))).collect()
         }
+        Encoding::Int16Neighbours => {
+            let row = in_pairs(line);
+            let weight = |k: usize| line.get(k).copied().unwrap_or(0.0);
+            let word = |k: usize| row_word(row, 2, 2, &|at| weight(2 * k + at), 0);
+            (0..encoding.len(line.len())).map(|k| f32::from_bits(word(k))).collect()
+        }
         Encoding::Int8Start => {
             vec![f32::from_bits(row_start(in_bytes(line), line.len(), &|k| line[k]))]
         }

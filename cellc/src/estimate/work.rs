@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::arch::{Calls, Instructions, Isa, TILE_WORDS, WorkKind};
 use crate::kernel::{
-    Base, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local, Place, Stmt, Var,
+    Base, BlockProduct, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local, Place, Stmt, Var,
     WindowId,
 };
 
@@ -40,6 +40,15 @@ impl Amounts {
 
     pub(super) fn add_all(&mut self, other: &Self, times: f64) {
         self.0.iter_mut().zip(other.0).for_each(|(sum, amount)| *sum += amount * times);
+    }
+}
+
+/// The kind of work of an operation of a block of weights.
+fn block_work(product: BlockProduct) -> WorkKind {
+    match product {
+        BlockProduct::Floats => WorkKind::MultiplyAdd,
+        BlockProduct::Quads | BlockProduct::WidenedQuads => WorkKind::DotQuads,
+        BlockProduct::Pairs => WorkKind::DotPairs,
     }
 }
 
@@ -244,6 +253,24 @@ impl Counting<'_> {
                 let turns = if self.text { turns.min(1) } else { turns };
                 let vectors = tiles.columns * (turns * self.isa.code.rows + rest);
                 sum.add(work, (tiles.rows * tiles.panels * vectors) as f64);
+            }
+            Stmt::Blocks(sums) => {
+                let (present, rows) = match self.text {
+                    true => (1.0, 1.0),
+                    false => (sums.present as f64, sums.block_rows as f64),
+                };
+                let mut all = Amounts::default();
+                let operations = (sums.rows * sums.product.operations().len()) as f64;
+                let loads = sums.block_words() + sums.product.element_words();
+                all.add(block_work(sums.product), present * operations);
+                let pairs = loads.div_ceil(self.isa.code.loads.max(1));
+                all.add(WorkKind::Load, present * pairs as f64);
+                all.add(WorkKind::Length, present + rows);
+                all.add(WorkKind::Iteration, present);
+                all.add(WorkKind::Loop, rows);
+                all.add(WorkKind::Window, rows);
+                all.add(WorkKind::Store, rows * sums.rows as f64);
+                sum.add_all(&all, 1.0);
             }
             // one AMX instruction: 16 words for each of 16 rows and 16 columns
             Stmt::Tiles(tiles) => {

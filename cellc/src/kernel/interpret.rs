@@ -4,7 +4,7 @@
 //! code therefore give equal bits, apart from NaN payloads.
 
 use super::{
-    Base, BodyRef, BufferId, Copied, CopiedDim, Encoding, Expr, FLUSH_BELOW, Function, Kernel,
+    Base, BlockSums, BodyRef, BufferId, Copied, CopiedDim, Encoding, Expr, FLUSH_BELOW, Function, Kernel,
     LaneOp, Place, Role, Stmt, Tiles, Together, Var, Walk,
 };
 
@@ -260,6 +260,7 @@ impl<'a> Machine<'a> {
                     self.copy((from_base, from.offset), (to_base, to.offset), dims);
                 }
                 Stmt::Tiles(tiles) => self.tiles(tiles),
+                Stmt::Blocks(sums) => self.block_sums(sums),
                 // the surrounding loop handles its last statement
                 Stmt::LeaveUnless { .. } | Stmt::Comment(_) => {}
             }
@@ -333,6 +334,30 @@ impl<'a> Machine<'a> {
                 for (element, sum) in self.elements(to, tiles.columns).iter_mut().zip(sums) {
                     *element = f32::from_bits(sum);
                 }
+            }
+        }
+    }
+
+    fn block_sums(&mut self, of: &BlockSums) {
+        let [elements, weights, counts, inputs] =
+            of.read().map(|(place, n)| self.elements(place, n).to_vec());
+        let (words, size) = (of.product.element_words(), of.block_words());
+        let mut blocks = weights.chunks_exact(size).zip(&inputs);
+        for (row, count) in counts.iter().enumerate() {
+            let mut sums = vec![0; of.rows];
+            for (block, input) in blocks.by_ref().take(*count as usize) {
+                let elements = &elements[*input as usize * words..][..words];
+                for (operation, word, element) in of.product.operations() {
+                    let row = &block[word * of.rows..][..of.rows];
+                    let mut lanes: Lanes = row.iter().map(|weight| weight.to_bits()).collect();
+                    let factor = vec![elements[*element].to_bits(); of.rows];
+                    apply(*operation, &mut lanes, &[factor, sums, Vec::new()]);
+                    sums = lanes;
+                }
+            }
+            let to = self.elements(of.to.at(row * of.rows), of.rows);
+            for (element, sum) in to.iter_mut().zip(sums) {
+                *element = f32::from_bits(sum);
             }
         }
     }

@@ -39,6 +39,12 @@ impl Vectors {
                         self.loaded.entry(place.base).or_default();
                     }
                 }
+                Stmt::Blocks(sums) => {
+                    for (place, _) in sums.read() {
+                        self.loaded.entry(place.base).or_default();
+                    }
+                    self.loaded.entry(sums.to.base).or_default();
+                }
                 Stmt::For { walks, body, .. } => {
                     self.add(body, locals);
                     walks.iter().for_each(|walk| self.leave(walk));

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::ops::Deref;
 
+mod block_sums;
 mod delay_line;
 mod hints;
 mod interpret;
@@ -20,6 +21,7 @@ mod rewrite;
 mod tests;
 mod verify;
 
+pub use block_sums::{BLOCK_INPUTS, BlockPlaces, BlockProduct, BlockSums};
 pub use delay_line::{DelayLine, FrameOrder};
 pub use hints::Hints;
 #[cfg(test)]
@@ -90,6 +92,10 @@ pub enum Element {
     Bool,
     /// Tables, [`Role::Backwards`] and [`Role::Phase`] only, read by [`Expr::Length`] only.
     U32,
+    /// Tables of [`Stmt::Blocks`] only.
+    U8,
+    /// As U8.
+    U16,
     /// IEEE 754 binary16, finite. Weights only; [`Expr::Load`] converts to f32.
     F16,
     /// Two's complement: as F16.
@@ -117,6 +123,8 @@ impl Display for Element {
             Self::I64 => "i64",
             Self::Bool => "bool",
             Self::U32 => "u32",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
             Self::F16 => "f16",
             Self::I8 => "i8",
             Self::I8Pair => "i8x2",
@@ -128,8 +136,8 @@ impl Element {
     /// Bytes per element.
     pub fn size(self) -> usize {
         match self {
-            Self::I8 | Self::Bool => 1,
-            Self::F16 | Self::I8Pair => 2,
+            Self::I8 | Self::Bool | Self::U8 => 1,
+            Self::F16 | Self::I8Pair | Self::U16 => 2,
             Self::F32 | Self::I32 | Self::U32 => 4,
             Self::I64 => 8,
         }
@@ -183,6 +191,9 @@ pub enum Encoding {
     /// 16-bit integers, two in the bits of each f32, as for `Int8Pair`. The line's scale times the
     /// integer approximates the element.
     Int16Pair,
+    /// As `Int16Pair`, with two neighbours of the line per f32, padded to four neighbours.
+    /// Compile-time weights only.
+    Int16Neighbours,
     /// The scale of a line: one f32.
     Int16Scale,
     /// The low bytes of four neighbours, the first lowest, in the bits of each f32. In kernels only,
@@ -197,6 +208,7 @@ impl Encoding {
             Self::F32 | Self::F16 | Self::Int8 => line,
             Self::Bf16Pair | Self::Int8Pair | Self::Int8Wide | Self::Int16Pair => line.div_ceil(2),
             Self::Int8Quad | Self::Int8Neighbours | Self::LowBytes => line.div_ceil(4),
+            Self::Int16Neighbours => 2 * line.div_ceil(BLOCK_INPUTS),
             Self::Int8Start | Self::Int8Scale | Self::Int16Scale => 1,
         }
     }
@@ -206,6 +218,7 @@ impl Encoding {
         match self {
             Self::F32 | Self::Bf16Pair | Self::Int8Wide | Self::Int16Pair => Element::F32,
             Self::Int8Quad | Self::Int8Neighbours | Self::LowBytes => Element::F32,
+            Self::Int16Neighbours => Element::F32,
             Self::Int8Start | Self::Int8Scale | Self::Int16Scale => Element::F32,
             Self::F16 => Element::F16,
             Self::Int8 => Element::I8,
@@ -382,6 +395,8 @@ pub enum Stmt {
     /// Sums of integer products over many rows and columns, for instruction sets with
     /// [tiles](crate::arch::Dot::Tiles) or with sums [across](crate::arch::Dot::Across) lanes.
     Tiles(Tiles),
+    /// Sums of products over the blocks of weights that are not zero.
+    Blocks(BlockSums),
     /// A comment line.
     Comment(String),
 }
@@ -413,6 +428,9 @@ pub struct Copied {
     /// Words of an encoded line of compile-time weights with two elements per word, if not half the
     /// number of elements: the second element of a word is `words` elements after the first, or 0.
     pub words: Option<usize>,
+    /// The places of encoded words whose blocks are not zero; other words are left out. Strides of
+    /// the destination are unused. Packing of compile-time weights only.
+    pub blocks: Option<BlockPlaces>,
 }
 
 /// Sums of products of integers; operands are stored in the bits of f32 elements.
@@ -1053,6 +1071,7 @@ impl Copied {
             abreast: 1,
             apart: false,
             words: None,
+            blocks: None,
         }
     }
 
@@ -1261,6 +1280,12 @@ fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
             Stmt::Tiles(Tiles { elements, weights, to, .. }) => {
                 [elements, weights, to].into_iter().for_each(|of| place(of, numbers));
             }
+            Stmt::Blocks(sums) => {
+                *sums = sums.at(|mut of| {
+                    place(&mut of, numbers);
+                    of
+                });
+            }
             Stmt::Comment(_) => {}
         }
     }
@@ -1281,7 +1306,11 @@ fn calls(body: &[Stmt]) -> usize {
         Stmt::For { body, .. } => calls(body),
         Stmt::Pick { at, body, .. } => calls_in(at) + calls(body),
         Stmt::If { then, otherwise, .. } => calls(then) + calls(otherwise),
-        Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => 0,
+        Stmt::LeaveUnless { .. }
+        | Stmt::Copy(_)
+        | Stmt::Tiles(_)
+        | Stmt::Blocks(_)
+        | Stmt::Comment(_) => 0,
     };
     body.iter().map(stmt).sum()
 }

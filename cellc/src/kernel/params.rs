@@ -36,6 +36,10 @@ fn uses(body: &[Stmt], used: &mut BTreeMap<BufferId, bool>) {
                 note(tiles.weights, false);
                 note(tiles.to, true);
             }
+            Stmt::Blocks(sums) => {
+                sums.read().into_iter().for_each(|(from, _)| note(from, false));
+                note(sums.to, true);
+            }
             Stmt::For { walks, .. } => walks.iter().for_each(|walk| note(walk.of, walk.written)),
             Stmt::Pick { at, walk, .. } => {
                 reads(at, &mut note);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Base, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr, Function, Kernel, LaneOp, Local,
+    Base, BlockProduct, BlockSums, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr, Function, Kernel, LaneOp, Local,
     Place, Program, Role, Scalar, Stmt, Tiles, Var, Walk,
 };
 
@@ -23,6 +23,7 @@ impl Display for Encoding {
             Self::Int8Wide => ", lines as pairs of i8 in 16 bits",
             Self::Int8Quad => ", lines as quads of i8",
             Self::Int8Neighbours => ", lines as quads of neighbouring i8",
+            Self::Int16Neighbours => ", lines as pairs of neighbouring i16",
             Self::Int8Start => ", starts of sums of lines",
             Self::Int16Pair => ", lines as pairs of i16",
             Self::Int16Scale => ", the scales of lines as pairs of i16",
@@ -215,7 +216,11 @@ fn collect_windows<'a>(body: &'a [Stmt], names: &mut Vec<&'a str>) {
                 collect_windows(otherwise, names);
             }
             Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Store { .. } => {}
-            Stmt::LeaveUnless { .. } | Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => {}
+            Stmt::LeaveUnless { .. }
+            | Stmt::Copy(_)
+            | Stmt::Tiles(_)
+            | Stmt::Blocks(_)
+            | Stmt::Comment(_) => {}
         }
     }
 }
@@ -289,6 +294,7 @@ impl<'a> Printer<'a> {
                 }
                 Stmt::Copy(copied) => self.copied(copied, f)?,
                 Stmt::Tiles(tiles) => self.tiles(tiles, f)?,
+                Stmt::Blocks(sums) => self.block_sums(sums, f)?,
                 Stmt::Comment(text) => writeln!(f, "// {}", line(text))?,
             }
         }
@@ -317,7 +323,7 @@ impl<'a> Printer<'a> {
     }
 
     fn copied(&self, copied: &Copied, f: &mut Formatter<'_>) -> fmt::Result {
-        let Copied { from, to, dims, add, encoding, abreast, apart, words } = copied;
+        let Copied { from, to, dims, add, encoding, abreast, apart, words, blocks } = copied;
         let index = |offset: usize, strides: &mut dyn Iterator<Item = isize>| {
             let mut text = offset.to_string();
             for (stride, letter) in strides.zip(letters()) {
@@ -341,7 +347,8 @@ impl<'a> Printer<'a> {
         let abreast = if *abreast > 1 { format!(", {abreast} abreast") } else { String::new() };
         let apart = if *apart { ", halves apart" } else { "" };
         let words = words.map_or(String::new(), |words| format!(" in {words} words"));
-        writeln!(f, "{encoding}{words}{abreast}{apart}")
+        let blocks = blocks.as_ref().map_or("", |_| ", blocks that are not zero");
+        writeln!(f, "{encoding}{words}{abreast}{apart}{blocks}")
     }
 
     fn tiles(&self, tiles: &Tiles, f: &mut Formatter<'_>) -> fmt::Result {
@@ -359,6 +366,22 @@ impl<'a> Printer<'a> {
         let elements = index(tiles.elements, &format!(" + {words}i + k"));
         write!(f, "tiles {to} = sum of {dot}({weights}, {elements})")?;
         writeln!(f, " for i < {rows}, j < {panels}, l < {columns}, k < {words}")
+    }
+
+    fn block_sums(&self, sums: &BlockSums, f: &mut Formatter<'_>) -> fmt::Result {
+        let [elements, weights, counts, inputs, to] =
+            [sums.elements, sums.weights, sums.counts, sums.inputs, sums.to]
+                .map(|place| self.place(place, ""));
+        let (rows, width) = (sums.rows, sums.product.inputs());
+        let of = match sums.product {
+            BlockProduct::Floats => "f32",
+            BlockProduct::Quads => "quads",
+            BlockProduct::WidenedQuads => "widened quads",
+            BlockProduct::Pairs => "pairs",
+        };
+        write!(f, "blocks {to} = sums of {} of {} blocks", sums.present, sums.all())?;
+        write!(f, " {rows} x {width} of {of} {weights}, {elements}")?;
+        writeln!(f, " for {} rows of blocks, counts {counts}, inputs {inputs}", sums.block_rows)
     }
 
     fn place(&self, place: Place, length: &str) -> String {

@@ -37,7 +37,7 @@ fn block(body: &mut [Stmt], change: fn(&mut Expr)) {
                 expr(&mut less.0, change);
                 expr(&mut less.1, change);
             }
-            Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => {}
+            Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Blocks(_) | Stmt::Comment(_) => {}
         }
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{
-    Base, Body, BodyRef, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function,
+    Base, BlockSums, Body, BodyRef, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function,
     Kernel, LaneOp, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk,
 };
 
@@ -106,7 +106,7 @@ fn role(buffer: &Buffer) -> Result<(), String> {
         Role::Parameter(_) | Role::Result(_) => {
             matches!(buffer.element, Element::F32 | Element::I32 | Element::I64 | Element::Bool)
         }
-        Role::Table => buffer.element == Element::U32,
+        Role::Table => matches!(buffer.element, Element::U32 | Element::U16 | Element::U8),
         Role::Backwards => buffer.element == Element::U32 && buffer.len == 1,
         Role::Phase(steps) => buffer.element == Element::U32 && buffer.len == 1 && steps > 1,
         Role::Weights => buffer.element.is_loaded(),
@@ -545,6 +545,7 @@ impl<'a> Checker<'a> {
             }
             Stmt::Copy(copied) => self.copied(copied),
             Stmt::Tiles(tiles) => self.tiles(tiles),
+            Stmt::Blocks(sums) => self.block_sums(sums),
             Stmt::Comment(_) => Ok(()),
         }
     }
@@ -615,14 +616,50 @@ impl<'a> Checker<'a> {
         self.written(tiles.to, sums)
     }
 
+    fn block_sums(&mut self, sums: &BlockSums) -> Result<(), String> {
+        if sums.rows == 0 || sums.block_rows == 0 || sums.present == 0 {
+            return Err("sums of no blocks".to_owned());
+        }
+        let [(elements, words), (weights, len), counts, inputs] = sums.read();
+        if !words.is_multiple_of(sums.product.element_words()) {
+            return Err(format!("blocks of a vector of {words} words"));
+        }
+        if [elements.base, weights.base].contains(&sums.to.base) {
+            return Err("sums within what they are made of".to_owned());
+        }
+        for (from, n) in [(elements, words), (weights, len)] {
+            self.load(from, n, 1, false)?;
+        }
+        for (from, n) in [counts, inputs] {
+            self.place(from, n)?.loaded = true;
+            let table = self.body.program.tables.iter();
+            let mut table = table.filter(|(id, _)| Base::Buffer(*id) == from.base);
+            let Some((_, values)) = table.next() else {
+                return Err("blocks without a table".to_owned());
+            };
+            let values = &values[from.offset..from.offset + n];
+            let is_right = match from == sums.counts {
+                true => values.iter().map(|n| *n as usize).sum::<usize>() == sums.present,
+                false => values
+                    .iter()
+                    .all(|at| (*at as usize) < sums.words / sums.product.element_words()),
+            };
+            if !is_right {
+                return Err("a table that does not fit its blocks".to_owned());
+            }
+        }
+        self.written(sums.to, sums.sums())
+    }
+
     fn copied(&mut self, copied: &Copied) -> Result<(), String> {
-        let Copied { from, to, dims, add, encoding, abreast, apart, words } = copied;
+        let Copied { from, to, dims, add, encoding, abreast, apart, words, blocks } = copied;
         let bounds = bounds(copied).ok_or("a copy of nothing, or of more than there can be")?;
         let distance = bounds.to - to.offset + 1;
         if from.base == to.base {
             return Err("a copy within one buffer".to_owned());
         }
-        if copied.written().iter().any(|dim| dim.to_stride == 0 && dim.extent > 1) {
+        let is_twice = |dim: &CopiedDim| dim.to_stride == 0 && dim.extent > 1;
+        if blocks.is_none() && copied.written().iter().any(is_twice) {
             return Err("a copy that writes an element twice".to_owned());
         }
         let read = Place { offset: bounds.from.0, ..*from };
@@ -872,6 +909,10 @@ fn bounds(copied: &Copied) -> Option<Bounds> {
         } else {
             bounds.from.1 = bounds.from.1.checked_add(distance)?;
         }
+    }
+    if let Some(blocks) = &copied.blocks {
+        bounds.to = bounds.to.checked_add(blocks.reach().checked_sub(1)?)?;
+        return Some(bounds).filter(|bounds| bounds.from.1 < usize::MAX);
     }
     for dim in copied.written() {
         bounds.to =

@@ -16,6 +16,8 @@ pub(super) struct PackedWeights {
     pub(super) rows: BufferId,
     /// Biases, peepholes and scales in a separate buffer. `None`: in `rows`.
     pub(super) biases: Option<BufferId>,
+    /// The table of the blocks of weights that are not zero. `None`: `rows` has all weights.
+    pub(super) index: Option<BufferId>,
 }
 
 /// The packing of one operation's weights, as a key to find equal packings.
@@ -186,6 +188,25 @@ impl Memory {
         // check: no length is above T, no T above 2^28
         self.program.tables.push((id, lengths.iter().map(|&n| n as u32).collect()));
         self.tables.push((lengths.to_vec(), id));
+    }
+
+    /// The table of an index of blocks, in elements as small as its values allow.
+    pub(super) fn add_index(&mut self, values: Vec<u32>) -> BufferId {
+        let is_small = |most: u32| values.iter().all(|value| *value <= most);
+        let element = match () {
+            () if is_small(u32::from(u8::MAX)) => Element::U8,
+            () if is_small(u32::from(u16::MAX)) => Element::U16,
+            () => Element::U32,
+        };
+        let known = self.program.tables.iter();
+        let mut known = known.filter(|(id, _)| self.program.buffers[id.0].element == element);
+        if let Some((id, _)) = known.find(|(_, known)| *known == values) {
+            return *id;
+        }
+        let name = format!("blocks{}", self.program.tables.len());
+        let id = self.typed(name, Role::Table, element, values.len());
+        self.program.tables.push((id, values));
+        id
     }
 
     /// The buffer of a constant that an operation reads.

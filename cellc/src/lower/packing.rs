@@ -49,9 +49,11 @@ impl Memory {
             }
             _ => unreachable!("lower: only products have weights"),
         };
+        let index = Some(plan.index()).filter(|index| index.iter().any(|n| *n > 0));
+        let index = index.map(|index| self.add_index(index));
         let before = self.mark();
-        let weights = self.weights_of(op, plan);
-        let PackedWeights { rows, biases } = weights;
+        let weights = PackedWeights { index, ..self.weights_of(op, plan) };
+        let PackedWeights { rows, biases, .. } = weights;
         let biases = biases.unwrap_or(rows);
         let Product { sums, units, .. } = &plan.product;
         let (gates, bias_parts, parts) = match op {
@@ -125,10 +127,17 @@ impl Memory {
                     let (first, between) = plan.product.row_of(phase, columns, i);
                     let at = Place::from(rows).at(blocks.offset + start + first);
                     let apart = plan.product.layout.interleaves_halves(inner, columns);
-                    self.copy(Copied {
-                        apart,
-                        ..line(at, blocks.stride, between, encoding, abreast)
-                    });
+                    let rows_of = line(at, blocks.stride, between, encoding, abreast);
+                    match panels.present.iter().find(|present| present.phase == phase) {
+                        None => self.copy(Copied { apart, ..rows_of }),
+                        Some(present) => {
+                            let to = Place::from(rows).at(present.first);
+                            let blocks = present.places(i, taking_part.len(), columns);
+                            if blocks.reach() > 0 {
+                                self.copy(Copied { to, blocks: Some(blocks), ..rows_of });
+                            }
+                        }
+                    }
                     let scale = scales(plan.product.layout.format)
                         .map(|scale| (scale, plan.product.scale_row(*sum, phase)));
                     let has_start = plan.product.has_corrections(phase);
@@ -153,7 +162,7 @@ impl Memory {
         self.program.buffers[rows.0].layout = plan.layout();
         let biases = (plan.biases > 0)
             .then(|| self.buffer(format!("{label}_biases"), Role::Weights, plan.biases));
-        PackedWeights { rows, biases }
+        PackedWeights { rows, biases, index: None }
     }
 
     /// Packs the weights of a convolution, with the output channels of a tile
@@ -208,7 +217,7 @@ impl Memory {
             });
             to
         });
-        self.packed_once(before, PackedWeights { rows, biases })
+        self.packed_once(before, PackedWeights { rows, biases, index: None })
     }
 
     fn mark(&self) -> Mark {

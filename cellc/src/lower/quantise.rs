@@ -7,7 +7,7 @@ use super::builder::{KernelBuilder, load, op};
 use super::product::{PackedWords, Scale};
 use crate::core::Source;
 use crate::encoding::{LEAST_LARGEST, OFFSET};
-use crate::kernel::{Copied, CopiedDim, Encoding, Expr, LaneOp, Place, Stmt};
+use crate::kernel::{BLOCK_INPUTS, Copied, CopiedDim, Encoding, Expr, LaneOp, Place, Stmt};
 use crate::plan;
 
 /// 1.5 * 2^23: adding this number to a small number rounds to a whole number, half to even.
@@ -47,6 +47,10 @@ impl KernelBuilder<'_, '_> {
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
         let inverse = self.scale_of(&mut body, (len, given), from, scale);
+        if words.are_of_neighbours() && self.lowering.isa.lanes == 1 {
+            self.neighbours(&mut body, (from, len), (to, words), inverse);
+            return body;
+        }
         if words.are_of_neighbours() {
             let offset = if words.is_unsigned() { OFFSET } else { 0 };
             let whole = self.shared("whole", len, 1);
@@ -70,6 +74,56 @@ impl KernelBuilder<'_, '_> {
             body.push(Stmt::Store { to: to.at(at), value: Expr::f32(0.0, 1) });
         }
         body
+    }
+
+    /// Packs words of four neighbours each, one block after the other. Missing elements of the last
+    /// block are 0.
+    fn neighbours(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        (from, len): (Place, usize),
+        (to, words): (Place, PackedWords),
+        factor: Option<Factor>,
+    ) {
+        let inverse = self.inverse(body, factor, 1);
+        let bits = u32::BITS / words.each() as u32;
+        let mask = u32::MAX >> (u32::BITS - bits);
+        let block = |from: Place, to: Place, len: usize| {
+            let word = |elements: &[usize]| {
+                let there = elements.iter().enumerate().filter(|(_, element)| **element < len);
+                let part = |(part, element): (usize, &usize)| {
+                    let whole = rounded(load(from.at(*element), 1), inverse.clone(), 1);
+                    let whole = op(LaneOp::ToBits, vec![whole]);
+                    let is_last = part + 1 == words.each();
+                    let low = match is_last {
+                        true => whole,
+                        false => op(LaneOp::And, vec![whole, Expr::u32(mask, 1)]),
+                    };
+                    match part {
+                        0 => low,
+                        _ => op(LaneOp::ShiftLeft(bits * part as u32), vec![low]),
+                    }
+                };
+                let all = there.map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
+                all.map_or(Expr::f32(0.0, 1), |all| op(LaneOp::FromBits, vec![all]))
+            };
+            let stores = words.of_block().iter().enumerate();
+            stores
+                .map(|(at, elements)| Stmt::Store { to: to.at(at), value: word(elements) })
+                .collect::<Vec<_>>()
+        };
+        let (turns, in_block) = (len / BLOCK_INPUTS, words.of_block().len());
+        if turns > 0 {
+            let (elements, walk) = self.walk("elements", from, BLOCK_INPUTS, false);
+            let (word, walk_words) = self.walk("words", to, in_block, true);
+            let walks = vec![walk, walk_words];
+            let turn = block(elements, word, BLOCK_INPUTS);
+            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
+        }
+        let (done, rest) = (turns * BLOCK_INPUTS, len % BLOCK_INPUTS);
+        if rest > 0 {
+            body.extend(block(from.at(done), to.at(turns * in_block), rest));
+        }
     }
 
     /// Stores the scale of a vector, NaN if any element is not finite. Returns the factor for

@@ -285,17 +285,24 @@ pub fn fill(copied: &Copied, get: impl Fn(usize) -> f32, to: &mut [f32]) {
 /// Calls `put` with index and value for every element that a copy fills.
 fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f32)) {
     let (line, outer) = match copied.dims.split_last() {
-        Some(split) if copied.encoding != Encoding::F32 => split,
+        Some(split) if copied.encoding != Encoding::F32 || copied.blocks.is_some() => split,
         _ => return elements(copied, |to, from| put(to, get(from))),
     };
     let lines = Copied { dims: outer.to_vec(), ..copied.clone() };
-    let mut apart = Vec::new();
+    let (mut apart, mut lines_before) = (Vec::new(), 0);
     elements(&lines, |to, from| {
+        let nth_line = lines_before;
+        lines_before += 1;
         let read = |k: usize| get(from.wrapping_add_signed(k.cast_signed() * line.from_stride));
         let line_values: Vec<f32> = (0..line.extent).map(read).collect();
-        for (k, value) in
-            encode(copied.encoding, &line_values, copied.words).into_iter().enumerate()
-        {
+        let encoded = encode(copied.encoding, &line_values, copied.words);
+        for (k, value) in encoded.into_iter().enumerate() {
+            if let Some(blocks) = &copied.blocks {
+                if let Some(at) = blocks.place(nth_line, k) {
+                    put(copied.to.offset + at, value);
+                }
+                continue;
+            }
             let at = to + k / copied.abreast * line.to_stride + k % copied.abreast;
             if copied.apart { apart.push((at, value.to_bits())) } else { put(at, value) }
         }

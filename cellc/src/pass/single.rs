@@ -151,6 +151,7 @@ impl<I: Iterator<Item = bool>> Scope<'_, I> {
                         [tiles.elements, tiles.weights, tiles.to].map(|place| self.place(place));
                     Stmt::Tiles(Tiles { elements, weights, to, ..tiles })
                 }
+                Stmt::Blocks(sums) => Stmt::Blocks(sums.at(|place| self.place(place))),
                 Stmt::Comment(text) => Stmt::Comment(text),
             };
             out.push(stmt);

@@ -139,6 +139,9 @@ impl Unroll<'_> {
                         [tiles.elements, tiles.weights, tiles.to].map(|place| self.place(place));
                     out.push(Stmt::Tiles(Tiles { elements, weights, to, ..tiles.clone() }));
                 }
+                Stmt::Blocks(sums) => {
+                    out.push(Stmt::Blocks(sums.at(|place| self.place(place))));
+                }
                 Stmt::Comment(text) => out.push(Stmt::Comment(text.clone())),
             }
         }

@@ -96,7 +96,7 @@ fn variables(body: &[Stmt], read: &mut BTreeSet<Var>, set: &mut BTreeSet<Var>) {
                 expr(a, read);
                 expr(b, read);
             }
-            Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Comment(_) => {}
+            Stmt::Copy(_) | Stmt::Tiles(_) | Stmt::Blocks(_) | Stmt::Comment(_) => {}
         }
     }
 }

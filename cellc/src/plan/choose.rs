@@ -5,13 +5,13 @@
 use super::cost::tile_vectors;
 use super::passes::{accumulators, most_per_pass};
 use super::product::{Phase, Product, Sum};
-use super::row_layout::{Interleave, RowLayout};
+use super::row_layout::{Interleave, RowLayout, ZeroBlocks};
 use super::sparse;
 use super::values::Values;
 use super::{ProductPlan, Unrolled};
 use crate::arch::{Arch, Dot, Isa, PlannedIsa, TURNS, vectors};
 use crate::encoding::WeightFormat;
-use crate::kernel::{LaneOp, Loops};
+use crate::kernel::{BlockProduct, LaneOp, Loops};
 
 /// Smallest unroll factor of loops with at least twice as many iterations (measured: with 16 rows
 /// of 576 bytes a GRU of 128 units takes 1.19 of the time of a short loop in Rust with AVX-512,
@@ -50,6 +50,8 @@ pub enum Microkernel {
     Smlad(DotWord),
     /// Integers of several rows: tiles of sums.
     Tiles(DotWord),
+    /// Only blocks of weights that are not zero, each with the index of its inputs.
+    Blocks(BlockProduct),
 }
 
 /// The integers of an operation that multiplies and adds.
@@ -96,7 +98,10 @@ impl Microkernel {
     /// The integers of an operation. `None` for f32.
     pub fn word(self) -> Option<DotWord> {
         match self {
-            Self::Broadcast | Self::Lanes => None,
+            Self::Broadcast | Self::Lanes | Self::Blocks(BlockProduct::Floats) => None,
+            Self::Blocks(BlockProduct::Quads) => Some(DotWord::Quads),
+            Self::Blocks(BlockProduct::WidenedQuads) => Some(DotWord::WidenedPairs),
+            Self::Blocks(BlockProduct::Pairs) => Some(DotWord::Pairs),
             Self::Dot(word)
             | Self::ByLane(word)
             | Self::Across(word)
@@ -189,6 +194,24 @@ impl RowLayout {
     }
 }
 
+/// The product of a block of weights that are not zero, for matrices in a format that every one of
+/// `isas` multiplies on one lane. `None`: other instruction sets or formats.
+pub(super) fn block_product(format: WeightFormat, isas: &[PlannedIsa]) -> Option<BlockProduct> {
+    let all = |is_so: &dyn Fn(&PlannedIsa) -> bool| isas.iter().all(is_so);
+    match format {
+        _ if !all(&|own| own.isa.lanes == 1) => None,
+        WeightFormat::Int8Quad if all(&|own| own.isa.has(Dot::WidenedPairs)) => {
+            Some(BlockProduct::WidenedQuads)
+        }
+        WeightFormat::Int8Quad if !isas.iter().any(|own| own.isa.has(Dot::WidenedPairs)) => {
+            Some(BlockProduct::Quads)
+        }
+        WeightFormat::Int16 => Some(BlockProduct::Pairs),
+        WeightFormat::F32 if all(&|own| own.fuses) => Some(BlockProduct::Floats),
+        _ => None,
+    }
+}
+
 /// The largest number of element rows of a tile. 0: the instruction set has no tiles.
 pub(super) fn most_tile_rows(isa: &Isa) -> usize {
     let rows = |dot: &Dot| match dot {
@@ -250,9 +273,10 @@ impl ProductPlan {
         let product = &self.product;
         let layout = product.layout;
         let in_tiles = product.fits_tiles(phase) && self.has_tiles(count, isa);
-        let kernel = match in_tiles {
-            true => Microkernel::Tiles(DotWord::Quads),
-            false => product.microkernel(phase, columns, isa),
+        let kernel = match layout.indexed() {
+            Some(block) => Microkernel::Blocks(block),
+            None if in_tiles => Microkernel::Tiles(DotWord::Quads),
+            None => product.microkernel(phase, columns, isa),
         };
         let is_of_integers = layout.format.is_of_integers();
         let has_dot_quads = isa.has(Dot::UnsignedQuads);
@@ -295,7 +319,7 @@ impl ProductPlan {
     /// that leaves out zeros, else registers.
     pub fn vectors(&self, columns: usize, isa: &Isa) -> Vec<(usize, usize)> {
         let lanes = match (self.loops(isa), self.product.layout.blocks) {
-            (Loops::WithoutZeros, Some(lanes)) => lanes.min(isa.lanes),
+            (Loops::WithoutZeros, Some(ZeroBlocks::Unrolled(lanes))) => lanes.min(isa.lanes),
             _ => isa.lanes,
         };
         vectors(columns, lanes)

@@ -284,6 +284,7 @@ impl fmt::Display for PanelWidth {
                 "the sums of more columns and a row of their weights do not fit the registers",
             ),
             Self::OnePass => f.write_str("one pass, as blocks of zeros are left out"),
+            Self::Block => f.write_str("one block, as blocks of zeros are left out"),
             Self::SlowRow(cycles) => write!(
                 f,
                 "a row of so few takes {cycles:.1} cycles from the L2 cache, longer than a \
@@ -336,6 +337,12 @@ impl fmt::Display for Unrolling {
                 f,
                 "unrolled where one instruction multiplies a block, without zeros: {present} of \
                  {all} blocks of {rows} x {inputs} weights are left ({} %)",
+                present * 100 / all
+            ),
+            Self::Indexed { present, all, shape: [rows, inputs] } => write!(
+                f,
+                "loops over an index of the blocks that are not zero: {present} of {all} blocks \
+                 of {rows} x {inputs} weights ({} %)",
                 present * 100 / all
             ),
             Self::Batch => f.write_str("loops kept: batch above 1"),

@@ -9,7 +9,8 @@ impl ProductPlan {
     pub fn layout(&self) -> Vec<PanelGroup> {
         let product = &self.product;
         let is_plain = |phase| product.packed_rows(phase) == product.phase_rows(phase);
-        if product.layout.words_together() > 1 || !Phase::ALL.into_iter().all(is_plain) {
+        let is_indexed = product.layout.indexed().is_some();
+        if is_indexed || product.layout.words_together() > 1 || !Phase::ALL.into_iter().all(is_plain) {
             return Vec::new();
         }
         let groups = [false, true]

@@ -40,7 +40,8 @@ pub use reason::{
     Alternation, InputFirst, NoTiles, PanelWidth, Reason, RowByRow, Sharing, Threading, Together,
     Unrolling,
 };
-pub use row_layout::{Interleave, RowLayout, WordOrder};
+pub use row_layout::{Interleave, RowLayout, WordOrder, ZeroBlocks};
+pub use sparse::{BLOCK_ROWS, PresentBlocks};
 pub(crate) use scalars::fills_no_vector;
 pub use threads::Half;
 pub use values::Values;
@@ -119,6 +120,14 @@ impl ProductPlan {
             && self.product.layout.format != WeightFormat::Bf16Pair
             && self.product.chains(Phase::Input) == 1
             && isas.iter().all(all)
+    }
+
+    /// The index of the blocks of weights that are not zero, for all panels and phases. Empty if the
+    /// rows have all weights.
+    pub fn index(&self) -> Vec<u32> {
+        let present = self.panels.iter().flat_map(|panels| &panels.present);
+        let number = |n: usize| u32::try_from(n).expect("plan: a matrix has fewer inputs");
+        present.flat_map(|present| present.index().map(number).collect::<Vec<_>>()).collect()
     }
 
     /// True if panels have columns that no unit has.

@@ -1,6 +1,7 @@
 //! Panels: neighbouring columns of a product whose weights stand together.
 
 use super::product::{Phase, Product};
+use super::sparse::{PresentBlocks, SparseMatrix};
 use crate::arch::{Isa, PlannedIsa};
 use crate::core::CoreCell;
 use crate::encoding::WeightFormat;
@@ -51,6 +52,9 @@ pub struct Panels {
     pub early_biases: Blocks,
     /// The late biases.
     pub late_biases: Blocks,
+    /// The blocks of weights that are not zero, for each phase with weights. Empty if the rows have
+    /// all weights.
+    pub present: Vec<PresentBlocks>,
 }
 
 impl Panels {
@@ -115,13 +119,17 @@ pub(super) fn layout(
     product: &Product,
     width: Width,
     cut: bool,
-    format: WeightFormat,
     alignment: usize,
+    indexed: &[SparseMatrix<'_>],
 ) -> PanelLayout {
+    let format = product.layout.format;
     let element = format.encoding(0).element();
     let apart = element != Element::F32;
     let whole = |n: usize| n.next_multiple_of((alignment / element.size()).max(1));
-    let rows = |phase, columns| whole(product.packed_rows(phase) * product.active(phase) * columns);
+    let rows = |phase, columns| match indexed {
+        [] => whole(product.packed_rows(phase) * product.active(phase) * columns),
+        _ => 0,
+    };
     let biases = |late, columns: usize| {
         (product.bias_rows(late, format.has_scales()) * columns)
             .next_multiple_of((alignment / 4).max(1))
@@ -167,6 +175,7 @@ pub(super) fn layout(
             late_rows,
             early_biases,
             late_biases,
+            present: Vec::new(),
         });
     }
     for panel in &mut panels {
@@ -176,6 +185,15 @@ pub(super) fn layout(
         } else {
             panel.late
         };
+    }
+    let (block, mut index) = (product.layout.indexed(), 0);
+    for panel in &mut panels {
+        for (matrix, block) in indexed.iter().zip(block.into_iter().cycle()) {
+            let present = matrix.present((panel.first, panel.count, panel.columns), block, (at, index));
+            at = whole(at + present.words());
+            index += present.index().count();
+            panel.present.push(present);
+        }
     }
     PanelLayout { panels, weights: at, biases: biases_at }
 }

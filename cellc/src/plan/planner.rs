@@ -9,7 +9,8 @@ use super::product::{Phase, Product, row_by_row};
 use super::reason::{
     Alternation, InputFirst, PanelWidth, Reason, Sharing, Threading, Together, Unrolling,
 };
-use super::row_layout::RowLayout;
+use super::row_layout::{RowLayout, ZeroBlocks};
+use super::sparse::{BLOCK_ROWS, SparseMatrix};
 use super::threads::{halves, threads};
 use super::together::steps_together;
 use super::values::Values;
@@ -163,10 +164,13 @@ fn plan_for(
         let arithmetic = precision.arithmetic();
         product.layout = RowLayout::new(precision.stored(), &isas);
         let threads = threads(op, &product, options);
-        let is_asked = options.tuning.sparse != Some(false) && !threads.is_two();
+        let fits = |columns: usize| sparse::fits_panels(columns, &product, &isas);
+        let is_asked = options.tuning.sparse != Some(false)
+            && !threads.is_two()
+            && options.tuning.panel_columns.is_none_or(fits);
         let blocks = is_asked.then(|| sparse::blocks(model, op, &product, (&isas, arch))).flatten();
         if let Some(blocks) = &blocks {
-            product.layout.blocks = Some(blocks.lanes);
+            product.layout.blocks = Some(blocks.form);
         }
         // each of two threads has panels of its own
         let share = match threads {
@@ -185,6 +189,9 @@ fn plan_for(
             Some(columns) if columns > product.units => (product.units, PanelWidth::AllOf(columns)),
             Some(columns) => (columns, PanelWidth::Asked),
             None if let Some(columns) = one_pass(&product, &isas) => (columns, PanelWidth::OnePass),
+            None if product.layout.indexed().is_some() => {
+                (BLOCK_ROWS.min(product.units), PanelWidth::Block)
+            }
             None => match padded.or_else(|| cost::narrow_columns(&product, arch)) {
                 Some(narrow) => narrow,
                 None if product.rows > 1 => {
@@ -203,12 +210,17 @@ fn plan_for(
             x: precision.own(Vector::X, product.input_size),
             h: precision.own(Vector::H, product.units),
         };
+        let indexed = match product.layout.indexed() {
+            Some(_) => SparseMatrix::all(model, op, &product).unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let found = blocks.map(|blocks| (blocks, indexed));
         let width = match why {
             PanelWidth::Padded(_) => Width::Padded(columns),
             _ => Width::Columns(columns),
         };
         let plan =
-            plan_product((product, arithmetic, blocks), width, threads, reasons, options, &isas);
+            plan_product((product, arithmetic, found), width, threads, reasons, options, &isas);
         Some(ProductPlan { own, ..plan })
     };
     let (mut products, mut unfused) = (Vec::new(), BTreeSet::new());
@@ -268,7 +280,7 @@ fn integer_windows(
 /// Columns of a panel of which one pass computes all sums, for a product without blocks of zeros.
 /// `None`: the product has all weights.
 fn one_pass(product: &Product, isas: &[PlannedIsa]) -> Option<usize> {
-    let lanes = product.layout.blocks?;
+    let Some(ZeroBlocks::Unrolled(lanes)) = product.layout.blocks else { return None };
     let skips = |isa: &&Isa| sparse::skips(isa, product.layout.format);
     let isa = isas.iter().rev().map(|own| own.isa).find(skips)?;
     Some((vectors_of_blocks(product, isa) * lanes).min(product.units))
@@ -276,7 +288,11 @@ fn one_pass(product: &Product, isas: &[PlannedIsa]) -> Option<usize> {
 
 /// Plans a product in an arithmetic.
 fn plan_product(
-    (product, arithmetic, blocks): (Product, Arithmetic, Option<sparse::Blocks>),
+    (product, arithmetic, found): (
+        Product,
+        Arithmetic,
+        Option<(sparse::Blocks, Vec<SparseMatrix<'_>>)>,
+    ),
     width: Width,
     threading: Threading,
     mut reasons: Vec<Reason>,
@@ -285,8 +301,10 @@ fn plan_product(
 ) -> ProductPlan {
     let (arch, format) = (options.machine.target, product.layout.format);
     let cut = threading.is_two() && product.rows == 1;
+    let (blocks, indexed) = found.unzip();
+    let indexed = indexed.unwrap_or_default();
     let PanelLayout { panels, weights, biases } =
-        layout(&product, width, cut, format, arch.memory.alignment);
+        layout(&product, width, cut, arch.memory.alignment, &indexed);
     let halves = if threading.is_two() { halves(&product, &panels) } else { None };
     let threading = match threading {
         Threading::Two(_) if halves.is_none() => Threading::One(Sharing::OnePanel),
@@ -295,10 +313,17 @@ fn plan_product(
     reasons.extend((threading != Threading::Unasked).then_some(Reason::Threading(threading)));
     let values = Values::new(options.output.language, isas);
     let (unrolled, reason) = match blocks {
-        Some(sparse::Blocks { lanes, inputs, present, all }) => (
-            Unrolled::WithoutZeros,
-            Unrolling::WithoutZeros { present, all, shape: [lanes, inputs] },
-        ),
+        Some(sparse::Blocks { form, lanes, inputs, present, all }) => {
+            let shape = [lanes, inputs];
+            match form {
+                ZeroBlocks::Unrolled(_) => {
+                    (Unrolled::WithoutZeros, Unrolling::WithoutZeros { present, all, shape })
+                }
+                ZeroBlocks::Indexed(_) => {
+                    (Unrolled::InTurns, Unrolling::Indexed { present, all, shape })
+                }
+            }
+        }
         None => unrolling(&product, arch, options.tuning.unroll, values),
     };
     reasons.push(Reason::Unrolling(reason));

@@ -58,6 +58,8 @@ pub enum PanelWidth {
     Registers,
     /// One pass computes a panel, as its code leaves out blocks of zeros.
     OnePass,
+    /// A panel has the rows of a block of weights, as blocks of zeros are left out.
+    Block,
     /// Cycles of a row from the L2 cache, longer than a multiply-add.
     SlowRow(f64),
     /// The fewest cycles among the widths that fit the registers.
@@ -114,6 +116,15 @@ pub enum Unrolling {
     Beyond(usize, usize),
     /// Unrolled, without blocks of zeros.
     WithoutZeros {
+        /// Blocks with a weight other than zero.
+        present: usize,
+        /// All blocks.
+        all: usize,
+        /// Rows and inputs of a block.
+        shape: [usize; 2],
+    },
+    /// Loops over an index of the blocks that are not zero.
+    Indexed {
         /// Blocks with a weight other than zero.
         present: usize,
         /// All blocks.

@@ -1,7 +1,7 @@
 //! The layout of the rows of weights of a product.
 
 use crate::encoding::WeightFormat;
-use crate::kernel::{Element, Encoding};
+use crate::kernel::{BlockProduct, Element, Encoding};
 
 /// How rows of packed weights stand in memory. All instruction sets of a file read one layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,12 +10,21 @@ pub struct RowLayout {
     pub format: WeightFormat,
     /// The interleaving of words.
     pub interleave: Interleave,
-    /// The rows of blocks of zero weights whose products are left out: the lanes of a vector of
-    /// sums. `None`: products have all weights.
-    pub blocks: Option<usize>,
+    /// The blocks of zero weights whose products are left out. `None`: products have all weights.
+    pub blocks: Option<ZeroBlocks>,
     /// True if sums of bytes have zero-point corrections: an instruction set multiplies unsigned
     /// bytes of elements, which are stored with an offset.
     pub(super) corrects: bool,
+}
+
+/// How products leave out blocks of zero weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZeroBlocks {
+    /// Code without loops has no products of blocks of this many rows, the lanes of a vector of
+    /// sums. Packed weights have all blocks.
+    Unrolled(usize),
+    /// Packed weights have only the other blocks, each with the index of its inputs.
+    Indexed(BlockProduct),
 }
 
 /// The order in which words hold the elements of a vector, and weights of a row.
@@ -61,6 +70,7 @@ impl RowLayout {
     pub fn encoding(&self, rows: usize) -> Encoding {
         match (self.word_order(), self.format.encoding(rows)) {
             (WordOrder::Neighbours, Encoding::Int8Quad) => Encoding::Int8Neighbours,
+            (WordOrder::Neighbours, Encoding::Int16Pair) => Encoding::Int16Neighbours,
             (_, encoding) => encoding,
         }
     }
@@ -76,6 +86,14 @@ impl RowLayout {
     /// True if an element that is not finite makes every sum NaN: zero weights do not multiply it.
     pub fn guards_sums(&self) -> bool {
         self.blocks.is_some() && !self.format.has_scales()
+    }
+
+    /// The product of a block, if packed weights have an index of their blocks.
+    pub fn indexed(&self) -> Option<BlockProduct> {
+        match self.blocks {
+            Some(ZeroBlocks::Indexed(product)) => Some(product),
+            Some(ZeroBlocks::Unrolled(_)) | None => None,
+        }
     }
 
     /// Words or elements of one column of a matrix of `rows` rows.

@@ -1,11 +1,14 @@
-//! Blocks of zeros in constant weights: code without loops leaves out their products.
+//! Blocks of zeros in constant weights: code without loops leaves out their products, and loops
+//! over an index of the other blocks leave out their weights, too.
 
+use super::choose::block_product;
 use super::passes::most_per_pass;
 use super::product::{Phase, Product};
-use super::row_layout::Interleave;
+use super::row_layout::{Interleave, ZeroBlocks};
 use crate::arch::{Arch, Dot, Isa, PlannedIsa};
 use crate::core::{CoreModel, CoreOp, WeightSource};
 use crate::encoding::WeightFormat;
+use crate::kernel::{BlockPlaces, BlockProduct};
 
 /// Picoseconds of a dot product in code without loops: the instruction decoders bind (measured by
 /// hand on a Zen 5: 0.15 ns).
@@ -25,10 +28,15 @@ const MOST_PRESENT: usize = 85;
 /// The most blocks in the code of one product: about 96 KiB of instructions.
 const MOST_BLOCKS: usize = 9216;
 
+/// Rows of an indexed block: the sums that one lane keeps in registers.
+pub const BLOCK_ROWS: usize = 4;
+
 /// The blocks of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocks {
-    /// Rows of a block, the lanes of a vector.
+    /// How their products are left out.
+    pub(super) form: ZeroBlocks,
+    /// Rows of a block: in code without loops, the lanes of a vector.
     pub(super) lanes: usize,
     /// Inputs of a block.
     pub(super) inputs: usize,
@@ -38,8 +46,58 @@ pub(super) struct Blocks {
     pub(super) all: usize,
 }
 
+/// The blocks of a phase that are not zero, of panels of equal size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresentBlocks {
+    /// The phase.
+    pub phase: Phase,
+    /// The product of a block.
+    pub product: BlockProduct,
+    /// The first word of the first block in the packed weights. The blocks follow each other.
+    pub first: usize,
+    /// The first element of the counts in the [index](super::ProductPlan::index) of the product.
+    /// The inputs follow.
+    pub index: usize,
+    /// Rows of a block.
+    pub rows: usize,
+    /// The inputs of the blocks of each row of blocks, in numbers of blocks: panel after panel, in
+    /// a panel sum after sum.
+    pub inputs: Vec<Vec<usize>>,
+}
+
+impl PresentBlocks {
+    /// The number of blocks.
+    pub fn count(&self) -> usize {
+        self.inputs.iter().map(Vec::len).sum()
+    }
+
+    /// The number of blocks of each row of blocks, then the inputs of all blocks.
+    pub(super) fn index(&self) -> impl Iterator<Item = usize> {
+        self.inputs.iter().map(Vec::len).chain(self.inputs.iter().flatten().copied())
+    }
+
+    /// The places of the blocks of the `nth` of `sums` sums, in panels of `columns` columns.
+    pub fn places(&self, nth: usize, sums: usize, columns: usize) -> BlockPlaces {
+        let (mut before, mut block_rows) = (0, Vec::new());
+        let in_panel = columns / self.rows;
+        for (at, inputs) in self.inputs.iter().enumerate() {
+            if at / in_panel % sums == nth {
+                block_rows.push((before, inputs.clone()));
+            }
+            before += inputs.len();
+        }
+        BlockPlaces { rows: self.rows, words: self.product.weight_words(), block_rows }
+    }
+
+    /// Words of weights of all blocks.
+    pub fn words(&self) -> usize {
+        self.count() * self.rows * self.product.weight_words()
+    }
+}
+
 /// A matrix of constant weights, gate after gate.
-struct SparseMatrix<'m> {
+pub(super) struct SparseMatrix<'m> {
+    phase: Phase,
     model: &'m CoreModel,
     constant: usize,
     /// The first element of each gate that takes part.
@@ -68,28 +126,116 @@ impl<'m> SparseMatrix<'m> {
             _ => return None,
         };
         let WeightSource::Constant(constant) = source else { return None };
-        Some(Self { model, constant, gates, units, inputs, steps })
+        Some(Self { phase, model, constant, gates, units, inputs, steps })
+    }
+
+    /// The matrices of all phases of a product with weights. `None`: a matrix is not constant.
+    pub(super) fn all(model: &'m CoreModel, op: &CoreOp, product: &Product) -> Option<Vec<Self>> {
+        let phases = Phase::ALL.into_iter().filter(|phase| product.active(*phase) > 0);
+        phases.map(|phase| Self::new(model, op, product, phase)).collect()
+    }
+
+    /// True if a block of `lanes` units from `unit` by `inputs` inputs from `input` has a weight
+    /// other than zero. Blocks may reach beyond the last unit and the last input.
+    fn is_present(&self, gate: usize, [unit, input]: [usize; 2], [lanes, inputs]: [usize; 2]) -> bool {
+        let tensor = &self.model.constants[self.constant];
+        let units = unit..(unit + lanes).min(self.units);
+        let inputs = input..(input + inputs).min(self.inputs);
+        let mut all = units.flat_map(|u| inputs.clone().map(move |k| (u, k)));
+        all.any(|(u, k)| tensor.get_f32(gate + u * self.steps.0 + k * self.steps.1) != 0.0)
     }
 
     /// Blocks of `lanes` units by `inputs` inputs: those with a weight other than zero, and all.
     fn blocks(&self, lanes: usize, inputs: usize) -> (usize, usize) {
-        let tensor = &self.model.constants[self.constant];
-        let (unit, input) = self.steps;
-        let is_present = |first: usize| {
-            let mut all = (0..lanes).flat_map(|u| (0..inputs).map(move |k| (u, k)));
-            all.any(|(u, k)| tensor.get_f32(first + u * unit + k * input) != 0.0)
-        };
         let (mut present, mut all) = (0, 0);
         for gate in &self.gates {
             for u in (0..self.units).step_by(lanes) {
                 for k in (0..self.inputs).step_by(inputs) {
-                    present += usize::from(is_present(gate + u * unit + k * input));
+                    present += usize::from(self.is_present(*gate, [u, k], [lanes, inputs]));
                     all += 1;
                 }
             }
         }
         (present, all)
     }
+
+    /// The blocks that are not zero of `count` panels of `columns` units from unit `first`, for
+    /// packed weights from the word `at`, and an index from the element `index`.
+    pub(super) fn present(
+        &self,
+        (first, count, columns): (usize, usize, usize),
+        product: BlockProduct,
+        (at, index): (usize, usize),
+    ) -> PresentBlocks {
+        let rows = columns.min(BLOCK_ROWS);
+        let of_row = |gate: usize, unit: usize| {
+            let blocks = 0..self.inputs.div_ceil(product.inputs());
+            let is_present = |block: &usize| {
+                let size = [rows, product.inputs()];
+                self.is_present(gate, [unit, block * product.inputs()], size)
+            };
+            blocks.filter(is_present).collect::<Vec<_>>()
+        };
+        let mut inputs = Vec::new();
+        for panel in 0..count {
+            for gate in &self.gates {
+                let units = (0..columns).step_by(rows).map(|u| first + panel * columns + u);
+                inputs.extend(units.map(|unit| of_row(*gate, unit)));
+            }
+        }
+        PresentBlocks { phase: self.phase, product, first: at, index, rows, inputs }
+    }
+}
+
+/// True if panels of `columns` columns have whole blocks, or if the product has no indexed blocks.
+pub(super) fn fits_panels(columns: usize, product: &Product, isas: &[PlannedIsa]) -> bool {
+    let columns = columns.min(product.units);
+    block_product(product.layout.format, isas).is_none()
+        || columns.is_multiple_of(BLOCK_ROWS)
+        || columns < BLOCK_ROWS
+}
+
+/// Instructions of a block of integers and of floats with an index, counted on a Cortex-M4F.
+fn of_indexed(product: BlockProduct) -> usize {
+    match product {
+        BlockProduct::Floats => 13,
+        BlockProduct::Quads => 48,
+        BlockProduct::WidenedQuads => 24,
+        BlockProduct::Pairs => 18,
+    }
+}
+
+/// Instructions of a block in a loop over all weights, counted on a Cortex-M4F.
+fn of_dense(product: BlockProduct) -> usize {
+    match product {
+        BlockProduct::Floats => 9,
+        BlockProduct::Quads => 40,
+        BlockProduct::WidenedQuads => 19,
+        BlockProduct::Pairs => 13,
+    }
+}
+
+/// Instructions of a row of indexed blocks besides those of its blocks.
+const OF_BLOCK_ROW: usize = 24;
+
+/// The blocks with an index of a product of one row and one step, if they save time.
+fn indexed(product: &Product, isas: &[PlannedIsa], matrices: &[SparseMatrix<'_>]) -> Option<Blocks> {
+    let format = product.layout.format;
+    let block = block_product(format, isas)?;
+    let is_of_blocks = |matrix: &SparseMatrix<'_>| {
+        let in_word = format.in_word(matrix.inputs);
+        product.chains(matrix.phase) == 1 && (format != WeightFormat::Int8Quad || in_word == 4)
+    };
+    if !matrices.iter().all(is_of_blocks) {
+        return None;
+    }
+    let counts = matrices.iter().map(|matrix| matrix.blocks(BLOCK_ROWS, block.inputs()));
+    let (present, all) = counts.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let rows = |matrix: &SparseMatrix<'_>| matrix.gates.len() * product.units.div_ceil(BLOCK_ROWS);
+    let rows: usize = matrices.iter().map(rows).sum();
+    let saves = present * of_indexed(block) + rows * OF_BLOCK_ROW < all * of_dense(block);
+    let form = ZeroBlocks::Indexed(block);
+    saves.then_some(Blocks { form, lanes: BLOCK_ROWS, inputs: block.inputs(), present, all })
 }
 
 /// The blocks of zeros of a product of one row and one step, if leaving them out saves time.
@@ -116,15 +262,18 @@ pub(super) fn blocks(
         && product.steps == 1
         && phases.iter().all(is_of_blocks)
         && (format == WeightFormat::F32 || isas.iter().all(broadcasts));
+    let is_single = product.rows == 1 && product.steps == 1;
+    if is_single && block_product(format, isas).is_some() {
+        return indexed(product, isas, &SparseMatrix::all(model, op, product)?);
+    }
     let skips = |isa: &&Isa| skips(isa, format);
     let best = isas.iter().rev().map(|own| own.isa).find(skips).filter(|_| is_plain)?;
-    let matrices: Option<Vec<_>> =
-        phases.iter().map(|phase| SparseMatrix::new(model, op, product, *phase)).collect();
-    let matrices = matrices?;
+    let matrices = SparseMatrix::all(model, op, product)?;
     let of_lanes = |lanes: usize| {
         let all = matrices.iter().map(|matrix| matrix.blocks(lanes, inputs(format)));
         let (present, all) = all.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-        Blocks { lanes, inputs: inputs(format), present, all }
+        let form = ZeroBlocks::Unrolled(lanes);
+        Blocks { form, lanes, inputs: inputs(format), present, all }
     };
     // one instruction multiplies a block of any number of lanes
     let mut widths = vec![best.lanes, 8];

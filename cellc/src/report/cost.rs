@@ -133,6 +133,13 @@ impl<'a> Counting<'a> {
             Stmt::LeaveUnless { less } => self.expression(&less.0).and(self.expression(&less.1)),
             Stmt::Copy(copied) => self.copy(copied),
             Stmt::Tiles(tiles) => self.tiles(tiles),
+            Stmt::Blocks(sums) => {
+                let of_block = sums.rows * sums.product.operations().len();
+                Cost {
+                    operations: (sums.present * of_block) as u64,
+                    weight_bytes: self.bytes(sums.weights, sums.present * sums.block_words()),
+                }
+            }
             Stmt::Comment(_) => Cost::default(),
         }
     }

@@ -15,7 +15,7 @@ use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{ByLane, CLoads, CVector, Calls, Dot, GENERIC, Isa};
 use crate::emit::elements::spelling;
 use crate::emit::hints;
-use crate::kernel::{Element, Kernel, LaneOp, Loops, Scalar, Tiles, Type};
+use crate::kernel::{BlockSums, Element, Kernel, LaneOp, Loops, Scalar, Tiles, Type};
 
 /// Upper limit for nested loops, beyond the needs of lowering.
 pub(super) const DEEPEST: usize = 24;
@@ -981,6 +981,10 @@ impl Dialect for C<'_> {
         let (prefix, isa) = (self.prefix, self.isa.name);
         let numbers = format!("{rows}, {words}, {columns}, {panels}, {stride}, {pitch}");
         self.line(&format!("{prefix}_tiles_of_{isa}({elements}, {weights}, {to}, {numbers});"));
+    }
+
+    fn blocks(&mut self, places: [(&Block, usize); 5], sums: &BlockSums) {
+        self.block_sums(places, sums);
     }
 
     fn pack_line(&mut self, line: Line<'_>) {

@@ -335,9 +335,14 @@ fn run(
     });
     let (uses, interface) = (Uses::new(body, &groups), file.interface);
     let table = |(id, values): &(BufferId, Vec<u32>)| {
-        let Block { name, len, .. } = shared.buffer(*id);
+        let Block { name, len, element, .. } = shared.buffer(*id);
         let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();
-        vec![("NAME", name.clone()), ("LEN", len.to_string()), ("VALUES", values.join(", "))]
+        vec![
+            ("TYPE", spelling(*element).c.to_owned()),
+            ("NAME", name.clone()),
+            ("LEN", len.to_string()),
+            ("VALUES", values.join(", ")),
+        ]
     };
     let tables = body.program.tables.iter().filter(|(id, _)| uses.buffers.contains(id));
     let (what, function) = match isa.c.flushes {

@@ -7,6 +7,7 @@
 
 mod across;
 mod api;
+mod blocks;
 mod dialect;
 mod interface;
 mod joined;

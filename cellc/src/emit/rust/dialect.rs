@@ -12,7 +12,7 @@ use crate::emit::traversal::{
     Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, PassForm, PrivateMemory,
     RowSums, Support, Text, Walking, decimal, function_name,
 };
-use crate::kernel::{Element, Kernel, LaneOp, Scalar, Tiles, Type};
+use crate::kernel::{BlockSums, Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
 /// A kernel as text.
 pub(super) struct KernelText {
@@ -506,8 +506,9 @@ impl Dialect for Rust {
             (Element::Bool, _) => "length_bool",
             (Element::I32, _) => "above_i32",
             (Element::I64, _) => "above_i64",
-            (Element::F32 | Element::F16 | Element::I8 | Element::I8Pair, _) => {
-                unreachable!("emit: lengths are integers")
+            (Element::F32 | Element::F16 | Element::I8 | Element::I8Pair, _)
+            | (Element::U8 | Element::U16, _) => {
+                unreachable!("emit: lengths are integers of 32 bits and more")
             }
         };
         self.shared(helper);
@@ -562,6 +563,10 @@ impl Dialect for Rust {
              {stride}, {pitch}]);",
             elements.name, weights.name, to.name
         );
+    }
+
+    fn blocks(&mut self, places: [(&Block, usize); 5], sums: &BlockSums) {
+        let _ = (places, sums); unimplemented!();
     }
 
     fn pack_line(&mut self, line: Line<'_>) {

@@ -649,7 +649,8 @@ impl RustFile<'_> {
             let _ = match (body.buffer(id).role, self.location(body, id)) {
                 (_, Location::Table(values)) => {
                     let values: Vec<_> = values.iter().map(u32::to_string).collect();
-                    write!(out, "let {name}: &[u32; {len}] = &[{}];", values.join(", "))
+                    let ty = spelling(body.buffer(id).element).rust;
+                    write!(out, "let {name}: &[{ty}; {len}] = &[{}];", values.join(", "))
                 }
                 (Role::Weights, _)
                     if self.packed.run_time.len() == 1 && *len == self.packed.run_time_len =>

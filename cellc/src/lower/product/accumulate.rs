@@ -40,8 +40,8 @@ impl Rows<'_, '_, '_> {
             Microkernel::Across(_) => {
                 self.accumulate_across(body, panels, phase, weights, vectors, parts)
             }
-            Microkernel::Tiles(_) => {
-                unreachable!("lower: tiles compute the sums of all rows before")
+            Microkernel::Tiles(_) | Microkernel::Blocks(_) => {
+                unreachable!("lower: tiles and blocks compute all sums before")
             }
         }
     }

@@ -3,6 +3,7 @@
 
 mod accumulate;
 mod across;
+mod blocks;
 mod broadcast;
 mod by_lane;
 mod dot;

@@ -3,7 +3,7 @@
 use super::Rows;
 use super::each_row::for_rows;
 use super::terms::{Elements, Terms, Vectors};
-use crate::kernel::{Place, Stmt};
+use crate::kernel::{BLOCK_INPUTS, Place, Stmt};
 use crate::numerics::Multiples;
 use crate::plan::{Choice, DotWord, Microkernel, Phase, WordOrder};
 
@@ -76,7 +76,20 @@ impl PackedWords {
 
     /// Words of weights for a row of `len` elements.
     pub(in crate::lower) fn of_weights(self, len: usize) -> usize {
+        let len = match self.order {
+            WordOrder::Neighbours => len.next_multiple_of(BLOCK_INPUTS),
+            WordOrder::Parts => len,
+        };
         len.div_ceil(self.each() * self.word.operations().len())
+    }
+
+    /// The elements of each word of the four neighbours of a block.
+    pub(in crate::lower) fn of_block(self) -> &'static [&'static [usize]] {
+        match self.word {
+            DotWord::Pairs => &[&[0, 1], &[2, 3]],
+            DotWord::WidenedPairs => &[&[0, 2], &[1, 3]],
+            DotWord::Quads | DotWord::UnsignedQuads => &[&[0, 1, 2, 3]],
+        }
     }
 
     /// Words of elements for a vector of `len` elements.
@@ -162,6 +175,10 @@ impl Rows<'_, '_, '_> {
         elements: Place,
     ) -> Terms {
         let vectors = self.vectors(body, phase, elements);
+        let kernel = self.choice(phase, self.plan.panels[0].columns).kernel;
+        if matches!(kernel, Microkernel::Blocks(_)) {
+            return self.block_terms(body, phase, &vectors);
+        }
         match vectors.scales.filter(|_| self.in_tiles(phase)) {
             Some(scale) => Terms::Integers {
                 sums: self.tiles(body, phase, vectors.elements.neighbours()),

@@ -35,7 +35,7 @@ LINKAGE void PREFIX_KERNELS_ISA(RUN_PARAMETERS) {
     (void)pool;
 //.
 //* tables
-    static const uint32_t NAME[LEN] = {VALUES};
+    static const TYPE NAME[LEN] = {VALUES};
 //.
 //* unused memory
     (void)MEMORY_NAME;

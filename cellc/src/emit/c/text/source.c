@@ -139,7 +139,7 @@ void PREFIX_run(RUN_PARAMETERS) {
     inputs = &flushed;
 //.
 //* tables
-    static const uint32_t NAME[LEN] = {VALUES};
+    static const TYPE NAME[LEN] = {VALUES};
 //.
 //* unused memory
     (void)MEMORY_NAME;

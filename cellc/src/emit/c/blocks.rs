@@ -1,0 +1,163 @@
+//! Sums over the blocks of weights that are not zero: one function for each kind of block.
+
+use std::fmt::Write as _;
+
+use super::dialect::{C, plus};
+use super::vectors::spaced;
+use super::wrap;
+use crate::emit::elements::spelling;
+use crate::emit::traversal::{Block, Context, Dialect as _, Text};
+use crate::kernel::{BlockProduct, BlockSums, Element, LaneOp, Scalar, Type};
+
+/// A function for the sums of rows of blocks.
+#[derive(Clone, Copy)]
+struct BlockFunction {
+    product: BlockProduct,
+    rows: usize,
+    /// The type of the table of the blocks.
+    index: Element,
+}
+
+impl C<'_> {
+    /// A call of the function for some blocks, which is written before the kernels.
+    pub(super) fn block_sums(&mut self, places: [(&Block, usize); 5], sums: &BlockSums) {
+        let index = places[2].0.element;
+        let function = BlockFunction { product: sums.product, rows: sums.rows, index };
+        let name = function.name(self.prefix, self.isa.name);
+        if !self.needs.rows.contains_key(&name) {
+            let text = self.block_function(function, &name);
+            self.needs.rows.insert(name.clone(), text);
+        }
+        let [elements, weights, counts, inputs, to] =
+            places.map(|(block, at)| plus(&block.name, at));
+        let block_rows = sums.block_rows;
+        let arguments = format!("{weights}, {elements}, {counts}, {inputs}, {to}, {block_rows}");
+        self.line(&format!("{name}({arguments});"));
+    }
+
+    /// The text of a function.
+    fn block_function(&mut self, of: BlockFunction, name: &str) -> String {
+        let (outer, depth) = (std::mem::take(&mut self.out), self.within.depth);
+        self.within.depth = 1;
+        let is_float = of.product == BlockProduct::Floats;
+        let (sum, zero) = if is_float { ("float", "0.0f") } else { ("uint32_t", "0u") };
+        let index = spelling(of.index).c;
+        self.line("for (const INDEX *last = counts + block_rows; counts != last; counts++) {");
+        self.within.depth = 2;
+        let sums: Vec<_> = (0..of.rows).map(|row| format!("sum{row} = {zero}")).collect();
+        self.line(&format!("{sum} {};", sums.join(", ")));
+        self.line("for (const INDEX *end = inputs + *counts; inputs != end; inputs++) {");
+        self.within.depth = 3;
+        self.block_products(of);
+        self.line(&format!("weights += {};", of.rows * of.product.weight_words()));
+        self.within.depth = 2;
+        self.line("}");
+        for row in 0..of.rows {
+            let sum = Text::atom(format!("sum{row}"));
+            let value = match is_float {
+                true => sum,
+                false => {
+                    let ty = Type::f32(1);
+                    self.operation(LaneOp::FromBits, ty, vec![sum], Context::Kernel)
+                }
+            };
+            self.line(&format!("to[{row}] = {};", value.text));
+        }
+        self.line(&format!("to += {};", of.rows));
+        self.within.depth = 1;
+        self.line("}");
+        let body = std::mem::replace(&mut self.out, outer).replace("INDEX", index);
+        self.within.depth = depth;
+        let (rows, inputs) = (of.rows, of.product.inputs());
+        let upper = self.prefix.to_ascii_uppercase();
+        let called = format!("{upper}_CALLED {}", spaced(self.prefix, self.isa));
+        let head = format!(
+            "{called}void {name}(const float *weights, const float *elements, const {index} \
+             *counts, const {index} *inputs, float *to, size_t block_rows) {{"
+        );
+        let mut text = format!(
+            "/* The sums of {rows} rows for each count: as many blocks of {rows} x {inputs} weights \
+             times the elements of their inputs. */\n"
+        );
+        let _ = write!(text, "{}{body}}}\n\n", wrap::lines(&head));
+        text
+    }
+
+    /// The products of a block.
+    fn block_products(&mut self, of: BlockFunction) {
+        let is_float = of.product == BlockProduct::Floats;
+        let scalar = if is_float { Scalar::F32 } else { Scalar::U32 };
+        let ty = Type { scalar, lanes: 1 };
+        let words = of.product.element_words();
+        let at = match words {
+            1 => "elements + *inputs".to_owned(),
+            _ => format!("elements + {words} * (size_t)*inputs"),
+        };
+        self.line(&format!("const float *of_block = {at};"));
+        let block = |name: &str| Block {
+            name: name.to_owned(),
+            len: usize::MAX,
+            element: Element::F32,
+            bytes: false,
+            pass: None,
+        };
+        let elements: Vec<_> = (0..words).map(|word| format!("x{word}")).collect();
+        self.block_words(&elements, &block("of_block"), 0, ty);
+        // neighbouring rows are loaded together
+        let mut first = 0;
+        for word in 0..of.product.weight_words() {
+            let rows: Vec<_> = (0..of.rows).collect();
+            for rows in rows.chunks(self.isa.code.loads.clamp(1, if is_float { 4 } else { 2 })) {
+                let names: Vec<_> = rows.iter().map(|row| format!("w{}", first + row)).collect();
+                self.block_words(&names, &block("weights"), first + rows[0], ty);
+                for (operation, _, element) in
+                    of.product.operations().iter().filter(|(_, own, _)| *own == word)
+                {
+                    for (row, weight) in rows.iter().zip(&names) {
+                        let sum = format!("sum{row}");
+                        let args = [weight, &elements[*element], &sum];
+                        let args = args.map(|arg| Text::atom(arg.clone())).into_iter().collect();
+                        let value = self.operation(*operation, ty, args, Context::Kernel);
+                        self.line(&format!("{sum} = {};", value.text));
+                    }
+                }
+            }
+            first += of.rows;
+        }
+    }
+
+    /// Declares neighbouring words.
+    fn block_words(&mut self, names: &[String], from: &Block, at: usize, ty: Type) {
+        match names {
+            [name] => {
+                let mut value = self.load(from, at, 1);
+                if ty.scalar == Scalar::U32 {
+                    value = self.operation(LaneOp::ToBits, ty, vec![value], Context::Kernel);
+                }
+                let ty = if ty.scalar == Scalar::U32 { "uint32_t" } else { "float" };
+                self.line(&format!("const {ty} {name} = {};", value.text));
+            }
+            _ if self.isa.code.loads > 1 => {
+                let names: Vec<_> = names.iter().map(String::as_str).collect();
+                self.declare_loads(&names, from, at, ty);
+            }
+            _ => {
+                for (beyond, name) in names.iter().enumerate() {
+                    self.block_words(std::slice::from_ref(name), from, at + beyond, ty);
+                }
+            }
+        }
+    }
+}
+
+impl BlockFunction {
+    fn name(self, prefix: &str, isa: &str) -> String {
+        let of = match self.product {
+            BlockProduct::Floats => "floats",
+            BlockProduct::Quads => "quads",
+            BlockProduct::WidenedQuads => "widened_quads",
+            BlockProduct::Pairs => "pairs",
+        };
+        format!("{prefix}_blocks{}_{of}_{}_{isa}", self.rows, self.index)
+    }
+}

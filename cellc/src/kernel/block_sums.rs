@@ -1,0 +1,143 @@
+//! Sums over the blocks of weights that are not zero.
+
+use super::{LaneOp, Place};
+
+/// Inputs of a block of integers.
+pub const BLOCK_INPUTS: usize = 4;
+
+/// The multiplication of a block of weights by the elements of its inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BlockProduct {
+    /// f32: one input, [`LaneOp::MulAdd`].
+    Floats,
+    /// Four bytes in each word of weights, times one word of four bytes.
+    Quads,
+    /// Four bytes in each word of weights, times two words of 16-bit elements: those of the even
+    /// bytes, then those of the odd bytes.
+    WidenedQuads,
+    /// Two words of two 16-bit weights, times two words of elements.
+    Pairs,
+}
+
+/// The places of the blocks of a packed matrix, as many lines as rows of a block together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BlockPlaces {
+    /// Rows of a block: lines of a copy.
+    pub rows: usize,
+    /// Words of a row of a block.
+    pub words: usize,
+    /// For each row of blocks, the number of blocks before the first of its blocks, and the inputs
+    /// of its blocks.
+    pub block_rows: Vec<(usize, Vec<usize>)>,
+}
+
+impl BlockPlaces {
+    /// Elements from the destination of a copy to the end of the last block.
+    pub fn reach(&self) -> usize {
+        let end = |(first, inputs): &(usize, Vec<usize>)| first + inputs.len();
+        self.block_rows.iter().map(end).max().unwrap_or(0) * self.rows * self.words
+    }
+
+    /// The place of the `word`-th word of the `line`-th line. `None`: the block is zero.
+    pub fn place(&self, line: usize, word: usize) -> Option<usize> {
+        let (first, inputs) = &self.block_rows[line / self.rows];
+        let block = first + inputs.binary_search(&(word / self.words)).ok()?;
+        Some((block * self.words + word % self.words) * self.rows + line % self.rows)
+    }
+}
+
+impl BlockProduct {
+    /// Words of weights of one row of a block.
+    pub fn weight_words(self) -> usize {
+        if self == Self::Pairs { 2 } else { 1 }
+    }
+
+    /// Words of elements of the inputs of a block.
+    pub fn element_words(self) -> usize {
+        match self {
+            Self::Floats | Self::Quads => 1,
+            Self::WidenedQuads | Self::Pairs => 2,
+        }
+    }
+
+    /// Inputs of a block.
+    pub fn inputs(self) -> usize {
+        if self == Self::Floats { 1 } else { BLOCK_INPUTS }
+    }
+
+    /// The operations of a row of a block, each with its word of weights and its word of elements.
+    pub fn operations(self) -> &'static [(LaneOp, usize, usize)] {
+        match self {
+            Self::Floats => &[(LaneOp::MulAdd, 0, 0)],
+            Self::Quads => &[(LaneOp::DotQuads, 0, 0)],
+            Self::WidenedQuads => {
+                &[(LaneOp::WidenAndMultiplyEven, 0, 0), (LaneOp::WidenAndMultiplyOdd, 0, 1)]
+            }
+            Self::Pairs => &[(LaneOp::DotPairs, 0, 0), (LaneOp::DotPairs, 1, 1)],
+        }
+    }
+}
+
+/// Sums of products of a vector and the blocks of a matrix that are not zero.
+///
+/// A row of blocks makes `rows` sums. Its blocks follow each other at `weights`, as many as the
+/// next element of `counts` says; a block holds a word of each row, then the next words. The next
+/// element of `inputs` says which inputs a block multiplies: those of the words from [element
+/// words](BlockProduct::element_words) times the element.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BlockSums {
+    /// The product of a block.
+    pub product: BlockProduct,
+    /// The first word of the vector.
+    pub elements: Place,
+    /// Words of the vector.
+    pub words: usize,
+    /// The first word of the first block.
+    pub weights: Place,
+    /// The number of blocks of each row of blocks, in a table.
+    pub counts: Place,
+    /// The inputs of each block, in a table.
+    pub inputs: Place,
+    /// The first sum. Sums of integers are the bits of f32.
+    pub to: Place,
+    /// Rows of blocks.
+    pub block_rows: usize,
+    /// Rows of a block.
+    pub rows: usize,
+    /// The number of all blocks.
+    pub present: usize,
+}
+
+impl BlockSums {
+    /// The places that are read, each with the number of elements.
+    pub fn read(&self) -> [(Place, usize); 4] {
+        [
+            (self.elements, self.words),
+            (self.weights, self.present * self.block_words()),
+            (self.counts, self.block_rows),
+            (self.inputs, self.present),
+        ]
+    }
+
+    /// Words of a block.
+    pub fn block_words(&self) -> usize {
+        self.rows * self.product.weight_words()
+    }
+
+    /// The number of sums.
+    pub fn sums(&self) -> usize {
+        self.block_rows * self.rows
+    }
+
+    /// The statement with its places changed.
+    pub fn at(&self, mut place: impl FnMut(Place) -> Place) -> Self {
+        let [elements, weights, counts, inputs, to] =
+            [self.elements, self.weights, self.counts, self.inputs, self.to].map(&mut place);
+        Self { elements, weights, counts, inputs, to, ..self.clone() }
+    }
+
+    /// The number of blocks if all are there.
+    pub fn all(&self) -> usize {
+        self.block_rows * self.words / self.product.element_words()
+    }
+}

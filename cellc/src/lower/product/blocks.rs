@@ -1,0 +1,75 @@
+//! The micro-kernel for blocks of weights that are not zero, each with the index of its inputs.
+
+use super::Rows;
+use super::terms::{Terms, Vectors};
+use crate::kernel::{BlockSums, Expr, Place, Stmt};
+use crate::lower::builder::{load, op};
+use crate::plan::{Phase, PresentBlocks};
+
+impl Rows<'_, '_, '_> {
+    /// The sums of a phase of one row. They have, for each panel, the columns of each sum of the
+    /// phase.
+    pub(super) fn block_terms(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        phase: Phase,
+        vectors: &Vectors,
+    ) -> Terms {
+        let active = self.product().active(phase);
+        let len = active * self.product().units;
+        let sums = self.builder.tile_sums(phase, len);
+        for (_, panels) in self.groups() {
+            let present = panels.present.iter().find(|present| present.phase == phase);
+            let Some(present) = present else { continue };
+            let to = sums.at(panels.first * active);
+            self.block_sums(body, present, vectors.elements.neighbours(), to);
+        }
+        match (vectors.scales, vectors.guard) {
+            (Some(scale), _) => return Terms::Integers { sums, scale },
+            (None, None) => {}
+            (None, Some(guard)) => {
+                let (sum, walk) = self.builder.walk("sum", sums, 1, true);
+                let value = super::add(load(sum, 1), load(guard, 1));
+                let turn = vec![Stmt::Store { to: sum, value }];
+                let (turn_var, backwards) = (None, None);
+                let walks = vec![walk];
+                body.push(Stmt::For { count: len, turn: turn_var, backwards, walks, body: turn });
+            }
+        }
+        Terms::Sums(sums)
+    }
+
+    /// The sums over the blocks of panels of equal size.
+    fn block_sums(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        present: &PresentBlocks,
+        elements: Place,
+        to: Place,
+    ) {
+        let words = self.taken_at_once(present.phase);
+        let block_rows = present.inputs.len();
+        if present.count() == 0 {
+            let (sum, walk) = self.builder.walk("sum", to, 1, true);
+            let turn = vec![Stmt::Store { to: sum, value: Expr::f32(0.0, 1) }];
+            let count = block_rows * present.rows;
+            let walks = vec![walk];
+            body.push(Stmt::For { count, turn: None, backwards: None, walks, body: turn });
+            return;
+        }
+        let index = self.weights.index.expect("lower: blocks have an index");
+        let counts = Place::from(index).at(present.index);
+        body.push(Stmt::Blocks(BlockSums {
+            product: present.product,
+            elements,
+            words,
+            weights: Place::from(self.weights.rows).at(present.first),
+            counts,
+            inputs: counts.at(block_rows),
+            to,
+            block_rows,
+            rows: present.rows,
+            present: present.count(),
+        }));
+    }
+}
