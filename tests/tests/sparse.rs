@@ -7,6 +7,7 @@ use cellc::internals::kernel::{Expr, LaneOp, Stmt};
 use cellc::internals::plan::Unrolled;
 use cellc::{Language, Options, Precision, Tuning};
 use cellc_tests::driver;
+use cellc_tests::machines::{CORTEX_M4F, Machine, Trial};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random;
 use cellc_tests::subject::{Subject, assert_same};
@@ -16,7 +17,7 @@ use cellc_tests::tiled::{CALLS, values};
 /// columns, `zeros` in 10 are zero.
 fn pruned(units: usize, inputs: usize, zeros: usize, seed: usize) -> Vec<f32> {
     let is_zero = |row: usize, column: usize| {
-        let block = row / 8 * (inputs / 4) + column / 4;
+        let block = row / 8 * inputs.div_ceil(4) + column / 4;
         (block * 7 + block / 10 * 3 + seed) % 10 < zeros
     };
     let all = values(units * inputs, seed).enumerate();
@@ -143,4 +144,129 @@ fn products_without_zeros_have_the_bits_of_all_weights() {
     let found = driver::rust(&folder("sparse-rust"), &subjects, &["-Copt-level=1"]);
     assert_same("rust", &expected, &found);
     assert!(subjects.iter().all(|s| !s.files(Language::C).is_empty()));
+}
+
+/// Kinds of cells with sizes of whole blocks, and of no whole blocks in any direction.
+const CASES_OF_ONE_LANE: [(&str, &str, [usize; 2]); 5] = [
+    ("GRUCell", "linear_before_reset=\"true\"", [36, 48]),
+    ("GRUCell", "", [33, 42]),
+    ("RNNCell", "", [6, 7]),
+    ("RNNCell", "", [40, 57]),
+    ("GRUCell", "linear_before_reset=\"true\"", [130, 8]),
+];
+
+/// Models with blocks of 4 x 4 weights, of which `zeros` in 10 are zero, for a machine.
+fn indexed(machine: &Machine, precision: Precision, zeros: usize, is_sparse: bool) -> Vec<Subject> {
+    let tuning = Tuning::default().with_sparse(Some(is_sparse));
+    let options = (machine.options)().with_precision(Some(precision)).with_tuning(tuning);
+    let cases = CASES_OF_ONE_LANE.into_iter().enumerate();
+    let compiled = |(at, (kind, attributes, sizes)): (usize, (&str, &str, [usize; 2]))| {
+        let name = format!("indexed_{}_{precision:?}_{at}_{zeros}", machine.name);
+        let name = name.replace('-', "_").to_lowercase();
+        random::compiled(&name, model(kind, attributes, sizes, zeros), options.clone(), CALLS)
+    };
+    cases.map(compiled).collect()
+}
+
+/// True if a product leaves out blocks by an index.
+fn has_index(subject: &Subject) -> bool {
+    let mut plans = subject.compilation.plan.products.iter();
+    plans.any(|plan| plan.product.layout.indexed().is_some())
+}
+
+#[test]
+fn one_lane_multiplies_the_blocks_of_an_index_alone() {
+    let mut trials = Vec::new();
+    for precision in [Precision::Int8, Precision::Int8x16, Precision::Int16, Precision::F32] {
+        for zeros in [0, 5, 9, 10] {
+            let [dense, sparse] =
+                [false, true].map(|is_sparse| indexed(&CORTEX_M4F, precision, zeros, is_sparse));
+            for (dense, sparse) in dense.iter().zip(sparse) {
+                assert!(!has_index(dense));
+                let is_small = sparse.name.contains("_2_");
+                assert!(has_index(&sparse) || zeros < 9 || is_small, "{}", sparse.name);
+                assert!(!has_index(&sparse) || zeros > 0, "{}", sparse.name);
+                for call in &dense.calls {
+                    let bits = |subject: &Subject| -> Vec<Vec<u32>> {
+                        let bits = |all: Vec<f32>| all.into_iter().map(cellc_tests::subject::bits);
+                        results(subject, 0, call).into_iter().map(|all| bits(all).collect()).collect()
+                    };
+                    assert_eq!(bits(dense), bits(&sparse), "{}", sparse.name);
+                }
+                let mut not_finite = dense.calls[0].clone();
+                not_finite[0][3] = f32::INFINITY;
+                let is_nan = results(&sparse, 0, &not_finite)[0].iter().all(|v| v.is_nan());
+                let cell = &sparse.compilation.plan.products[0].product;
+                assert!(is_nan || cell.layout.indexed().is_none(), "{}", sparse.name);
+                let is_kept = has_index(&sparse) && zeros != 10;
+                trials.extend(is_kept.then_some(Trial { subject: sparse, rounds: 1 }));
+            }
+        }
+    }
+    assert!(trials.len() > 20, "{}", trials.len());
+    if !CORTEX_M4F.is_here() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sparse-cortex-m4f");
+    let tried = CORTEX_M4F.try_all(&folder, &trials, &["-std=gnu11", "-O2"]);
+    for (trial, tried) in trials.iter().zip(&tried) {
+        assert_eq!(trial.expected(&tried.isa), tried.bits, "{}", trial.subject.name);
+    }
+}
+
+/// A GRU of equally many inputs and units, of whose blocks of 4 x 4 weights a third is not zero.
+fn third(units: usize, precision: Precision, is_sparse: bool) -> Trial {
+    let mut file = ModelFile::default();
+    let [x, h] = ["x", "h"].map(|name| file.parameter(name, &[1, units]));
+    let matrix = |seed: usize| {
+        let all = values(3 * units * units, seed).enumerate();
+        let is_zero = |at: usize| {
+            let block = at / units / 4 * (units / 4) + at % units / 4;
+            block.wrapping_mul(2_654_435_761) / 1024 % 3 > 0
+        };
+        all.map(move |(at, value)| if is_zero(at) { 0.0 } else { value })
+    };
+    let shape = [3 * units, units];
+    let [w, r] = [1, 2].map(|seed| file.constant(&shape, Stored::F32, matrix(seed)));
+    let b = file.constant(&[4 * units], Stored::F32, values(4 * units, 3));
+    let reset_after = "linear_before_reset=\"true\"";
+    let new = file.cell("cell", "GRUCell", reset_after, &[&x, &h, &w, &r, &b]);
+    file.result(&new);
+    let tuning = Tuning::default().with_sparse(Some(is_sparse));
+    let options = (CORTEX_M4F.options)().with_precision(Some(precision)).with_tuning(tuning);
+    let name = format!("third_{units}_{}_{is_sparse}", precision.name());
+    let mut subject = random::compiled(&name, file, options, 1);
+    subject.calls.truncate(1);
+    Trial { subject, rounds: 1 }
+}
+
+#[test]
+fn a_third_of_the_blocks_takes_less_than_half_of_instructions_and_flash() {
+    if !CORTEX_M4F.counts_here() {
+        return;
+    }
+    let cases = [64, 128, 256].into_iter().flat_map(|units| {
+        [Precision::Int8, Precision::Int16, Precision::F32].map(|precision| (units, precision))
+    });
+    // larger matrices of f32 do not fit the machine
+    let cases = cases.filter(|(units, precision)| *units < 256 || *precision != Precision::F32);
+    let both = |(units, precision)| [false, true].map(|sparse| third(units, precision, sparse));
+    let trials: Vec<Trial> = cases.flat_map(both).collect();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sparse-third");
+    let costs = CORTEX_M4F.costs(&folder, &trials, &["-std=gnu11", "-O2"]);
+    for (pair, costs) in trials.chunks(2).zip(costs.chunks(2)) {
+        let bytes = |at: usize| {
+            let compilation = &pair[at].subject.compilation;
+            let tables = compilation.program.tables.iter();
+            let tables: usize =
+                tables.map(|(id, _)| compilation.program.buffer(*id).bytes()).sum();
+            compilation.packed.bytes.len() + tables + costs[at].code as usize
+        };
+        let instructions = |at: usize| costs[at].instructions.expect("QEMU counts them") as usize;
+        let (flash, steps) = ([0, 1].map(bytes), [0, 1].map(instructions));
+        let name = &pair[1].subject.name;
+        println!("{name}: instructions {steps:?}, bytes of flash {flash:?}");
+        assert!(flash[1] * 100 <= flash[0] * 48, "{name}: {flash:?}");
+        assert!(steps[1] * 100 <= steps[0] * 70, "{name}: {steps:?}");
+    }
 }

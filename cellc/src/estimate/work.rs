@@ -46,7 +46,7 @@ impl Amounts {
 /// The kind of work of an operation of a block of weights.
 fn block_work(product: BlockProduct) -> WorkKind {
     match product {
-        BlockProduct::Floats => WorkKind::MultiplyAdd,
+        BlockProduct::Floats | BlockProduct::FloatQuads => WorkKind::MultiplyAdd,
         BlockProduct::Quads | BlockProduct::WidenedQuads => WorkKind::DotQuads,
         BlockProduct::Pairs => WorkKind::DotPairs,
     }

@@ -10,6 +10,8 @@ pub const BLOCK_INPUTS: usize = 4;
 pub enum BlockProduct {
     /// f32: one input, [`LaneOp::MulAdd`].
     Floats,
+    /// f32: four inputs, in order.
+    FloatQuads,
     /// Four bytes in each word of weights, times one word of four bytes.
     Quads,
     /// Four bytes in each word of weights, times two words of 16-bit elements: those of the even
@@ -49,7 +51,11 @@ impl BlockPlaces {
 impl BlockProduct {
     /// Words of weights of one row of a block.
     pub fn weight_words(self) -> usize {
-        if self == Self::Pairs { 2 } else { 1 }
+        match self {
+            Self::Floats | Self::Quads | Self::WidenedQuads => 1,
+            Self::Pairs => 2,
+            Self::FloatQuads => 4,
+        }
     }
 
     /// Words of elements of the inputs of a block.
@@ -57,6 +63,7 @@ impl BlockProduct {
         match self {
             Self::Floats | Self::Quads => 1,
             Self::WidenedQuads | Self::Pairs => 2,
+            Self::FloatQuads => 4,
         }
     }
 
@@ -65,10 +72,21 @@ impl BlockProduct {
         if self == Self::Floats { 1 } else { BLOCK_INPUTS }
     }
 
+    /// True for products of f32.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::Floats | Self::FloatQuads)
+    }
+
     /// The operations of a row of a block, each with its word of weights and its word of elements.
     pub fn operations(self) -> &'static [(LaneOp, usize, usize)] {
         match self {
             Self::Floats => &[(LaneOp::MulAdd, 0, 0)],
+            Self::FloatQuads => &[
+                (LaneOp::MulAdd, 0, 0),
+                (LaneOp::MulAdd, 1, 1),
+                (LaneOp::MulAdd, 2, 2),
+                (LaneOp::MulAdd, 3, 3),
+            ],
             Self::Quads => &[(LaneOp::DotQuads, 0, 0)],
             Self::WidenedQuads => {
                 &[(LaneOp::WidenAndMultiplyEven, 0, 0), (LaneOp::WidenAndMultiplyOdd, 0, 1)]

@@ -374,7 +374,7 @@ impl<'a> Printer<'a> {
                 .map(|place| self.place(place, ""));
         let (rows, width) = (sums.rows, sums.product.inputs());
         let of = match sums.product {
-            BlockProduct::Floats => "f32",
+            BlockProduct::Floats | BlockProduct::FloatQuads => "f32",
             BlockProduct::Quads => "quads",
             BlockProduct::WidenedQuads => "widened quads",
             BlockProduct::Pairs => "pairs",

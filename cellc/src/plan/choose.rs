@@ -98,7 +98,8 @@ impl Microkernel {
     /// The integers of an operation. `None` for f32.
     pub fn word(self) -> Option<DotWord> {
         match self {
-            Self::Broadcast | Self::Lanes | Self::Blocks(BlockProduct::Floats) => None,
+            Self::Broadcast | Self::Lanes => None,
+            Self::Blocks(BlockProduct::Floats | BlockProduct::FloatQuads) => None,
             Self::Blocks(BlockProduct::Quads) => Some(DotWord::Quads),
             Self::Blocks(BlockProduct::WidenedQuads) => Some(DotWord::WidenedPairs),
             Self::Blocks(BlockProduct::Pairs) => Some(DotWord::Pairs),
@@ -194,21 +195,26 @@ impl RowLayout {
     }
 }
 
-/// The product of a block of weights that are not zero, for matrices in a format that every one of
-/// `isas` multiplies on one lane. `None`: other instruction sets or formats.
-pub(super) fn block_product(format: WeightFormat, isas: &[PlannedIsa]) -> Option<BlockProduct> {
+/// The products of a block of weights that are not zero, for matrices in a format that every one of
+/// `isas` multiplies on one lane. Empty for other instruction sets or formats.
+pub(super) fn block_products(
+    format: WeightFormat,
+    isas: &[PlannedIsa],
+) -> &'static [BlockProduct] {
     let all = |is_so: &dyn Fn(&PlannedIsa) -> bool| isas.iter().all(is_so);
     match format {
-        _ if !all(&|own| own.isa.lanes == 1) => None,
+        _ if !all(&|own| own.isa.lanes == 1) => &[],
         WeightFormat::Int8Quad if all(&|own| own.isa.has(Dot::WidenedPairs)) => {
-            Some(BlockProduct::WidenedQuads)
+            &[BlockProduct::WidenedQuads]
         }
         WeightFormat::Int8Quad if !isas.iter().any(|own| own.isa.has(Dot::WidenedPairs)) => {
-            Some(BlockProduct::Quads)
+            &[BlockProduct::Quads]
         }
-        WeightFormat::Int16 => Some(BlockProduct::Pairs),
-        WeightFormat::F32 if all(&|own| own.fuses) => Some(BlockProduct::Floats),
-        _ => None,
+        WeightFormat::Int16 => &[BlockProduct::Pairs],
+        WeightFormat::F32 if all(&|own| own.fuses) => {
+            &[BlockProduct::FloatQuads, BlockProduct::Floats]
+        }
+        _ => &[],
     }
 }
 

@@ -143,6 +143,14 @@ fn plan_for(
         |isa: &Isa| options.output.language == Language::C || !isa.rust.mul_add.is_empty();
     let fused = |isa: &Isa| isa.fma && options.numerics.fma == Fma::Auto && spelled(isa);
     let isas: Vec<_> = isas.iter().map(|isa| PlannedIsa { isa, fuses: fused(isa) }).collect();
+    // Rust has no function for blocks of floats
+    let of_blocks: Vec<_> = isas
+        .iter()
+        .map(|own| PlannedIsa {
+            fuses: own.fuses && options.output.language == Language::C,
+            ..*own
+        })
+        .collect();
     let product = |node: &CoreNode| {
         let op = &node.op;
         let mut reasons = Vec::new();
@@ -164,11 +172,11 @@ fn plan_for(
         let arithmetic = precision.arithmetic();
         product.layout = RowLayout::new(precision.stored(), &isas);
         let threads = threads(op, &product, options);
-        let fits = |columns: usize| sparse::fits_panels(columns, &product, &isas);
+        let fits = |columns: usize| sparse::fits_panels(columns, &product, &of_blocks);
         let is_asked = options.tuning.sparse != Some(false)
             && !threads.is_two()
             && options.tuning.panel_columns.is_none_or(fits);
-        let blocks = is_asked.then(|| sparse::blocks(model, op, &product, (&isas, arch))).flatten();
+        let blocks = is_asked.then(|| sparse::blocks(model, op, &product, (&of_blocks, arch))).flatten();
         if let Some(blocks) = &blocks {
             product.layout.blocks = Some(blocks.form);
         }

@@ -1,7 +1,7 @@
 //! Blocks of zeros in constant weights: code without loops leaves out their products, and loops
 //! over an index of the other blocks leave out their weights, too.
 
-use super::choose::block_product;
+use super::choose::block_products;
 use super::passes::most_per_pass;
 use super::product::{Phase, Product};
 use super::row_layout::{Interleave, ZeroBlocks};
@@ -190,15 +190,16 @@ impl<'m> SparseMatrix<'m> {
 /// True if panels of `columns` columns have whole blocks, or if the product has no indexed blocks.
 pub(super) fn fits_panels(columns: usize, product: &Product, isas: &[PlannedIsa]) -> bool {
     let columns = columns.min(product.units);
-    block_product(product.layout.format, isas).is_none()
+    block_products(product.layout.format, isas).is_empty()
         || columns.is_multiple_of(BLOCK_ROWS)
         || columns < BLOCK_ROWS
 }
 
-/// Instructions of a block of integers and of floats with an index, counted on a Cortex-M4F.
+/// Instructions of an indexed block, counted on a Cortex-M4F.
 fn of_indexed(product: BlockProduct) -> usize {
     match product {
-        BlockProduct::Floats => 13,
+        BlockProduct::Floats => 11,
+        BlockProduct::FloatQuads => 23,
         BlockProduct::Quads => 48,
         BlockProduct::WidenedQuads => 24,
         BlockProduct::Pairs => 18,
@@ -208,34 +209,47 @@ fn of_indexed(product: BlockProduct) -> usize {
 /// Instructions of a block in a loop over all weights, counted on a Cortex-M4F.
 fn of_dense(product: BlockProduct) -> usize {
     match product {
-        BlockProduct::Floats => 9,
+        BlockProduct::Floats => 5,
+        BlockProduct::FloatQuads => 19,
         BlockProduct::Quads => 40,
-        BlockProduct::WidenedQuads => 19,
-        BlockProduct::Pairs => 13,
+        BlockProduct::WidenedQuads => 21,
+        BlockProduct::Pairs => 19,
     }
 }
 
 /// Instructions of a row of indexed blocks besides those of its blocks.
 const OF_BLOCK_ROW: usize = 24;
 
-/// The blocks with an index of a product of one row and one step, if they save time.
-fn indexed(product: &Product, isas: &[PlannedIsa], matrices: &[SparseMatrix<'_>]) -> Option<Blocks> {
+/// The indexed blocks of a product of one row and one step, if they save time.
+fn indexed(
+    product: &Product,
+    blocks: &[BlockProduct],
+    matrices: &[SparseMatrix<'_>],
+) -> Option<Blocks> {
     let format = product.layout.format;
-    let block = block_product(format, isas)?;
-    let is_of_blocks = |matrix: &SparseMatrix<'_>| {
-        let in_word = format.in_word(matrix.inputs);
-        product.chains(matrix.phase) == 1 && (format != WeightFormat::Int8Quad || in_word == 4)
-    };
-    if !matrices.iter().all(is_of_blocks) {
-        return None;
-    }
-    let counts = matrices.iter().map(|matrix| matrix.blocks(BLOCK_ROWS, block.inputs()));
-    let (present, all) = counts.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
     let rows = |matrix: &SparseMatrix<'_>| matrix.gates.len() * product.units.div_ceil(BLOCK_ROWS);
     let rows: usize = matrices.iter().map(rows).sum();
-    let saves = present * of_indexed(block) + rows * OF_BLOCK_ROW < all * of_dense(block);
-    let form = ZeroBlocks::Indexed(block);
-    saves.then_some(Blocks { form, lanes: BLOCK_ROWS, inputs: block.inputs(), present, all })
+    let found = |block: &BlockProduct| {
+        let inputs = block.inputs();
+        // floats are read where they are
+        let is_of_blocks = |matrix: &SparseMatrix<'_>| {
+            let is_whole = !block.is_float() || matrix.inputs.is_multiple_of(inputs);
+            let in_word = format.in_word(matrix.inputs);
+            is_whole
+                && product.chains(matrix.phase) == 1
+                && (format != WeightFormat::Int8Quad || in_word == 4)
+                && matrix.inputs.div_ceil(inputs) <= usize::from(u16::MAX)
+        };
+        let counts = matrices.iter().map(|matrix| matrix.blocks(BLOCK_ROWS, inputs));
+        let (present, all) = counts.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let instructions = present * of_indexed(*block) + rows * OF_BLOCK_ROW;
+        let saves = instructions < all * of_dense(*block) && matrices.iter().all(is_of_blocks);
+        let form = ZeroBlocks::Indexed(*block);
+        let blocks = Blocks { form, lanes: BLOCK_ROWS, inputs, present, all };
+        saves.then_some((instructions, blocks))
+    };
+    let best = blocks.iter().filter_map(found).min_by_key(|(instructions, _)| *instructions);
+    best.map(|(_, blocks)| blocks)
 }
 
 /// The blocks of zeros of a product of one row and one step, if leaving them out saves time.
@@ -263,8 +277,9 @@ pub(super) fn blocks(
         && phases.iter().all(is_of_blocks)
         && (format == WeightFormat::F32 || isas.iter().all(broadcasts));
     let is_single = product.rows == 1 && product.steps == 1;
-    if is_single && block_product(format, isas).is_some() {
-        return indexed(product, isas, &SparseMatrix::all(model, op, product)?);
+    let of_one_lane = block_products(format, isas);
+    if is_single && !of_one_lane.is_empty() {
+        return indexed(product, of_one_lane, &SparseMatrix::all(model, op, product)?);
     }
     let skips = |isa: &&Isa| skips(isa, format);
     let best = isas.iter().rev().map(|own| own.isa).find(skips).filter(|_| is_plain)?;

@@ -39,7 +39,7 @@ impl C<'_> {
     fn block_function(&mut self, of: BlockFunction, name: &str) -> String {
         let (outer, depth) = (std::mem::take(&mut self.out), self.within.depth);
         self.within.depth = 1;
-        let is_float = of.product == BlockProduct::Floats;
+        let is_float = of.product.is_float();
         let (sum, zero) = if is_float { ("float", "0.0f") } else { ("uint32_t", "0u") };
         let index = spelling(of.index).c;
         self.line("for (const INDEX *last = counts + block_rows; counts != last; counts++) {");
@@ -72,8 +72,9 @@ impl C<'_> {
         let upper = self.prefix.to_ascii_uppercase();
         let called = format!("{upper}_CALLED {}", spaced(self.prefix, self.isa));
         let head = format!(
-            "{called}void {name}(const float *weights, const float *elements, const {index} \
-             *counts, const {index} *inputs, float *to, size_t block_rows) {{"
+            "{called}void {name}(const float *restrict weights, const float *restrict elements, \
+             const {index} *restrict counts, const {index} *restrict inputs, float *restrict to, \
+             size_t block_rows) {{"
         );
         let mut text = format!(
             "/* The sums of {rows} rows for each count: as many blocks of {rows} x {inputs} weights \
@@ -85,7 +86,7 @@ impl C<'_> {
 
     /// The products of a block.
     fn block_products(&mut self, of: BlockFunction) {
-        let is_float = of.product == BlockProduct::Floats;
+        let is_float = of.product.is_float();
         let scalar = if is_float { Scalar::F32 } else { Scalar::U32 };
         let ty = Type { scalar, lanes: 1 };
         let words = of.product.element_words();
@@ -102,27 +103,30 @@ impl C<'_> {
             pass: None,
         };
         let elements: Vec<_> = (0..words).map(|word| format!("x{word}")).collect();
-        self.block_words(&elements, &block("of_block"), 0, ty);
-        // neighbouring rows are loaded together
-        let mut first = 0;
-        for word in 0..of.product.weight_words() {
-            let rows: Vec<_> = (0..of.rows).collect();
-            for rows in rows.chunks(self.isa.code.loads.clamp(1, if is_float { 4 } else { 2 })) {
-                let names: Vec<_> = rows.iter().map(|row| format!("w{}", first + row)).collect();
-                self.block_words(&names, &block("weights"), first + rows[0], ty);
-                for (operation, _, element) in
-                    of.product.operations().iter().filter(|(_, own, _)| *own == word)
-                {
-                    for (row, weight) in rows.iter().zip(&names) {
-                        let sum = format!("sum{row}");
-                        let args = [weight, &elements[*element], &sum];
-                        let args = args.map(|arg| Text::atom(arg.clone())).into_iter().collect();
-                        let value = self.operation(*operation, ty, args, Context::Kernel);
-                        self.line(&format!("{sum} = {};", value.text));
-                    }
+        // one register of four would hold an element and a weight at once
+        for (at, element) in elements.iter().enumerate().filter(|_| is_float) {
+            self.block_words(std::slice::from_ref(element), &block("of_block"), at, ty);
+        }
+        if !is_float {
+            self.block_words(&elements, &block("of_block"), 0, ty);
+        }
+        let words = 0..of.product.weight_words();
+        let all: Vec<_> = words.flat_map(|word| (0..of.rows).map(move |row| (word, row))).collect();
+        let together = self.isa.code.loads.clamp(1, if is_float { 8 } else { 2 });
+        for (nth, neighbours) in all.chunks(together).enumerate() {
+            let first = nth * together;
+            let names: Vec<_> = (first..first + neighbours.len()).map(|w| format!("w{w}")).collect();
+            self.block_words(&names, &block("weights"), first, ty);
+            for (operation, word, element) in of.product.operations() {
+                let own = neighbours.iter().zip(&names).filter(|((own, _), _)| own == word);
+                for ((_, row), weight) in own {
+                    let sum = format!("sum{row}");
+                    let args = [weight, &elements[*element], &sum];
+                    let args = args.map(|arg| Text::atom(arg.clone())).into_iter().collect();
+                    let value = self.operation(*operation, ty, args, Context::Kernel);
+                    self.line(&format!("{sum} = {};", value.text));
                 }
             }
-            first += of.rows;
         }
     }
 
@@ -154,6 +158,7 @@ impl BlockFunction {
     fn name(self, prefix: &str, isa: &str) -> String {
         let of = match self.product {
             BlockProduct::Floats => "floats",
+            BlockProduct::FloatQuads => "float_quads",
             BlockProduct::Quads => "quads",
             BlockProduct::WidenedQuads => "widened_quads",
             BlockProduct::Pairs => "pairs",

@@ -12,7 +12,7 @@ use crate::emit::traversal::{
     Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, PassForm, PrivateMemory,
     RowSums, Support, Text, Walking, decimal, function_name,
 };
-use crate::kernel::{BlockSums, Element, Kernel, LaneOp, Scalar, Tiles, Type};
+use crate::kernel::{BlockProduct, BlockSums, Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
 /// A kernel as text.
 pub(super) struct KernelText {
@@ -566,7 +566,33 @@ impl Dialect for Rust {
     }
 
     fn blocks(&mut self, places: [(&Block, usize); 5], sums: &BlockSums) {
-        let _ = (places, sums); unimplemented!();
+        let [(elements, first), (weights, at), (counts, count_at), (inputs, input_at), (to, to_at)] =
+            places;
+        let (function, dots) = match sums.product {
+            BlockProduct::Quads => ("blocks_quads", &["dot_quads_lane"][..]),
+            BlockProduct::WidenedQuads => {
+                ("blocks_widened_quads", &["dot_even_bytes_lane", "dot_odd_bytes_lane"][..])
+            }
+            BlockProduct::Pairs => ("blocks_pairs", &["dot_pairs_lane"][..]),
+            BlockProduct::Floats | BlockProduct::FloatQuads => unreachable!("plan: Rust has no blocks of floats"),
+        };
+        for name in ["blocks", "groups", "chunks", "chunks_mut", "part_of"] {
+            self.shared(name);
+        }
+        dots.iter().for_each(|name| _ = self.shared(name));
+        let function = self.shared(function);
+        let (words, rows) = (sums.product.element_words(), sums.rows);
+        let (block, present, block_rows) = (sums.block_words(), sums.present, sums.block_rows);
+        let groups = sums.words / words;
+        let _ = writeln!(
+            self.out,
+            "{function}(chunks_mut::<{to_at}, {rows}, {block_rows}, _, _>({}), \
+             chunks::<{at}, {block}, {present}, _, _>({}), \
+             groups::<{first}, {words}, {groups}, _, _>({}), \
+             (part_of::<{count_at}, {block_rows}, _, _>({}), \
+             part_of::<{input_at}, {present}, _, _>({})));",
+            to.name, weights.name, elements.name, counts.name, inputs.name
+        );
     }
 
     fn pack_line(&mut self, line: Line<'_>) {

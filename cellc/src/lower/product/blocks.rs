@@ -3,7 +3,7 @@
 use super::Rows;
 use super::terms::{Terms, Vectors};
 use crate::kernel::{BlockSums, Expr, Place, Stmt};
-use crate::lower::builder::{load, op};
+use crate::lower::builder::load;
 use crate::plan::{Phase, PresentBlocks};
 
 impl Rows<'_, '_, '_> {

@@ -114,6 +114,10 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         }
         let mut walks = Vec::new();
         let mut walk = |this: &mut Self, name, of: BufferId, Blocks { offset, stride }| {
+            // indexed blocks are no part of a panel, which may have no biases either
+            if stride == 0 {
+                return Place::from(of).at(offset);
+            }
             let (place, walk) = this.builder.walk(name, Place::from(of).at(offset), stride, false);
             walks.push(walk);
             place
@@ -172,16 +176,22 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             let mut walks = Vec::new();
             let late = stage == Stage::Late;
             let abreast = self.product().layout.words_together();
-            let (rows, of_rows) = self.builder.stride(
-                "pass",
-                weights.rows.at(first * abreast),
-                (panels.blocks(late).stride - before * abreast, width * abreast),
-                false,
-            );
-            if self.walks_columns() {
-                self.builder.passes(&of_rows);
-            }
-            walks.push(of_rows);
+            let rows = match panels.blocks(late).stride {
+                0 => weights.rows,
+                stride => {
+                    let (rows, of_rows) = self.builder.stride(
+                        "pass",
+                        weights.rows.at(first * abreast),
+                        (stride - before * abreast, width * abreast),
+                        false,
+                    );
+                    if self.walks_columns() {
+                        self.builder.passes(&of_rows);
+                    }
+                    walks.push(of_rows);
+                    rows
+                }
+            };
             let mut walk = |this: &mut Self, name: &str, of: Place, len: usize, written: bool| {
                 let (place, walk) = this.builder.stride(name, of.at(first), (len, width), written);
                 walks.push(walk);

@@ -128,6 +128,87 @@ fn part_from<const LAST: usize, const LEN: usize, T, const N: usize>(of: &[T; N]
     unsafe { &*of.as_ptr().add(at).cast() }
 }
 
+//: groups
+/// `COUNT` arrays of `LEN` elements from element `FIRST` on: what is outside does not compile.
+#[inline(always)]
+fn groups<const FIRST: usize, const LEN: usize, const COUNT: usize, T, const N: usize>(of: &[T; N]) -> &[[T; LEN]; COUNT] {
+    const { assert!(FIRST + LEN * COUNT <= N) };
+    // SAFETY: the elements are inside, as asserted
+    unsafe { &*of.as_ptr().add(FIRST).cast() }
+}
+
+//: blocks
+/// The sums of `R` rows for each count: as many blocks of weights, each times the elements of its input. No input is above the last one, which LLVM cannot prove: `min` changes no input, but spares a panic.
+#[inline(always)]
+fn blocks<const R: usize, const B: usize, const E: usize, const N: usize, I: Copy + Into<usize>, F: Fn(&mut [u32; R], &[f32; B], &[f32; E])>(
+    to: core::slice::IterMut<'_, [f32; R]>,
+    weights: core::slice::Iter<'_, [f32; B]>,
+    elements: &[[f32; E]; N],
+    (counts, inputs): (&[I], &[I]),
+    add: F,
+) {
+    let mut blocks = weights.zip(inputs);
+    for (to, count) in to.zip(counts) {
+        let mut sums = [0; R];
+        for (block, input) in blocks.by_ref().take((*count).into()) {
+            let at: usize = (*input).into();
+            add(&mut sums, block, &elements[at.min(N - 1)]);
+        }
+        *to = sums.map(f32::from_bits);
+    }
+}
+
+//: blocks_quads
+/// The sums of rows of blocks of four bytes of weights.
+#[inline(never)]
+fn blocks_quads<const R: usize, const N: usize, I: Copy + Into<usize>>(
+    to: core::slice::IterMut<'_, [f32; R]>,
+    weights: core::slice::Iter<'_, [f32; R]>,
+    elements: &[[f32; 1]; N],
+    index: (&[I], &[I]),
+) {
+    blocks(to, weights, elements, index, |sums, block, [x]| {
+        for (sum, weight) in sums.iter_mut().zip(block) {
+            *sum = dot_quads_lane(weight.to_bits(), x.to_bits(), *sum);
+        }
+    });
+}
+
+//: blocks_widened_quads
+/// The sums of rows of blocks of four bytes of weights, times elements of 16 bits: those of the even bytes, then those of the odd bytes.
+#[inline(never)]
+fn blocks_widened_quads<const R: usize, const N: usize, I: Copy + Into<usize>>(
+    to: core::slice::IterMut<'_, [f32; R]>,
+    weights: core::slice::Iter<'_, [f32; R]>,
+    elements: &[[f32; 2]; N],
+    index: (&[I], &[I]),
+) {
+    blocks(to, weights, elements, index, |sums, block, [even, odd]| {
+        for (sum, weight) in sums.iter_mut().zip(block) {
+            let weight = weight.to_bits();
+            *sum = dot_odd_bytes_lane(weight, odd.to_bits(), dot_even_bytes_lane(weight, even.to_bits(), *sum));
+        }
+    });
+}
+
+//: blocks_pairs
+/// The sums of rows of blocks of two words of 16-bit weights: the first words of all rows, then the second ones.
+#[inline(never)]
+fn blocks_pairs<const R: usize, const B: usize, const N: usize, I: Copy + Into<usize>>(
+    to: core::slice::IterMut<'_, [f32; R]>,
+    weights: core::slice::Iter<'_, [f32; B]>,
+    elements: &[[f32; 2]; N],
+    index: (&[I], &[I]),
+) {
+    blocks(to, weights, elements, index, |sums, block, words| {
+        for (row, x) in block.chunks_exact(R).zip(words) {
+            for (sum, weight) in sums.iter_mut().zip(row) {
+                *sum = dot_pairs_lane(weight.to_bits(), x.to_bits(), *sum);
+            }
+        }
+    });
+}
+
 //: chunks
 /// `COUNT` arrays of `LEN` elements from element `FIRST` on: what is outside does not compile.
 #[inline(always)]
