@@ -372,3 +372,23 @@ fn cortex_m_in_rust(folder: &Path) {
         text.lines().find(|line| line.starts_with("a step:")).unwrap_or_else(|| panic!("{text}"));
     assert!((86_952.0..1e6).contains(&numbers(line)[0]), "{text}");
 }
+
+#[test]
+fn a_network_is_pruned_by_blocks() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/pytorch");
+    let python = |arguments: &[&str]| {
+        let mut command = Command::new("python3");
+        command.current_dir(&folder).args(["-B"]).args(arguments);
+        command.env("PYTHONPATH", folder.join("../../python/src")).output().expect("it starts")
+    };
+    if !has("python3") || !python(&["-c", "import torch"]).status.success() {
+        return skip("no python3 with torch");
+    }
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pruned.safetensors");
+    let output = python(&["prune.py", file.to_str().expect("UTF-8")]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let plan = ["--precision=int8", "--target=cortex-m4f", "--emit=plan", "--output=-"];
+    let output = Command::new(command::built("cellc")).arg(file).args(plan).output();
+    let text = String::from_utf8(output.expect("cellc starts").stdout).expect("UTF-8");
+    assert!(text.contains("loops over an index of the blocks that are not zero"), "{text}");
+}

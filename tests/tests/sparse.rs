@@ -7,7 +7,7 @@ use cellc::internals::kernel::{Expr, LaneOp, Stmt};
 use cellc::internals::plan::Unrolled;
 use cellc::{Language, Options, Precision, Tuning};
 use cellc_tests::driver;
-use cellc_tests::machines::{CORTEX_M4F, Machine, Trial};
+use cellc_tests::machines::{BY_HAND, CORTEX_M3, CORTEX_M4F, Machine, Trial};
 use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random;
 use cellc_tests::subject::{Subject, assert_same};
@@ -174,44 +174,56 @@ fn has_index(subject: &Subject) -> bool {
     plans.any(|plan| plan.product.layout.indexed().is_some())
 }
 
-#[test]
-fn one_lane_multiplies_the_blocks_of_an_index_alone() {
+/// Models with an index whose bits are those of all weights, for a machine.
+fn with_the_bits_of_all(machine: &Machine, precision: Precision, zeros: usize) -> Vec<Trial> {
+    let all = [false, true].map(|is_sparse| indexed(machine, precision, zeros, is_sparse));
+    let [dense, sparse] = all;
     let mut trials = Vec::new();
-    for precision in [Precision::Int8, Precision::Int8x16, Precision::Int16, Precision::F32] {
-        for zeros in [0, 5, 9, 10] {
-            let [dense, sparse] =
-                [false, true].map(|is_sparse| indexed(&CORTEX_M4F, precision, zeros, is_sparse));
-            for (dense, sparse) in dense.iter().zip(sparse) {
-                assert!(!has_index(dense));
-                let is_small = sparse.name.contains("_2_");
-                assert!(has_index(&sparse) || zeros < 9 || is_small, "{}", sparse.name);
-                assert!(!has_index(&sparse) || zeros > 0, "{}", sparse.name);
-                for call in &dense.calls {
-                    let bits = |subject: &Subject| -> Vec<Vec<u32>> {
-                        let bits = |all: Vec<f32>| all.into_iter().map(cellc_tests::subject::bits);
-                        results(subject, 0, call).into_iter().map(|all| bits(all).collect()).collect()
-                    };
-                    assert_eq!(bits(dense), bits(&sparse), "{}", sparse.name);
-                }
-                let mut not_finite = dense.calls[0].clone();
-                not_finite[0][3] = f32::INFINITY;
-                let is_nan = results(&sparse, 0, &not_finite)[0].iter().all(|v| v.is_nan());
-                let cell = &sparse.compilation.plan.products[0].product;
-                assert!(is_nan || cell.layout.indexed().is_none(), "{}", sparse.name);
-                let is_kept = has_index(&sparse) && zeros != 10;
-                trials.extend(is_kept.then_some(Trial { subject: sparse, rounds: 1 }));
-            }
+    for (dense, sparse) in dense.iter().zip(sparse) {
+        let is_small = sparse.name.contains("_2_");
+        assert!(!has_index(dense));
+        assert!(has_index(&sparse) || zeros < 9 || is_small, "{}", sparse.name);
+        assert!(!has_index(&sparse) || zeros > 0, "{}", sparse.name);
+        for call in &dense.calls {
+            let bits = |subject: &Subject| -> Vec<Vec<u32>> {
+                let bits = |all: Vec<f32>| all.into_iter().map(cellc_tests::subject::bits);
+                results(subject, 0, call).into_iter().map(|all| bits(all).collect()).collect()
+            };
+            assert_eq!(bits(dense), bits(&sparse), "{}", sparse.name);
         }
+        let mut not_finite = dense.calls[0].clone();
+        not_finite[0][3] = f32::INFINITY;
+        let is_nan = results(&sparse, 0, &not_finite)[0].iter().all(|v| v.is_nan());
+        let cell = &sparse.compilation.plan.products[0].product;
+        assert!(is_nan || cell.layout.indexed().is_none(), "{}", sparse.name);
+        trials.extend(has_index(&sparse).then_some(Trial { subject: sparse, rounds: 1 }));
     }
-    assert!(trials.len() > 20, "{}", trials.len());
-    if !CORTEX_M4F.is_here() {
+    trials
+}
+
+/// Runs models with an index on a machine.
+fn run_with_index(machine: &Machine, precisions: &[Precision]) {
+    let cases = precisions.iter().flat_map(|precision| [0, 5, 9, 10].map(|n| (*precision, n)));
+    let trials: Vec<_> =
+        cases.flat_map(|(precision, n)| with_the_bits_of_all(machine, precision, n)).collect();
+    assert!(trials.len() > 8 * precisions.len(), "{}", trials.len());
+    if !machine.is_here() {
         return;
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sparse-cortex-m4f");
-    let tried = CORTEX_M4F.try_all(&folder, &trials, &["-std=gnu11", "-O2"]);
-    for (trial, tried) in trials.iter().zip(&tried) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sparse-{}", machine.name));
+    let flags: &[&str] = if machine.rust.is_empty() { &["-std=gnu11", "-O2"] } else { &[] };
+    for (trial, tried) in trials.iter().zip(machine.try_all(&folder, &trials, flags)) {
         assert_eq!(trial.expected(&tried.isa), tried.bits, "{}", trial.subject.name);
     }
+}
+
+#[test]
+fn one_lane_multiplies_the_blocks_of_an_index_alone() {
+    let of_integers = [Precision::Int8, Precision::Int8x16, Precision::Int16];
+    run_with_index(&CORTEX_M4F, &[&of_integers[..], &[Precision::F32]].concat());
+    let in_rust = BY_HAND.iter().find(|machine| machine.name == "cortex-m4f-rust");
+    run_with_index(in_rust.expect("a machine for Rust"), &of_integers);
+    run_with_index(&CORTEX_M3, &[Precision::Int8, Precision::Int16]);
 }
 
 /// A GRU of equally many inputs and units, of whose blocks of 4 x 4 weights a third is not zero.
@@ -258,8 +270,7 @@ fn a_third_of_the_blocks_takes_less_than_half_of_instructions_and_flash() {
         let bytes = |at: usize| {
             let compilation = &pair[at].subject.compilation;
             let tables = compilation.program.tables.iter();
-            let tables: usize =
-                tables.map(|(id, _)| compilation.program.buffer(*id).bytes()).sum();
+            let tables: usize = tables.map(|(id, _)| compilation.program.buffer(*id).bytes()).sum();
             compilation.packed.bytes.len() + tables + costs[at].code as usize
         };
         let instructions = |at: usize| costs[at].instructions.expect("QEMU counts them") as usize;

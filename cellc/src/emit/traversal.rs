@@ -11,8 +11,9 @@ use crate::emit::names::{Interface, Scope};
 use crate::emit::rows::AddedRow;
 use crate::encoding::Arithmetic;
 use crate::kernel::{
-    Base, BlockSums, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
-    LaneOp, Local, Loops, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk, WindowId,
+    Base, BlockSums, Body, BodyRef, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function,
+    Kernel, LaneOp, Local, Loops, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk,
+    WindowId,
 };
 
 /// The text of an expression.

@@ -94,7 +94,7 @@ impl Estimate {
         Self {
             multiply_adds: multiply_adds(model).iter().sum(),
             weight_bytes: weight_bytes as u64,
-            constant_bytes: (packed.bytes.len() - weight_bytes) as u64,
+            constant_bytes: (packed.bytes.len() - weight_bytes + program.index_bytes()) as u64,
             state_bytes: 4
                 * (kept
                     + variables

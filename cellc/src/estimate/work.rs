@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::arch::{Calls, Instructions, Isa, TILE_WORDS, WorkKind};
 use crate::kernel::{
-    Base, BlockProduct, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local, Place, Stmt, Var,
-    WindowId,
+    Base, BlockProduct, BlockSums, BodyRef, BufferId, Copied, Element, Expr, Kernel, LaneOp, Local,
+    Place, Stmt, Var, WindowId,
 };
 
 /// Amount of each kind of [`WorkKind`].
@@ -254,24 +254,7 @@ impl Counting<'_> {
                 let vectors = tiles.columns * (turns * self.isa.code.rows + rest);
                 sum.add(work, (tiles.rows * tiles.panels * vectors) as f64);
             }
-            Stmt::Blocks(sums) => {
-                let (present, rows) = match self.text {
-                    true => (1.0, 1.0),
-                    false => (sums.present as f64, sums.block_rows as f64),
-                };
-                let mut all = Amounts::default();
-                let operations = (sums.rows * sums.product.operations().len()) as f64;
-                let loads = sums.block_words() + sums.product.element_words();
-                all.add(block_work(sums.product), present * operations);
-                let pairs = loads.div_ceil(self.isa.code.loads.max(1));
-                all.add(WorkKind::Load, present * pairs as f64);
-                all.add(WorkKind::Length, present + rows);
-                all.add(WorkKind::Iteration, present);
-                all.add(WorkKind::Loop, rows);
-                all.add(WorkKind::Window, rows);
-                all.add(WorkKind::Store, rows * sums.rows as f64);
-                sum.add_all(&all, 1.0);
-            }
+            Stmt::Blocks(sums) => self.blocks(sums, sum),
             // one AMX instruction: 16 words for each of 16 rows and 16 columns
             Stmt::Tiles(tiles) => {
                 let each = (TILE_WORDS * TILE_WORDS * TILE_WORDS) as f64;
@@ -282,6 +265,26 @@ impl Counting<'_> {
             }
             Stmt::Comment(_) => {}
         }
+    }
+
+    /// Sums over blocks: time of the blocks that are not zero alone.
+    fn blocks(&self, sums: &BlockSums, sum: &mut Amounts) {
+        let (present, rows) = match self.text {
+            true => (1.0, 1.0),
+            false => (sums.present as f64, sums.block_rows as f64),
+        };
+        let operations = (sums.rows * sums.product.operations().len()) as f64;
+        sum.add(block_work(sums.product), present * operations);
+        let words = sums.block_words() + sums.product.element_words();
+        // integers are loaded in pairs
+        let together = if sums.product.is_float() { sums.rows } else { 2 };
+        let loads = words.div_ceil(together.min(self.isa.code.loads).max(1));
+        sum.add(WorkKind::Load, present * loads as f64);
+        sum.add(WorkKind::Length, present + rows);
+        sum.add(WorkKind::Iteration, present);
+        sum.add(WorkKind::Loop, rows);
+        sum.add(WorkKind::Window, rows);
+        sum.add(WorkKind::Store, rows * sums.rows as f64);
     }
 
     /// Contents of the table at `from`, or `None` if `from` is no table.

@@ -1,6 +1,6 @@
 //! Sums over the blocks of weights that are not zero.
 
-use super::{LaneOp, Place};
+use super::{Element, LaneOp, Place, Program};
 
 /// Inputs of a block of integers.
 pub const BLOCK_INPUTS: usize = 4;
@@ -157,5 +157,14 @@ impl BlockSums {
     /// The number of blocks if all are there.
     pub fn all(&self) -> usize {
         self.block_rows * self.words / self.product.element_words()
+    }
+}
+
+impl Program {
+    /// Bytes of the tables of blocks that are not zero.
+    pub fn index_bytes(&self) -> usize {
+        let tables = self.tables.iter().map(|(id, _)| self.buffer(*id));
+        let is_index = |element: Element| matches!(element, Element::U8 | Element::U16);
+        tables.filter(|buffer| is_index(buffer.element)).map(|buffer| buffer.bytes()).sum()
     }
 }

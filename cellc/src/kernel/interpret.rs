@@ -4,8 +4,8 @@
 //! code therefore give equal bits, apart from NaN payloads.
 
 use super::{
-    Base, BlockSums, BodyRef, BufferId, Copied, CopiedDim, Encoding, Expr, FLUSH_BELOW, Function, Kernel,
-    LaneOp, Place, Role, Stmt, Tiles, Together, Var, Walk,
+    Base, BlockSums, BodyRef, BufferId, Copied, CopiedDim, Encoding, Expr, FLUSH_BELOW, Function,
+    Kernel, LaneOp, Place, Role, Stmt, Tiles, Together, Var, Walk,
 };
 
 /// The contents of undefined memory at the start of a step. Reads of undefined memory show up in

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Base, BlockProduct, BlockSums, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr, Function, Kernel, LaneOp, Local,
-    Place, Program, Role, Scalar, Stmt, Tiles, Var, Walk,
+    Base, BlockProduct, BlockSums, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr,
+    Function, Kernel, LaneOp, Local, Place, Program, Role, Scalar, Stmt, Tiles, Var, Walk,
 };
 
 impl Display for Encoding {

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::{
-    Base, BlockSums, Body, BodyRef, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function,
-    Kernel, LaneOp, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk,
+    Base, BlockSums, Body, BodyRef, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr,
+    Function, Kernel, LaneOp, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk,
 };
 
 /// Checks a program. The error describes the first violation.
@@ -911,7 +911,7 @@ fn bounds(copied: &Copied) -> Option<Bounds> {
         }
     }
     if let Some(blocks) = &copied.blocks {
-        bounds.to = bounds.to.checked_add(blocks.reach().checked_sub(1)?)?;
+        bounds.to = bounds.to.checked_add(blocks.reach().max(1) - 1)?;
         return Some(bounds).filter(|bounds| bounds.from.1 < usize::MAX);
     }
     for dim in copied.written() {

@@ -7,7 +7,7 @@ use crate::core::{Convolve, CoreCell, CoreModel, CoreOp, Pairs, WeightSources};
 use crate::encoding::WeightFormat;
 use crate::kernel::{Base, BufferId, Copied, CopiedDim, Encoding, Place, Role, Stmt};
 use crate::model::BiasPart;
-use crate::plan::{self, Blocks, Phase, Plan, Product, ProductPlan};
+use crate::plan::{self, Blocks, Phase, Plan, PresentBlocks, Product, ProductPlan};
 
 /// The encoding of the scales of rows. `None` for formats without scales.
 fn scales(format: WeightFormat) -> Option<Encoding> {
@@ -18,6 +18,17 @@ fn scales(format: WeightFormat) -> Option<Encoding> {
         WeightFormat::Int16 => Some(Encoding::Int16Scale),
         WeightFormat::F32 | WeightFormat::F16 | WeightFormat::Bf16Pair => None,
     }
+}
+
+/// A copy of the rows of the `nth` of `sums` sums, in panels of `columns` columns, without blocks
+/// of zeros.
+fn blocks_of(
+    rows: Copied,
+    present: &PresentBlocks,
+    (nth, sums, columns): (usize, usize, usize),
+) -> Copied {
+    let to = Place { offset: present.first, ..rows.to };
+    Copied { to, blocks: Some(present.places(nth, sums, columns)), apart: false, ..rows }
 }
 
 /// The numbers of buffers and of packing copies at one moment of lowering.
@@ -49,7 +60,7 @@ impl Memory {
             }
             _ => unreachable!("lower: only products have weights"),
         };
-        let index = Some(plan.index()).filter(|index| index.iter().any(|n| *n > 0));
+        let index = Some(plan.index()).filter(|index| !index.is_empty());
         let index = index.map(|index| self.add_index(index));
         let before = self.mark();
         let weights = PackedWeights { index, ..self.weights_of(op, plan) };
@@ -127,17 +138,14 @@ impl Memory {
                     let (first, between) = plan.product.row_of(phase, columns, i);
                     let at = Place::from(rows).at(blocks.offset + start + first);
                     let apart = plan.product.layout.interleaves_halves(inner, columns);
-                    let rows_of = line(at, blocks.stride, between, encoding, abreast);
-                    match panels.present.iter().find(|present| present.phase == phase) {
-                        None => self.copy(Copied { apart, ..rows_of }),
-                        Some(present) => {
-                            let to = Place::from(rows).at(present.first);
-                            let blocks = present.places(i, taking_part.len(), columns);
-                            if blocks.reach() > 0 {
-                                self.copy(Copied { to, blocks: Some(blocks), ..rows_of });
-                            }
-                        }
-                    }
+                    let rows_of =
+                        Copied { apart, ..line(at, blocks.stride, between, encoding, abreast) };
+                    let present = panels.present.iter().find(|present| present.phase == phase);
+                    let sums = (i, taking_part.len(), columns);
+                    self.copy(match present {
+                        Some(present) => blocks_of(rows_of, present, sums),
+                        None => rows_of,
+                    });
                     let scale = scales(plan.product.layout.format)
                         .map(|scale| (scale, plan.product.scale_row(*sum, phase)));
                     let has_start = plan.product.has_corrections(phase);

@@ -195,29 +195,6 @@ impl RowLayout {
     }
 }
 
-/// The products of a block of weights that are not zero, for matrices in a format that every one of
-/// `isas` multiplies on one lane. Empty for other instruction sets or formats.
-pub(super) fn block_products(
-    format: WeightFormat,
-    isas: &[PlannedIsa],
-) -> &'static [BlockProduct] {
-    let all = |is_so: &dyn Fn(&PlannedIsa) -> bool| isas.iter().all(is_so);
-    match format {
-        _ if !all(&|own| own.isa.lanes == 1) => &[],
-        WeightFormat::Int8Quad if all(&|own| own.isa.has(Dot::WidenedPairs)) => {
-            &[BlockProduct::WidenedQuads]
-        }
-        WeightFormat::Int8Quad if !isas.iter().any(|own| own.isa.has(Dot::WidenedPairs)) => {
-            &[BlockProduct::Quads]
-        }
-        WeightFormat::Int16 => &[BlockProduct::Pairs],
-        WeightFormat::F32 if all(&|own| own.fuses) => {
-            &[BlockProduct::FloatQuads, BlockProduct::Floats]
-        }
-        _ => &[],
-    }
-}
-
 /// The largest number of element rows of a tile. 0: the instruction set has no tiles.
 pub(super) fn most_tile_rows(isa: &Isa) -> usize {
     let rows = |dot: &Dot| match dot {

@@ -339,12 +339,15 @@ impl fmt::Display for Unrolling {
                  {all} blocks of {rows} x {inputs} weights are left ({} %)",
                 present * 100 / all
             ),
-            Self::Indexed { present, all, shape: [rows, inputs] } => write!(
-                f,
-                "loops over an index of the blocks that are not zero: {present} of {all} blocks \
-                 of {rows} x {inputs} weights ({} %)",
-                present * 100 / all
-            ),
+            Self::Indexed { present, all, shape: [rows, inputs], instructions: [own, dense] } => {
+                write!(
+                    f,
+                    "loops over an index of the blocks that are not zero: {present} of {all} \
+                     blocks of {rows} x {inputs} weights ({} %), about {own} instructions \
+                     instead of {dense}",
+                    present * 100 / all
+                )
+            }
             Self::Batch => f.write_str("loops kept: batch above 1"),
             Self::Steps => f.write_str("loops kept: several steps"),
             Self::Rows(limit) => write!(f, "loops kept: more than {limit} rows of weights"),

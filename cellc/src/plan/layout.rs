@@ -10,7 +10,10 @@ impl ProductPlan {
         let product = &self.product;
         let is_plain = |phase| product.packed_rows(phase) == product.phase_rows(phase);
         let is_indexed = product.layout.indexed().is_some();
-        if is_indexed || product.layout.words_together() > 1 || !Phase::ALL.into_iter().all(is_plain) {
+        if is_indexed
+            || product.layout.words_together() > 1
+            || !Phase::ALL.into_iter().all(is_plain)
+        {
             return Vec::new();
         }
         let groups = [false, true]

@@ -16,6 +16,7 @@ mod layout;
 mod panels;
 mod passes;
 mod planner;
+mod present;
 mod product;
 mod reason;
 mod row_layout;
@@ -35,13 +36,13 @@ pub use labels::Labels;
 pub use panels::{Blocks, Panels};
 pub use passes::{Tiling, accumulators, late_passes, most_per_pass, run_vectors};
 pub use planner::{Unrolled, instruction_sets, plan};
+pub use present::{BLOCK_ROWS, PresentBlocks};
 pub use product::{Operand, Phase, Product, Sum, sums};
 pub use reason::{
     Alternation, InputFirst, NoTiles, PanelWidth, Reason, RowByRow, Sharing, Threading, Together,
     Unrolling,
 };
 pub use row_layout::{Interleave, RowLayout, WordOrder, ZeroBlocks};
-pub use sparse::{BLOCK_ROWS, PresentBlocks};
 pub(crate) use scalars::fills_no_vector;
 pub use threads::Half;
 pub use values::Values;
@@ -122,8 +123,8 @@ impl ProductPlan {
             && isas.iter().all(all)
     }
 
-    /// The index of the blocks of weights that are not zero, for all panels and phases. Empty if the
-    /// rows have all weights.
+    /// The index of the blocks of weights that are not zero, for all panels and phases. Empty if
+    /// the rows have all weights.
     pub fn index(&self) -> Vec<u32> {
         let present = self.panels.iter().flat_map(|panels| &panels.present);
         let number = |n: usize| u32::try_from(n).expect("plan: a matrix has fewer inputs");

@@ -1,7 +1,8 @@
 //! Panels: neighbouring columns of a product whose weights stand together.
 
+use super::present::{PresentBlocks, SparseMatrix};
 use super::product::{Phase, Product};
-use super::sparse::{PresentBlocks, SparseMatrix};
+
 use crate::arch::{Isa, PlannedIsa};
 use crate::core::CoreCell;
 use crate::encoding::WeightFormat;
@@ -189,7 +190,8 @@ pub(super) fn layout(
     let (block, mut index) = (product.layout.indexed(), 0);
     for panel in &mut panels {
         for (matrix, block) in indexed.iter().zip(block.into_iter().cycle()) {
-            let present = matrix.present((panel.first, panel.count, panel.columns), block, (at, index));
+            let present =
+                matrix.present((panel.first, panel.count, panel.columns), block, (at, index));
             at = whole(at + present.words());
             index += present.index().count();
             panel.present.push(present);

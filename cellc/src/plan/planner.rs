@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::choose::most_tile_rows;
 use super::panels::{PanelLayout, Panels, Width, layout, padded};
 use super::passes::{tiling, vectors_of_blocks};
+use super::present::{BLOCK_ROWS, SparseMatrix};
 use super::product::{Phase, Product, row_by_row};
 use super::reason::{
     Alternation, InputFirst, PanelWidth, Reason, Sharing, Threading, Together, Unrolling,
 };
 use super::row_layout::{RowLayout, ZeroBlocks};
-use super::sparse::{BLOCK_ROWS, SparseMatrix};
 use super::threads::{halves, threads};
 use super::together::steps_together;
 use super::values::Values;
@@ -176,7 +176,8 @@ fn plan_for(
         let is_asked = options.tuning.sparse != Some(false)
             && !threads.is_two()
             && options.tuning.panel_columns.is_none_or(fits);
-        let blocks = is_asked.then(|| sparse::blocks(model, op, &product, (&of_blocks, arch))).flatten();
+        let blocks =
+            is_asked.then(|| sparse::blocks(model, op, &product, (&of_blocks, arch))).flatten();
         if let Some(blocks) = &blocks {
             product.layout.blocks = Some(blocks.form);
         }
@@ -321,14 +322,14 @@ fn plan_product(
     reasons.extend((threading != Threading::Unasked).then_some(Reason::Threading(threading)));
     let values = Values::new(options.output.language, isas);
     let (unrolled, reason) = match blocks {
-        Some(sparse::Blocks { form, lanes, inputs, present, all }) => {
+        Some(sparse::Blocks { form, lanes, inputs, present, all, instructions }) => {
             let shape = [lanes, inputs];
             match form {
                 ZeroBlocks::Unrolled(_) => {
                     (Unrolled::WithoutZeros, Unrolling::WithoutZeros { present, all, shape })
                 }
                 ZeroBlocks::Indexed(_) => {
-                    (Unrolled::InTurns, Unrolling::Indexed { present, all, shape })
+                    (Unrolled::InTurns, Unrolling::Indexed { present, all, shape, instructions })
                 }
             }
         }

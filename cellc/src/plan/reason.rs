@@ -131,6 +131,8 @@ pub enum Unrolling {
         all: usize,
         /// Rows and inputs of a block.
         shape: [usize; 2],
+        /// Estimated instructions of the blocks, and of a loop over all weights.
+        instructions: [usize; 2],
     },
     /// Kept: a batch.
     Batch,

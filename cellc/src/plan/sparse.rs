@@ -1,14 +1,14 @@
 //! Blocks of zeros in constant weights: code without loops leaves out their products, and loops
 //! over an index of the other blocks leave out their weights, too.
 
-use super::choose::block_products;
 use super::passes::most_per_pass;
+use super::present::{BLOCK_ROWS, SparseMatrix};
 use super::product::{Phase, Product};
 use super::row_layout::{Interleave, ZeroBlocks};
 use crate::arch::{Arch, Dot, Isa, PlannedIsa};
-use crate::core::{CoreModel, CoreOp, WeightSource};
+use crate::core::{CoreModel, CoreOp};
 use crate::encoding::WeightFormat;
-use crate::kernel::{BlockPlaces, BlockProduct};
+use crate::kernel::BlockProduct;
 
 /// Picoseconds of a dot product in code without loops: the instruction decoders bind (measured by
 /// hand on a Zen 5: 0.15 ns).
@@ -28,9 +28,6 @@ const MOST_PRESENT: usize = 85;
 /// The most blocks in the code of one product: about 96 KiB of instructions.
 const MOST_BLOCKS: usize = 9216;
 
-/// Rows of an indexed block: the sums that one lane keeps in registers.
-pub const BLOCK_ROWS: usize = 4;
-
 /// The blocks of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocks {
@@ -44,147 +41,8 @@ pub(super) struct Blocks {
     pub(super) present: usize,
     /// All blocks.
     pub(super) all: usize,
-}
-
-/// The blocks of a phase that are not zero, of panels of equal size.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PresentBlocks {
-    /// The phase.
-    pub phase: Phase,
-    /// The product of a block.
-    pub product: BlockProduct,
-    /// The first word of the first block in the packed weights. The blocks follow each other.
-    pub first: usize,
-    /// The first element of the counts in the [index](super::ProductPlan::index) of the product.
-    /// The inputs follow.
-    pub index: usize,
-    /// Rows of a block.
-    pub rows: usize,
-    /// The inputs of the blocks of each row of blocks, in numbers of blocks: panel after panel, in
-    /// a panel sum after sum.
-    pub inputs: Vec<Vec<usize>>,
-}
-
-impl PresentBlocks {
-    /// The number of blocks.
-    pub fn count(&self) -> usize {
-        self.inputs.iter().map(Vec::len).sum()
-    }
-
-    /// The number of blocks of each row of blocks, then the inputs of all blocks.
-    pub(super) fn index(&self) -> impl Iterator<Item = usize> {
-        self.inputs.iter().map(Vec::len).chain(self.inputs.iter().flatten().copied())
-    }
-
-    /// The places of the blocks of the `nth` of `sums` sums, in panels of `columns` columns.
-    pub fn places(&self, nth: usize, sums: usize, columns: usize) -> BlockPlaces {
-        let (mut before, mut block_rows) = (0, Vec::new());
-        let in_panel = columns / self.rows;
-        for (at, inputs) in self.inputs.iter().enumerate() {
-            if at / in_panel % sums == nth {
-                block_rows.push((before, inputs.clone()));
-            }
-            before += inputs.len();
-        }
-        BlockPlaces { rows: self.rows, words: self.product.weight_words(), block_rows }
-    }
-
-    /// Words of weights of all blocks.
-    pub fn words(&self) -> usize {
-        self.count() * self.rows * self.product.weight_words()
-    }
-}
-
-/// A matrix of constant weights, gate after gate.
-pub(super) struct SparseMatrix<'m> {
-    phase: Phase,
-    model: &'m CoreModel,
-    constant: usize,
-    /// The first element of each gate that takes part.
-    gates: Vec<usize>,
-    units: usize,
-    inputs: usize,
-    /// Elements between units, and between inputs.
-    steps: (usize, usize),
-}
-
-impl<'m> SparseMatrix<'m> {
-    /// The matrix of a phase. `None` for weights that are not constant, and for phases without.
-    fn new(model: &'m CoreModel, op: &CoreOp, product: &Product, phase: Phase) -> Option<Self> {
-        let (units, inputs) = (product.units, product.phase_rows(phase));
-        let gates = product.sums.iter().filter_map(|sum| sum.gate(phase));
-        let (source, gates, steps) = match op {
-            CoreOp::Cell(cell) => {
-                let of = &cell.weights;
-                let source = if phase == Phase::Input { of.w } else { of.r };
-                let all = of.layout.gates.len();
-                let first = |gate: usize| (of.set * all + of.layout.gates[gate]) * units * inputs;
-                (source, gates.map(first).collect(), (inputs, 1))
-            }
-            CoreOp::Dense(dense) if dense.transposed => (dense.w, vec![0], (inputs, 1)),
-            CoreOp::Dense(dense) => (dense.w, vec![0], (1, dense.outputs)),
-            _ => return None,
-        };
-        let WeightSource::Constant(constant) = source else { return None };
-        Some(Self { phase, model, constant, gates, units, inputs, steps })
-    }
-
-    /// The matrices of all phases of a product with weights. `None`: a matrix is not constant.
-    pub(super) fn all(model: &'m CoreModel, op: &CoreOp, product: &Product) -> Option<Vec<Self>> {
-        let phases = Phase::ALL.into_iter().filter(|phase| product.active(*phase) > 0);
-        phases.map(|phase| Self::new(model, op, product, phase)).collect()
-    }
-
-    /// True if a block of `lanes` units from `unit` by `inputs` inputs from `input` has a weight
-    /// other than zero. Blocks may reach beyond the last unit and the last input.
-    fn is_present(&self, gate: usize, [unit, input]: [usize; 2], [lanes, inputs]: [usize; 2]) -> bool {
-        let tensor = &self.model.constants[self.constant];
-        let units = unit..(unit + lanes).min(self.units);
-        let inputs = input..(input + inputs).min(self.inputs);
-        let mut all = units.flat_map(|u| inputs.clone().map(move |k| (u, k)));
-        all.any(|(u, k)| tensor.get_f32(gate + u * self.steps.0 + k * self.steps.1) != 0.0)
-    }
-
-    /// Blocks of `lanes` units by `inputs` inputs: those with a weight other than zero, and all.
-    fn blocks(&self, lanes: usize, inputs: usize) -> (usize, usize) {
-        let (mut present, mut all) = (0, 0);
-        for gate in &self.gates {
-            for u in (0..self.units).step_by(lanes) {
-                for k in (0..self.inputs).step_by(inputs) {
-                    present += usize::from(self.is_present(*gate, [u, k], [lanes, inputs]));
-                    all += 1;
-                }
-            }
-        }
-        (present, all)
-    }
-
-    /// The blocks that are not zero of `count` panels of `columns` units from unit `first`, for
-    /// packed weights from the word `at`, and an index from the element `index`.
-    pub(super) fn present(
-        &self,
-        (first, count, columns): (usize, usize, usize),
-        product: BlockProduct,
-        (at, index): (usize, usize),
-    ) -> PresentBlocks {
-        let rows = columns.min(BLOCK_ROWS);
-        let of_row = |gate: usize, unit: usize| {
-            let blocks = 0..self.inputs.div_ceil(product.inputs());
-            let is_present = |block: &usize| {
-                let size = [rows, product.inputs()];
-                self.is_present(gate, [unit, block * product.inputs()], size)
-            };
-            blocks.filter(is_present).collect::<Vec<_>>()
-        };
-        let mut inputs = Vec::new();
-        for panel in 0..count {
-            for gate in &self.gates {
-                let units = (0..columns).step_by(rows).map(|u| first + panel * columns + u);
-                inputs.extend(units.map(|unit| of_row(*gate, unit)));
-            }
-        }
-        PresentBlocks { phase: self.phase, product, first: at, index, rows, inputs }
-    }
+    /// With an index: estimated instructions, and those of a loop over all weights.
+    pub(super) instructions: [usize; 2],
 }
 
 /// True if panels of `columns` columns have whole blocks, or if the product has no indexed blocks.
@@ -199,7 +57,7 @@ pub(super) fn fits_panels(columns: usize, product: &Product, isas: &[PlannedIsa]
 fn of_indexed(product: BlockProduct) -> usize {
     match product {
         BlockProduct::Floats => 11,
-        BlockProduct::FloatQuads => 23,
+        BlockProduct::FloatQuads => 27,
         BlockProduct::Quads => 48,
         BlockProduct::WidenedQuads => 24,
         BlockProduct::Pairs => 18,
@@ -213,7 +71,7 @@ fn of_dense(product: BlockProduct) -> usize {
         BlockProduct::FloatQuads => 19,
         BlockProduct::Quads => 40,
         BlockProduct::WidenedQuads => 21,
-        BlockProduct::Pairs => 19,
+        BlockProduct::Pairs => 16,
     }
 }
 
@@ -243,13 +101,13 @@ fn indexed(
         let counts = matrices.iter().map(|matrix| matrix.blocks(BLOCK_ROWS, inputs));
         let (present, all) = counts.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let instructions = present * of_indexed(*block) + rows * OF_BLOCK_ROW;
-        let saves = instructions < all * of_dense(*block) && matrices.iter().all(is_of_blocks);
-        let form = ZeroBlocks::Indexed(*block);
-        let blocks = Blocks { form, lanes: BLOCK_ROWS, inputs, present, all };
-        saves.then_some((instructions, blocks))
+        let dense = all * of_dense(*block);
+        let saves = instructions < dense && matrices.iter().all(is_of_blocks);
+        let (form, instructions) = (ZeroBlocks::Indexed(*block), [instructions, dense]);
+        let lanes = BLOCK_ROWS;
+        saves.then_some(Blocks { form, lanes, inputs, present, all, instructions })
     };
-    let best = blocks.iter().filter_map(found).min_by_key(|(instructions, _)| *instructions);
-    best.map(|(_, blocks)| blocks)
+    blocks.iter().filter_map(found).min_by_key(|blocks| blocks.instructions[0])
 }
 
 /// The blocks of zeros of a product of one row and one step, if leaving them out saves time.
@@ -288,7 +146,7 @@ pub(super) fn blocks(
         let all = matrices.iter().map(|matrix| matrix.blocks(lanes, inputs(format)));
         let (present, all) = all.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let form = ZeroBlocks::Unrolled(lanes);
-        Blocks { form, lanes, inputs: inputs(format), present, all }
+        Blocks { form, lanes, inputs: inputs(format), present, all, instructions: [0; 2] }
     };
     // one instruction multiplies a block of any number of lanes
     let mut widths = vec![best.lanes, 8];
@@ -305,6 +163,26 @@ pub(super) fn blocks(
 /// Inputs of a block: one word of bytes, or one number.
 fn inputs(format: WeightFormat) -> usize {
     if format == WeightFormat::Int8Quad { 4 } else { 1 }
+}
+
+/// The products of a block of weights that are not zero, for matrices in a format that every one of
+/// `isas` multiplies on one lane. Empty for other instruction sets or formats.
+pub(super) fn block_products(format: WeightFormat, isas: &[PlannedIsa]) -> &'static [BlockProduct] {
+    let all = |is_so: &dyn Fn(&PlannedIsa) -> bool| isas.iter().all(is_so);
+    match format {
+        _ if !all(&|own| own.isa.lanes == 1) => &[],
+        WeightFormat::Int8Quad if all(&|own| own.isa.has(Dot::WidenedPairs)) => {
+            &[BlockProduct::WidenedQuads]
+        }
+        WeightFormat::Int8Quad if !isas.iter().any(|own| own.isa.has(Dot::WidenedPairs)) => {
+            &[BlockProduct::Quads]
+        }
+        WeightFormat::Int16 => &[BlockProduct::Pairs],
+        WeightFormat::F32 if all(&|own| own.fuses) => {
+            &[BlockProduct::FloatQuads, BlockProduct::Floats]
+        }
+        _ => &[],
+    }
 }
 
 /// True if an instruction set multiplies a block of weights in one instruction, with code without

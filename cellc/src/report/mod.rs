@@ -306,7 +306,7 @@ impl Report {
             state_bytes,
             block_bytes,
             precision: precision(&compilation.plan),
-            flash_bytes: packed.bytes.len() as u64,
+            flash_bytes: (packed.bytes.len() + program.index_bytes()) as u64,
             memory_bytes: state_bytes + block_bytes + packed.run_time_bytes() as u64,
             source_bytes: source.map(|file| file.bytes.len() as u64).sum(),
             operations: kernels.iter().map(|k| k.operations).sum(),
@@ -651,6 +651,7 @@ fn tiles(plan: &ProductPlan, isa: usize) -> String {
         match plan.unrolled {
             Unrolled::Fully => "unrolled",
             Unrolled::WithoutZeros => "unrolled without zeros",
+            _ if plan.product.layout.indexed().is_some() => "loops without zeros",
             Unrolled::InTurns | Unrolled::RowByRow => "loops",
         }
     )

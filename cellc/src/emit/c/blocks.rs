@@ -77,8 +77,8 @@ impl C<'_> {
              size_t block_rows) {{"
         );
         let mut text = format!(
-            "/* The sums of {rows} rows for each count: as many blocks of {rows} x {inputs} weights \
-             times the elements of their inputs. */\n"
+            "/* The sums of {rows} rows for each count: as many blocks of {rows} x {inputs} \
+             weights times the elements of their inputs. */\n"
         );
         let _ = write!(text, "{}{body}}}\n\n", wrap::lines(&head));
         text
@@ -115,7 +115,8 @@ impl C<'_> {
         let together = self.isa.code.loads.clamp(1, if is_float { 8 } else { 2 });
         for (nth, neighbours) in all.chunks(together).enumerate() {
             let first = nth * together;
-            let names: Vec<_> = (first..first + neighbours.len()).map(|w| format!("w{w}")).collect();
+            let names: Vec<_> =
+                (first..first + neighbours.len()).map(|w| format!("w{w}")).collect();
             self.block_words(&names, &block("weights"), first, ty);
             for (operation, word, element) in of.product.operations() {
                 let own = neighbours.iter().zip(&names).filter(|((own, _), _)| own == word);

@@ -566,15 +566,17 @@ impl Dialect for Rust {
     }
 
     fn blocks(&mut self, places: [(&Block, usize); 5], sums: &BlockSums) {
-        let [(elements, first), (weights, at), (counts, count_at), (inputs, input_at), (to, to_at)] =
-            places;
+        let [(elements, first), (weights, at), counts, inputs, (to, to_at)] = places;
+        let ((counts, count_at), (inputs, input_at)) = (counts, inputs);
         let (function, dots) = match sums.product {
             BlockProduct::Quads => ("blocks_quads", &["dot_quads_lane"][..]),
             BlockProduct::WidenedQuads => {
                 ("blocks_widened_quads", &["dot_even_bytes_lane", "dot_odd_bytes_lane"][..])
             }
             BlockProduct::Pairs => ("blocks_pairs", &["dot_pairs_lane"][..]),
-            BlockProduct::Floats | BlockProduct::FloatQuads => unreachable!("plan: Rust has no blocks of floats"),
+            BlockProduct::Floats | BlockProduct::FloatQuads => {
+                unreachable!("plan: Rust has no blocks of floats")
+            }
         };
         for name in ["blocks", "groups", "chunks", "chunks_mut", "part_of"] {
             self.shared(name);

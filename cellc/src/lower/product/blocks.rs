@@ -2,7 +2,7 @@
 
 use super::Rows;
 use super::terms::{Terms, Vectors};
-use crate::kernel::{BlockSums, Expr, Place, Stmt};
+use crate::kernel::{BlockSums, Place, Stmt};
 use crate::lower::builder::load;
 use crate::plan::{Phase, PresentBlocks};
 
@@ -24,17 +24,20 @@ impl Rows<'_, '_, '_> {
             let to = sums.at(panels.first * active);
             self.block_sums(body, present, vectors.elements.neighbours(), to);
         }
-        match (vectors.scales, vectors.guard) {
-            (Some(scale), _) => return Terms::Integers { sums, scale },
-            (None, None) => {}
-            (None, Some(guard)) => {
-                let (sum, walk) = self.builder.walk("sum", sums, 1, true);
-                let value = super::add(load(sum, 1), load(guard, 1));
-                let turn = vec![Stmt::Store { to: sum, value }];
-                let (turn_var, backwards) = (None, None);
-                let walks = vec![walk];
-                body.push(Stmt::For { count: len, turn: turn_var, backwards, walks, body: turn });
-            }
+        if let Some(scale) = vectors.scales {
+            return Terms::Integers { sums, scale };
+        }
+        if let Some(guard) = vectors.guard {
+            let (sum, walk) = self.builder.walk("sum", sums, 1, true);
+            let value = super::add(load(sum, 1), load(guard, 1));
+            let body_of_loop = vec![Stmt::Store { to: sum, value }];
+            body.push(Stmt::For {
+                count: len,
+                turn: None,
+                backwards: None,
+                walks: vec![walk],
+                body: body_of_loop,
+            });
         }
         Terms::Sums(sums)
     }
@@ -49,14 +52,6 @@ impl Rows<'_, '_, '_> {
     ) {
         let words = self.taken_at_once(present.phase);
         let block_rows = present.inputs.len();
-        if present.count() == 0 {
-            let (sum, walk) = self.builder.walk("sum", to, 1, true);
-            let turn = vec![Stmt::Store { to: sum, value: Expr::f32(0.0, 1) }];
-            let count = block_rows * present.rows;
-            let walks = vec![walk];
-            body.push(Stmt::For { count, turn: None, backwards: None, walks, body: turn });
-            return;
-        }
         let index = self.weights.index.expect("lower: blocks have an index");
         let counts = Place::from(index).at(present.index);
         body.push(Stmt::Blocks(BlockSums {

@@ -1,0 +1,158 @@
+//! The blocks of constant weights that are not zero.
+
+use super::product::{Phase, Product};
+use crate::core::{CoreModel, CoreOp, WeightSource};
+use crate::kernel::{BlockPlaces, BlockProduct};
+
+/// Rows of an indexed block: the sums that one lane keeps in registers.
+pub const BLOCK_ROWS: usize = 4;
+
+/// The blocks of a phase that are not zero, of panels of equal size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresentBlocks {
+    /// The phase.
+    pub phase: Phase,
+    /// The product of a block.
+    pub product: BlockProduct,
+    /// The first word of the first block in the packed weights. The blocks follow each other.
+    pub first: usize,
+    /// The first element of the counts in the [index](super::ProductPlan::index) of the product.
+    /// The inputs follow.
+    pub index: usize,
+    /// Rows of a block.
+    pub rows: usize,
+    /// The inputs of the blocks of each row of blocks, in numbers of blocks: panel after panel, in
+    /// a panel sum after sum.
+    pub inputs: Vec<Vec<usize>>,
+}
+
+impl PresentBlocks {
+    /// The number of blocks.
+    pub fn count(&self) -> usize {
+        self.inputs.iter().map(Vec::len).sum()
+    }
+
+    /// The number of blocks of each row of blocks, then the inputs of all blocks.
+    pub(super) fn index(&self) -> impl Iterator<Item = usize> {
+        self.inputs.iter().map(Vec::len).chain(self.inputs.iter().flatten().copied())
+    }
+
+    /// The places of the blocks of the `nth` of `sums` sums, in panels of `columns` columns.
+    pub fn places(&self, nth: usize, sums: usize, columns: usize) -> BlockPlaces {
+        let (mut before, mut block_rows) = (0, Vec::new());
+        let in_panel = columns / self.rows;
+        for (at, inputs) in self.inputs.iter().enumerate() {
+            if at / in_panel % sums == nth {
+                block_rows.push((before, inputs.clone()));
+            }
+            before += inputs.len();
+        }
+        BlockPlaces { rows: self.rows, words: self.product.weight_words(), block_rows }
+    }
+
+    /// Words of weights of all blocks.
+    pub fn words(&self) -> usize {
+        self.count() * self.rows * self.product.weight_words()
+    }
+}
+
+/// A matrix of constant weights, gate after gate.
+pub(super) struct SparseMatrix<'m> {
+    pub(super) phase: Phase,
+    model: &'m CoreModel,
+    constant: usize,
+    /// The first element of each gate that takes part.
+    pub(super) gates: Vec<usize>,
+    units: usize,
+    pub(super) inputs: usize,
+    /// Elements between units, and between inputs.
+    steps: (usize, usize),
+}
+
+impl<'m> SparseMatrix<'m> {
+    /// The matrix of a phase. `None` for weights that are not constant, and for phases without.
+    fn new(model: &'m CoreModel, op: &CoreOp, product: &Product, phase: Phase) -> Option<Self> {
+        let (units, inputs) = (product.units, product.phase_rows(phase));
+        let gates = product.sums.iter().filter_map(|sum| sum.gate(phase));
+        let (source, gates, steps) = match op {
+            CoreOp::Cell(cell) => {
+                let of = &cell.weights;
+                let source = if phase == Phase::Input { of.w } else { of.r };
+                let all = of.layout.gates.len();
+                let first = |gate: usize| (of.set * all + of.layout.gates[gate]) * units * inputs;
+                (source, gates.map(first).collect(), (inputs, 1))
+            }
+            CoreOp::Dense(dense) if dense.transposed => (dense.w, vec![0], (inputs, 1)),
+            CoreOp::Dense(dense) => (dense.w, vec![0], (1, dense.outputs)),
+            _ => return None,
+        };
+        let WeightSource::Constant(constant) = source else { return None };
+        Some(Self { phase, model, constant, gates, units, inputs, steps })
+    }
+
+    /// The matrices of all phases of a product with weights. `None`: a matrix is not constant.
+    pub(super) fn all(model: &'m CoreModel, op: &CoreOp, product: &Product) -> Option<Vec<Self>> {
+        let phases = Phase::ALL.into_iter().filter(|phase| product.active(*phase) > 0);
+        phases.map(|phase| Self::new(model, op, product, phase)).collect()
+    }
+
+    /// True if a block of `lanes` units from `unit` by `inputs` inputs from `input` has a weight
+    /// other than zero. Blocks may reach beyond the last unit and the last input.
+    fn is_present(
+        &self,
+        gate: usize,
+        [unit, input]: [usize; 2],
+        [lanes, inputs]: [usize; 2],
+    ) -> bool {
+        let tensor = &self.model.constants[self.constant];
+        let units = unit..(unit + lanes).min(self.units);
+        let inputs = input..(input + inputs).min(self.inputs);
+        let mut all = units.flat_map(|u| inputs.clone().map(move |k| (u, k)));
+        all.any(|(u, k)| tensor.get_f32(gate + u * self.steps.0 + k * self.steps.1) != 0.0)
+    }
+
+    /// Blocks of `lanes` units by `inputs` inputs: those with a weight other than zero, and all.
+    pub(super) fn blocks(&self, lanes: usize, inputs: usize) -> (usize, usize) {
+        let (mut present, mut all) = (0, 0);
+        for gate in &self.gates {
+            for u in (0..self.units).step_by(lanes) {
+                for k in (0..self.inputs).step_by(inputs) {
+                    present += usize::from(self.is_present(*gate, [u, k], [lanes, inputs]));
+                    all += 1;
+                }
+            }
+        }
+        (present, all)
+    }
+
+    /// The blocks that are not zero of `count` panels of `columns` units from unit `first`, for
+    /// packed weights from the word `at`, and an index from the element `index`.
+    pub(super) fn present(
+        &self,
+        (first, count, columns): (usize, usize, usize),
+        product: BlockProduct,
+        (at, index): (usize, usize),
+    ) -> PresentBlocks {
+        let rows = columns.min(BLOCK_ROWS);
+        let of_row = |gate: usize, unit: usize| {
+            let blocks = 0..self.inputs.div_ceil(product.inputs());
+            let is_present = |block: &usize| {
+                let size = [rows, product.inputs()];
+                self.is_present(gate, [unit, block * product.inputs()], size)
+            };
+            blocks.filter(is_present).collect::<Vec<_>>()
+        };
+        let mut inputs = Vec::new();
+        for panel in 0..count {
+            for gate in &self.gates {
+                let units = (0..columns).step_by(rows).map(|u| first + panel * columns + u);
+                inputs.extend(units.map(|unit| of_row(*gate, unit)));
+            }
+        }
+        // a vector that multiplies nothing would be rounded for nothing: one block of zeros stays
+        if inputs.iter().all(Vec::is_empty) {
+            inputs[0].push(0);
+        }
+        PresentBlocks { phase: self.phase, product, first: at, index, rows, inputs }
+    }
+}
