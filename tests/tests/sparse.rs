@@ -207,10 +207,10 @@ fn run_with_index(machine: &Machine, precisions: &[Precision]) {
     let trials: Vec<_> =
         cases.flat_map(|(precision, n)| with_the_bits_of_all(machine, precision, n)).collect();
     assert!(trials.len() > 8 * precisions.len(), "{}", trials.len());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sparse-{}", machine.name));
     if !machine.is_here() {
         return;
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sparse-{}", machine.name));
     let flags: &[&str] = if machine.rust.is_empty() { &["-std=gnu11", "-O2"] } else { &[] };
     for (trial, tried) in trials.iter().zip(machine.try_all(&folder, &trials, flags)) {
         assert_eq!(trial.expected(&tried.isa), tried.bits, "{}", trial.subject.name);
@@ -234,7 +234,7 @@ fn third(units: usize, precision: Precision, is_sparse: bool) -> Trial {
         let all = values(3 * units * units, seed).enumerate();
         let is_zero = |at: usize| {
             let block = at / units / 4 * (units / 4) + at % units / 4;
-            block.wrapping_mul(2_654_435_761) / 1024 % 3 > 0
+            !(block.wrapping_mul(2_654_435_761) / 1024).is_multiple_of(3)
         };
         all.map(move |(at, value)| if is_zero(at) { 0.0 } else { value })
     };

@@ -178,6 +178,9 @@ fn plan_for(
             && options.tuning.panel_columns.is_none_or(fits);
         let blocks =
             is_asked.then(|| sparse::blocks(model, op, &product, (&of_blocks, arch))).flatten();
+        // an index needs a loop
+        let has_loops = options.tuning.unroll != Unroll::Full;
+        let blocks = blocks.filter(|of| has_loops || matches!(of.form, ZeroBlocks::Unrolled(_)));
         if let Some(blocks) = &blocks {
             product.layout.blocks = Some(blocks.form);
         }
