@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellc::internals::timing::floor::{Floor, Work};
+use cellc::internals::timing::floor::{Floor, LeastWork};
 use cellc::internals::timing::turns::{Samples, Turn, measure};
 use serde_json::{Value, json};
 
@@ -42,8 +42,8 @@ impl Ceilings {
             .zip(USUAL)
             .map(|(size, usual)| size.unwrap_or(usual) / 2);
         let sizes: Vec<usize> = halves.chain(LARGE).collect();
-        let work: Vec<Work> =
-            sizes.iter().map(|bytes| Work::new(bytes / 4, MULTIPLY_ADDS)).collect();
+        let work: Vec<LeastWork> =
+            sizes.iter().map(|bytes| LeastWork::new(bytes / 4, MULTIPLY_ADDS)).collect();
         let mut turns: Vec<Turn<'_>> = Vec::new();
         for (i, work) in work.iter().enumerate() {
             let [stream, arithmetic] = floor.turns(work);

@@ -213,7 +213,7 @@ mod tests {
     use std::time::Duration;
 
     use cellc::internals::timing::Cores;
-    use cellc::internals::timing::floor::Work;
+    use cellc::internals::timing::floor::LeastWork;
 
     use super::{Bounds, Expected, Isa, TOLERANCE, check, model};
     use crate::contender::{Contender, contenders, traded};
@@ -297,7 +297,7 @@ mod tests {
         ] {
             let workload =
                 WORKLOADS.iter().find(|workload| workload.name == name).expect("a workload");
-            let work = Work::count(&model(workload, Variant::Itself).expect("a model"));
+            let work = LeastWork::count(&model(workload, Variant::Itself).expect("a model"));
             assert_eq!(
                 (work.weight_bytes(), work.multiply_adds()),
                 (bytes, workload.multiply_adds()),

@@ -17,7 +17,7 @@ use std::time::Duration;
 use cellc::Isa;
 use cellc::internals::timing::Cores;
 use cellc::internals::timing::agreement::Agreement;
-use cellc::internals::timing::floor::{Floor, Work, floors};
+use cellc::internals::timing::floor::{Floor, LeastWork, floors};
 use cellc::internals::timing::report::{Report, Row, Run};
 use cellc::internals::timing::turns::Turn;
 use clap::Parser;
@@ -258,7 +258,7 @@ fn measure(
     rows: Vec<Row>,
     absent: Vec<(String, String)>,
 ) -> Result<Report, String> {
-    let work = Work::count(&model(workload, Variant::Itself)?);
+    let work = LeastWork::count(&model(workload, Variant::Itself)?);
     let mut runs = Vec::new();
     for _ in 0..arguments.best_of {
         let mut turns: Vec<Turn<'_>> = contenders

@@ -43,7 +43,7 @@ use crate::pack::pack;
 use crate::pass;
 use crate::plan::{fills_no_vector, plan};
 use crate::request::{Options, State, Threads};
-use crate::stream::states::{FoundStates, Given, find_states};
+use crate::stream::states::{FoundStates, SearchContext, find_states};
 use crate::stream::steps::one_step;
 use crate::summary;
 use crate::translate::{translate, unpack_weights_read_as_data};
@@ -56,7 +56,7 @@ pub fn read<'a>(
     file: impl Into<ModelFile<'a>>,
     options: &ReadOptions,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
-    complete(formats::read(file, options)?)
+    with_model_errors(formats::read(file, options)?)
 }
 
 /// Compiles a model.
@@ -87,7 +87,7 @@ pub fn core_model(
 ///
 /// # Errors
 /// The errors of the reader, and those of the model as far as it was read.
-pub fn complete(
+pub fn with_model_errors(
     (model, mut problems): (Model, Diagnostics),
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     if !problems.has_errors() {
@@ -164,7 +164,7 @@ fn with_states(
     unpack_weights_read_as_data(model, &mut core, diagnostics);
     let wanted = check::wanted_states(options, &core);
     let layers = &hints.steps.layers;
-    let given = Given { wanted, layers, sizes_of_call: model.sizes_of_call };
+    let given = SearchContext { wanted, layers, sizes_of_call: model.sizes_of_call };
     let found: FoundStates = find_states(core, &given);
     let restart_warnings = check::states(hints, &found, diagnostics);
     let mut core = found.core;

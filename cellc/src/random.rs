@@ -25,8 +25,8 @@ impl Random {
     }
 
     /// One of these.
-    pub fn choice<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len())]
+    pub fn choice<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
     }
 
     /// A value in [-1, 1], one of 2^24 + 1 with equal gaps.

@@ -11,7 +11,7 @@ use std::process::Command;
 use cellc::Language;
 use cellc::internals::arch;
 use cellc::internals::diagnostic::Diagnostic;
-use cellc::internals::harness::{self, Executable, Numbers, Toolchain, Variables};
+use cellc::internals::harness::{self, Executable, InputElements, Toolchain, Variables};
 use cellc::internals::kernel::Element;
 
 use crate::emulated_amx;
@@ -222,13 +222,13 @@ pub fn values(program: &Executable, subjects: &[Subject]) -> Values {
 }
 
 /// Parameters as generated code takes them.
-fn numbers(subject: &Subject, parameters: &[Vec<f32>]) -> Vec<Numbers> {
+fn numbers(subject: &Subject, parameters: &[Vec<f32>]) -> Vec<InputElements> {
     let inputs = &subject.compilation.interface.inputs;
     let is_float =
         |i: usize| inputs.iter().all(|field| field.index != i || field.element == Element::F32);
     let one = |(i, values): (usize, &Vec<f32>)| match is_float(i) {
-        true => Numbers::Floats(values.clone()),
-        false => Numbers::Integers(values.iter().map(|value| *value as i64).collect()),
+        true => InputElements::Floats(values.clone()),
+        false => InputElements::Integers(values.iter().map(|value| *value as i64).collect()),
     };
     parameters.iter().enumerate().map(one).collect()
 }

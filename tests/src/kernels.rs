@@ -76,7 +76,7 @@ fn window(id: usize, name: &str, of: impl Into<Place>, len: usize) -> Walk {
     Walk {
         window: WindowId(id),
         name,
-        of: of.into(),
+        start: of.into(),
         len,
         step: len,
         written: false,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cellc::internals::compile::{compile, complete};
+use cellc::internals::compile::{compile, with_model_errors};
 use cellc::internals::core::{CoreModel, CoreOp, Parameter};
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::front::openvino;
@@ -128,7 +128,7 @@ pub fn accepted(
     seed: u64,
 ) -> Result<(Subject, String), Diagnostics> {
     let (model, warnings) =
-        complete(openvino::read_bytes("net.xml", text, Some(("net.bin", weights)))?)?;
+        with_model_errors(openvino::read_bytes("net.xml", text, Some(("net.bin", weights)))?)?;
     let options = options.with_name(Some(name.to_owned()));
     let compilation = compile(&model, &options)?;
     let warnings = format!("{warnings}{}", compilation.warnings);

@@ -78,9 +78,9 @@ fn onnx_operators() {
     let mut dated = Vec::new();
     for onnx::Dated { part, since, until, operators } in onnx::DATED {
         let part = match part {
-            onnx::Part::Attribute(name) => (*name).to_owned(),
-            onnx::Part::Input(place) => format!("input {place}"),
-            onnx::Part::Output(place) => format!("output {place}"),
+            onnx::OperatorPart::Attribute(name) => (*name).to_owned(),
+            onnx::OperatorPart::Input(place) => format!("input {place}"),
+            onnx::OperatorPart::Output(place) => format!("output {place}"),
         };
         dated.extend(operators.iter().map(|operator| json!([operator, part, since, until])));
     }

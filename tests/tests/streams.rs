@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cellc::internals::compile::{compile, compile_core, complete, core_model};
+use cellc::internals::compile::{compile, compile_core, core_model, with_model_errors};
 use cellc::internals::core::{CoreModel, CoreOp, Source, streams};
 use cellc::internals::front::openvino;
 use cellc::{Builder, Language, Options, Precision};
@@ -35,7 +35,7 @@ fn one_and_rows(k: usize, recipe: &Recipe) -> Option<[Subject; 2]> {
     let file = recipe.file();
     let text = file.text();
     let read = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)));
-    let (model, _) = complete(read.expect("a model")).expect("a model");
+    let (model, _) = with_model_errors(read.expect("a model")).expect("a model");
     let options = &one.compilation.options;
     let (mut core, _) = core_model(&model, options).expect("a model");
     if !is_taken(&core) {

@@ -132,11 +132,11 @@ pub(crate) fn stated(
     accuracy: Accuracy,
     profiles: &[bool],
 ) -> Option<String> {
-    let of = |fused| error(activation, accuracy, fused);
+    let bound = |fused| error(activation, accuracy, fused);
     let [fused, split] = match (profiles.contains(&true), profiles.contains(&false)) {
-        (true, false) => [of(true); 2],
-        (false, true) => [of(false); 2],
-        _ => [of(true), of(false)],
+        (true, false) => [bound(true); 2],
+        (false, true) => [bound(false); 2],
+        _ => [bound(true), bound(false)],
     };
     let from = if fused.relative > 0.0 { "from the exact value y" } else { "from the exact value" };
     let without = || format!(", {split} without fused multiply-add");
@@ -166,7 +166,7 @@ impl ErrorBound {
     /// The largest error for arguments and exact values of at most these magnitudes.
     pub(crate) fn within(&self, argument: f64, value: f64) -> f64 {
         // 0 times infinity is 0 here
-        let part = |factor: f64, of: f64| if factor == 0.0 { 0.0 } else { factor * of };
+        let part = |factor: f64, term: f64| if factor == 0.0 { 0.0 } else { factor * term };
         let of_value = part(self.ulp, spacing(value)) + part(self.relative, value);
         of_value + part(self.of_argument, argument) + self.absolute
     }

@@ -19,7 +19,9 @@ const CHUNK: usize = 4096;
 
 /// Activations with measured errors, with their default parameters.
 fn measured() -> impl Iterator<Item = Activation> {
-    Activation::ALL.into_iter().filter(|of| definition(*of).0.evidence == Evidence::Measured)
+    Activation::ALL
+        .into_iter()
+        .filter(|activation| definition(*activation).0.evidence == Evidence::Measured)
 }
 
 /// The name of the derived activation with measured [`scaled_tanh::PARTS`].
@@ -67,7 +69,7 @@ fn constants_have_the_exact_value() {
     let element = ElementType::F32;
     let numbers = [-2.5f32, -0.0, 0.75, 1.5, 2.25, f32::NAN];
     let tensor = Tensor::from_f32(vec![numbers.len()], &numbers).expect("as many numbers");
-    for activation in all().filter(|of| constants(*of) != Constants::AtRunTime) {
+    for activation in all().filter(|activation| constants(*activation) != Constants::AtRunTime) {
         let (inputs, shape) = ([(&tensor, element)], [numbers.len()]);
         let operands = Broadcasts::new(&inputs, &shape).expect("floating-point numbers");
         let (folded, _) = fold::elementwise(activation.into(), &operands, exact)
@@ -219,7 +221,7 @@ fn within_the_stated_error() {
     let mut wrong = Vec::new();
     for profile in profiles() {
         let (activation, accuracy, fused) = profile;
-        let measured = measured().any(|of| of == activation);
+        let measured = measured().any(|other| other == activation);
         let everything = every_f32_of(activation.name());
         let (error, at) = match (everything, measured) {
             (Some(true), true) => worst_of_all(profile),
@@ -422,7 +424,7 @@ fn special_values() {
         (Activation::Truncate, [0.0, 0.0, INF, -INF, -104.0, 0.0, 0.0]),
     ];
     for activation in Activation::ALL {
-        let has_case = cases.iter().any(|(of, _)| of.name() == activation.name());
+        let has_case = cases.iter().any(|(known, _)| known.name() == activation.name());
         assert!(has_case, "{activation} has no case");
     }
     for (activation, expected) in cases {

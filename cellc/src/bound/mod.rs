@@ -366,7 +366,7 @@ impl Domain for ErrorAnalysis {
     }
 
     fn pointwise(&self, function: PointwiseFunction, operands: &[Value]) -> Value {
-        function.of(operands, |activation, v| self.activation(activation, v))
+        function.compute(operands, |activation, v| self.activation(activation, v))
     }
 
     /// The range of the whole column: the index is unknown, except whether it is exact.

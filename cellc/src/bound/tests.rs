@@ -228,7 +228,7 @@ impl Drawn<'_> {
             // a loop over column blocks of a parameter; ranges and errors grow with each iteration
             _ => {
                 let trips = 1 + self.random.below(3);
-                let of = self.model.parameter(&[batch, trips * inputs]);
+                let source = self.model.parameter(&[batch, trips * inputs]);
                 let [piece, value, sum, next] = [0; 4].map(|_| self.model.value(&shape));
                 let (all, last) =
                     (self.model.value(&[batch, trips * inputs]), self.model.value(&shape));
@@ -238,7 +238,7 @@ impl Drawn<'_> {
                 let (activation, reverse) = (self.activation(), self.random.below(2) == 0);
                 self.model.push(CoreOp::Loop(CoreLoop {
                     trips,
-                    slices: vec![LoopSlice { of, axis: 1, reverse, piece }],
+                    slices: vec![LoopSlice { whole: source, axis: 1, reverse, piece }],
                     carried: vec![LoopCarried { initial: x, value, next: Source::Value(next) }],
                     running: None,
                     body: vec![
@@ -251,11 +251,11 @@ impl Drawn<'_> {
                     ],
                     results: vec![
                         LoopResult {
-                            of: Source::Value(next),
+                            value: Source::Value(next),
                             pieces: Some((1, reverse)),
                             out: all,
                         },
-                        LoopResult { of: Source::Value(next), pieces: None, out: last },
+                        LoopResult { value: Source::Value(next), pieces: None, out: last },
                     ],
                 }));
                 self.model.result(Source::Value(all));
@@ -812,11 +812,11 @@ impl<'a> Roundings<'a> {
                 Stmt::For { count, walks, body, .. } => {
                     for turn in 0..*count {
                         for walk in walks {
-                            let (buffer, start) = self.at(walk.of.base);
+                            let (buffer, start) = self.at(walk.start.base);
                             self.windows.resize(self.windows.len().max(walk.window.0 + 1), (0, 0));
                             let turn = if walk.reverse { count - 1 - turn } else { turn };
                             self.windows[walk.window.0] =
-                                (buffer, start + walk.of.offset + turn * walk.step);
+                                (buffer, start + walk.start.offset + turn * walk.step);
                         }
                         self.block(body);
                     }

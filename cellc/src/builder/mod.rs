@@ -16,7 +16,7 @@ use crate::front::keys::{Key, Spanned, Value};
 use crate::front::layer::Declared;
 use crate::front::layer::apple;
 use crate::front::layout::GateOrder;
-use crate::front::layout::{Framework, Named, WeightSet, convert};
+use crate::front::layout::{Framework, NamedTensor, WeightSet, convert};
 use crate::front::safetensors::{self, Selection};
 use crate::front::weights::{Baked, CellWeights};
 use crate::front::weights_file;
@@ -373,7 +373,9 @@ impl Builder {
     pub fn weights_of(mut self, framework: Framework, tensors: &[&[f32]]) -> Self {
         let set: Vec<Vec<f32>> = tensors.iter().map(|tensor| tensor.to_vec()).collect();
         match &mut self.source {
-            BuilderSource::Cell { weights: GivenWeights::Of(of, sets), .. } if *of == framework => {
+            BuilderSource::Cell { weights: GivenWeights::Of(given, sets), .. }
+                if *given == framework =>
+            {
                 sets.push(set)
             }
             BuilderSource::Cell { weights, .. } => {
@@ -862,7 +864,7 @@ fn converted(
     let ([w_name, r_name], bias_names) = framework.tensor_names();
     let flat = |name: &str, values: &[f32]| {
         let tensor = Tensor::from_f32(vec![values.len()], values)?;
-        Some(Named { name: name.to_owned(), tensor, flat: true })
+        Some(NamedTensor { name: name.to_owned(), tensor, flat: true })
     };
     let peepholes = cell.keys.origin_if_true(Key::Peepholes).is_some();
     let mut named = Vec::new();

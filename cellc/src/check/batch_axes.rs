@@ -119,17 +119,17 @@ fn follow_branch(
 }
 
 /// Finds the readers in the body of a loop. `roots`: by input of the loop, the parameter behind it.
-fn follow_loop(of: &Loop, roots: &[Option<usize>], found: &mut [Reads]) {
-    let mut inner = vec![None; of.body.values.len()];
-    for input in &of.inputs {
+fn follow_loop(body_loop: &Loop, roots: &[Option<usize>], found: &mut [Reads]) {
+    let mut inner = vec![None; body_loop.body.values.len()];
+    for input in &body_loop.inputs {
         let parameter = roots.get(input.input).copied().flatten();
         if input.slice.is_some() {
             parameter.into_iter().for_each(|sliced| found[sliced].otherwise = true);
-        } else if let Some(value) = of.parameter(input.parameter) {
+        } else if let Some(value) = body_loop.parameter(input.parameter) {
             inner[value.0] = parameter;
         }
     }
-    follow(&of.body, inner, found);
+    follow(&body_loop.body, inner, found);
 }
 
 /// True if an operation moves or maps the elements of at most one parameter. `roots`: by port, the

@@ -52,9 +52,9 @@ pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Optio
         refuse(format!("the size {}", size.text()), valid, &flag::SIZE);
     }
     let Range { x, h } = options.numerics.range;
-    for (of, magnitude) in [("inputs", x), ("states", h)] {
+    for (role, magnitude) in [("inputs", x), ("states", h)] {
         if !Range::is_magnitude(magnitude) {
-            let found = format!("a range of {of} up to {magnitude}");
+            let found = format!("a range of {role} up to {magnitude}");
             refuse(found, "a finite magnitude from 0", &flag::RANGE);
         }
     }

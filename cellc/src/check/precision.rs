@@ -92,9 +92,9 @@ fn exact_in_8_bits(model: &Model, products: &Precisions, diagnostics: &mut Diagn
         diagnostics.push(Diagnostic::notice(whole_model(model), found).help(help));
     }
     if count > 0 {
-        let stored = || products.quantised().filter(|of| of.is_stored_alone());
-        let as_integers = stored().all(|of| of.has_x());
-        let scaled = stored().any(|of| !of.has_integer_weights());
+        let stored = || products.quantised().filter(|quantised| quantised.is_stored_alone());
+        let as_integers = stored().all(|quantised| quantised.has_x());
+        let scaled = stored().any(|quantised| !quantised.has_integer_weights());
         let what = if scaled {
             "are what 8 bits and a scale for each row hold"
         } else {

@@ -68,13 +68,18 @@ fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, out
 
 /// Adds the readers of a loop's body, and the loop as a reader of the inputs that its body cuts or
 /// changes. `of`: the input with the elements of a value.
-fn read_loop(all: &mut [Uses], node: &Node, body: &Loop, of: impl Fn(&ValueId) -> Option<usize>) {
+fn read_loop(
+    all: &mut [Uses],
+    node: &Node,
+    body: &Loop,
+    parameter_of: impl Fn(&ValueId) -> Option<usize>,
+) {
     let is_unchanged = |input: &&LoopInput| input.slice.is_none() && input.back_edge.is_none();
     let mut inner = vec![None; body.body.values.len()];
     let mut handed_on = vec![false; node.inputs.len()];
     for input in body.inputs.iter().filter(is_unchanged) {
         if let Some(value) = body.parameter(input.parameter) {
-            inner[value.0] = of(&node.inputs[input.input]);
+            inner[value.0] = parameter_of(&node.inputs[input.input]);
             handed_on[input.input] = true;
         }
     }
@@ -82,7 +87,7 @@ fn read_loop(all: &mut [Uses], node: &Node, body: &Loop, of: impl Fn(&ValueId) -
         handed_on[input.input] = false;
     }
     for (value, _) in node.inputs.iter().zip(handed_on).filter(|(_, on)| !on) {
-        if let Some(parameter) = of(value) {
+        if let Some(parameter) = parameter_of(value) {
             read(&mut all[parameter], node, None, false);
         }
     }
@@ -131,7 +136,7 @@ fn handed_on(model: &Model) -> Vec<Option<String>> {
             _ if !elements.keep_gates() => Read::Data,
             _ => node.outputs.iter().fold(Read::Not, |all, output| match (all, &read[output.0]) {
                 (Read::Data, _) | (_, Read::Data) => Read::Data,
-                (Read::Not, of) => of.clone(),
+                (Read::Not, other) => other.clone(),
                 (all, _) => all,
             }),
         };

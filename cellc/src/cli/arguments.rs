@@ -868,7 +868,7 @@ mod tests {
     use super::*;
     use crate::arch;
     use crate::model::ModelSize;
-    use crate::request::flag::{FLAGS, Operand};
+    use crate::request::flag::{FLAGS, FlagValue};
     use crate::request::{Accuracy, Fma, Threads, Tuning, Unroll, WeightsAs};
 
     fn compile(arguments: &[&str]) -> Result<Options, clap::Error> {
@@ -890,7 +890,7 @@ mod tests {
     fn every_flag_sets_its_option() {
         for flag in FLAGS {
             let word = match flag.operand {
-                Operand::Switch => format!("--{}", flag.name),
+                FlagValue::Switch => format!("--{}", flag.name),
                 _ => format!("--{}={}", flag.name, flag.example()),
             };
             let mut expected = Options::default();

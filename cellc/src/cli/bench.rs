@@ -11,13 +11,13 @@ use crate::bound::states;
 use crate::compile;
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::harness::{Executable, Harness, Numbers, Variables};
+use crate::harness::{Executable, Harness, InputElements, Variables};
 use crate::random::Random;
 use crate::reference::{initial_variables, reference};
 use crate::request::{Language, Threads};
 use crate::temporary::folder::TemporaryFolder;
 use crate::timing::agreement::Agreement;
-use crate::timing::floor::{Floor, Work, floors};
+use crate::timing::floor::{Floor, LeastWork, floors};
 use crate::timing::process::Process;
 use crate::timing::report::{Report, Row, Run};
 use crate::timing::turns::Turn;
@@ -61,7 +61,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
         Implementations::start(arguments, &compilation, &programs, &floors)?;
 
     progress.stage("measuring");
-    let work = Work::count(model);
+    let work = LeastWork::count(model);
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for harness in &mut harnesses {
         turns
@@ -110,7 +110,7 @@ impl Implementations {
     ) -> Result<Self, Failure> {
         let model = &compilation.model;
         let given = inputs(model, arguments.range.x);
-        let exact: Vec<Vec<f64>> = given.iter().map(Numbers::exact).collect();
+        let exact: Vec<Vec<f64>> = given.iter().map(InputElements::exact).collect();
         let expected = reference(model, &exact, &initial_variables(model)).results;
         let expected = expected.first().ok_or_else(|| problem("the model has no output"))?;
         let mut all =
@@ -183,21 +183,21 @@ fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> Row {
 }
 
 /// The inputs of all calls: random numbers, initial states of zero, full lengths.
-fn inputs(model: &CoreModel, most: f32) -> Vec<Numbers> {
+fn inputs(model: &CoreModel, most: f32) -> Vec<InputElements> {
     let mut random = Random::new(1);
     let held = states(model);
     let one = |(i, parameter): (usize, &crate::core::Parameter)| {
         let len = parameter.shape.iter().product();
         match parameter.length {
-            Some(longest) => Numbers::Integers(vec![longest as i64; len]),
+            Some(longest) => InputElements::Integers(vec![longest as i64; len]),
             // like PyTorch's initial weights: sums have the order of 1 for every size
-            None if !parameter.element.is_float() => Numbers::Integers(vec![0; len]),
-            None if parameter.weight => Numbers::Floats(
+            None if !parameter.element.is_float() => InputElements::Integers(vec![0; len]),
+            None if parameter.weight => InputElements::Floats(
                 random
                     .even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())),
             ),
-            None if held.contains(&i) => Numbers::Floats(vec![0.0; len]),
-            None => Numbers::Floats(random.even(len, most)),
+            None if held.contains(&i) => InputElements::Floats(vec![0.0; len]),
+            None => InputElements::Floats(random.even(len, most)),
         }
     };
     model.parameters.iter().enumerate().map(one).collect()
@@ -214,7 +214,7 @@ impl Peer {
         library: &Library,
         arguments: &BenchArguments,
         model: &CoreModel,
-        given: &[Numbers],
+        given: &[InputElements],
     ) -> Result<Self, String> {
         if arguments.model.is_weights_file() {
             return Err("it reads models, and the file holds weights".to_owned());
@@ -232,8 +232,12 @@ impl Peer {
             .map_err(|error| format!("no temporary file can be made: {error}"))?;
         for (_, numbers) in given.iter().enumerate().filter(|(i, _)| !fed(*i)) {
             let bytes: Vec<u8> = match numbers {
-                Numbers::Floats(values) => values.iter().flat_map(|v| v.to_ne_bytes()).collect(),
-                Numbers::Integers(values) => values.iter().flat_map(|v| v.to_ne_bytes()).collect(),
+                InputElements::Floats(values) => {
+                    values.iter().flat_map(|v| v.to_ne_bytes()).collect()
+                }
+                InputElements::Integers(values) => {
+                    values.iter().flat_map(|v| v.to_ne_bytes()).collect()
+                }
             };
             file.write_all(&bytes)
                 .map_err(|error| format!("a temporary file cannot be written: {error}"))?;

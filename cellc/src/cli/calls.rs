@@ -12,7 +12,7 @@ use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, listed, quoted};
 use crate::emit::names::Interface;
 use crate::front::bounded::{self, Limit};
-use crate::harness::Numbers;
+use crate::harness::InputElements;
 use crate::model::{Dim, ElementType, Model, Op, Tensor, ValueId};
 use crate::request::{Options, Threads};
 
@@ -329,7 +329,9 @@ pub(crate) fn recorded_outputs(
                 format!("the model has no such output: it has {}", outputs.len()),
             ));
         }
-        if let Some((.., other)) = found.iter().find(|(of, at, _)| (*of, *at) == (call, output)) {
+        if let Some((.., other)) =
+            found.iter().find(|(known, at, _)| (*known, *at) == (call, output))
+        {
             let other = other.file_name().unwrap_or_default().display().to_string();
             let what = format!("is the same output of call {call} as {}", quoted(&other));
             return Err(problem(&path, what).help("remove one of the two"));
@@ -503,16 +505,21 @@ pub(crate) fn steps_of_call(
 }
 
 /// One step, of shape `one`, of the numbers of a tensor.
-pub(crate) fn one_step(numbers: &Numbers, shape: &[usize], one: &[usize], step: usize) -> Numbers {
+pub(crate) fn one_step(
+    numbers: &InputElements,
+    shape: &[usize],
+    one: &[usize],
+    step: usize,
+) -> InputElements {
     // an input without an axis of steps is shared by all steps
     let step = if frames(shape, one) == Some(1) { 0 } else { step };
     let places = places(shape, one, step).expect("shapes were compared");
     match numbers {
-        Numbers::Floats(values) => {
-            Numbers::Floats(places.into_iter().map(|place| values[place]).collect())
+        InputElements::Floats(values) => {
+            InputElements::Floats(places.into_iter().map(|place| values[place]).collect())
         }
-        Numbers::Integers(values) => {
-            Numbers::Integers(places.into_iter().map(|place| values[place]).collect())
+        InputElements::Integers(values) => {
+            InputElements::Integers(places.into_iter().map(|place| values[place]).collect())
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, in_shell, quoted};
 use crate::emit::names;
 use crate::emit::{INTERFACE, OutputFile};
-use crate::files::{self, NewFile, Place};
+use crate::files::{self, NewFile, OutputTarget};
 use crate::request::{Language, Options, WeightsAs};
 
 use super::Failure;
@@ -134,9 +134,9 @@ impl Destination {
                 "{option} {path} is a folder: name a file in it, such as {file}"
             )));
         }
-        match Place::resolve(path).map_err(|error| cannot_write(path, error))? {
-            Place::Through(place) => Ok(Self::Device(place)),
-            Place::Regular(_) => Ok(Self::File(path.to_owned())),
+        match OutputTarget::resolve(path).map_err(|error| cannot_write(path, error))? {
+            OutputTarget::Through(place) => Ok(Self::Device(place)),
+            OutputTarget::Regular(_) => Ok(Self::File(path.to_owned())),
         }
     }
 

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, Type
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-use crate::request::flag::{Commands, FLAGS, Flag, Operand, Shown};
+use crate::request::flag::{Commands, FLAGS, Flag, FlagValue, Shown};
 use crate::request::{Options, Precision, Word, Words};
 
 /// The precisions of [`Flag::several`], the most exact first.
@@ -73,7 +73,7 @@ impl FromArgMatches for ModelFlags {
 
 /// The given flags of the command that writes files.
 #[derive(Debug)]
-pub(super) struct CompileFlags(Vec<Given>);
+pub(super) struct CompileFlags(Vec<FlagOccurrence>);
 
 impl Args for CompileFlags {
     fn augment_args(command: Command) -> Command {
@@ -107,18 +107,18 @@ impl CompileFlags {
 }
 
 /// A flag with a value; a switch has the value "".
-struct Given {
+struct FlagOccurrence {
     flag: &'static Flag,
     value: String,
 }
 
-impl fmt::Debug for Given {
+impl fmt::Debug for FlagOccurrence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--{}={}", self.flag.name, self.value)
     }
 }
 
-impl Given {
+impl FlagOccurrence {
     /// Stores the value.
     fn store(&self, options: &mut Options) -> Result<(), clap::Error> {
         (self.flag.set)(options, &self.value).map_err(|why| {
@@ -134,12 +134,12 @@ fn flags(commands: Commands) -> impl Iterator<Item = &'static Flag> {
 }
 
 /// The given values of the flags of some commands.
-fn given(commands: Commands, matches: &ArgMatches) -> Vec<Given> {
+fn given(commands: Commands, matches: &ArgMatches) -> Vec<FlagOccurrence> {
     let values = |flag: &Flag| match flag.operand {
-        Operand::Switch => matches.get_flag(flag.name).then(String::new).into_iter().collect(),
+        FlagValue::Switch => matches.get_flag(flag.name).then(String::new).into_iter().collect(),
         _ => matches.get_many(flag.name).into_iter().flatten().cloned().collect::<Vec<String>>(),
     };
-    let all = |flag| values(flag).into_iter().map(move |value| Given { flag, value });
+    let all = |flag| values(flag).into_iter().map(move |value| FlagOccurrence { flag, value });
     flags(commands).flat_map(all).collect()
 }
 
@@ -162,21 +162,21 @@ fn argument(flag: &'static Flag) -> Arg {
     }
     let any = StringValueParser::new().try_map(move |text| flag.check(&text).map(|()| text));
     match flag.operand {
-        Operand::Switch => arg.action(ArgAction::SetTrue),
-        Operand::Word(value, _) => arg.value_name(value).value_parser(one_of(flag)),
-        Operand::NamedWord(value, _) => {
+        FlagValue::Switch => arg.action(ArgAction::SetTrue),
+        FlagValue::Word(value, _) => arg.value_name(value).value_parser(one_of(flag)),
+        FlagValue::NamedWord(value, _) => {
             arg.value_name(value).value_parser(one_of(flag)).hide_possible_values(true)
         }
-        Operand::Number(value) | Operand::Text(value) => {
+        FlagValue::Number(value) | FlagValue::Text(value) => {
             arg.value_name(value).value_parser(any).allow_negative_numbers(true)
         }
-        Operand::Each(value) => arg.value_name(value).value_parser(any).action(ArgAction::Append),
-        Operand::List(value, _) => arg
+        FlagValue::Each(value) => arg.value_name(value).value_parser(any).action(ArgAction::Append),
+        FlagValue::List(value, _) => arg
             .value_name(value)
             .value_parser(one_of(flag))
             .action(ArgAction::Append)
             .value_delimiter(','),
-        Operand::Texts(value) => {
+        FlagValue::Texts(value) => {
             arg.value_name(value).value_parser(any).action(ArgAction::Append).value_delimiter(',')
         }
     }

@@ -116,16 +116,19 @@ fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
         return Some(format!("unexpected argument '{option}': {message}"));
     }
     let is_long = option.starts_with("--");
-    let has = |of: &&clap::Command| {
-        of.get_arguments().any(|own| match is_long {
+    let has = |known: &&clap::Command| {
+        known.get_arguments().any(|own| match is_long {
             true => own.get_long() == Some(name),
             false => own.get_short().is_some_and(|short| name.starts_with(short)),
         })
     };
     let here = std::env::args().nth(1).filter(|word| command.find_subcommand(word).is_some());
-    let others =
-        command.get_subcommands().filter(|of| here.as_deref() != Some(of.get_name())).filter(has);
-    let mut others: Vec<_> = others.map(|of| format!("cellc {}", of.get_name())).collect();
+    let others = command
+        .get_subcommands()
+        .filter(|command| here.as_deref() != Some(command.get_name()))
+        .filter(has);
+    let mut others: Vec<_> =
+        others.map(|command| format!("cellc {}", command.get_name())).collect();
     if here.is_some() && has(&command) {
         others.insert(0, "cellc MODEL".to_owned());
     }

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime, Reach, Reference,
-    Rows, Source, Treatment, WeightSource, Work, Zeros, drop_unneeded, product,
+    CoreModel, CoreOp, Factor, Facts, FixedProduct, Operation, OutputNumbers, OverTime, Reach,
+    Reference, Rows, Source, Treatment, WeightSource, Work, Zeros, drop_unneeded, product,
 };
 use crate::model::{Activation, CellKind, Coupled, ResetGate, WeightLayout, counted};
 
@@ -181,7 +181,7 @@ impl Operation for CoreCell {
             },
             over_time: OverTime::AnyStep,
             zeros: Zeros::Unknown,
-            numbers: Numbers::Any,
+            numbers: OutputNumbers::Any,
             product: fixed,
             activations: self.activations.clone(),
             denormals: Treatment::EveryStep,
@@ -205,8 +205,9 @@ impl Operation for CoreCell {
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
         let CoreOp::Cell(other) = other else { return false };
-        let sizes = |of: &Self| (of.kind, of.hidden_size, of.input_size, of.clip, of.coupled);
-        let is_reversed = |of: &Self| of.sequence.as_ref().map(|sequence| sequence.reverse);
+        let sizes =
+            |each: &Self| (each.kind, each.hidden_size, each.input_size, each.clip, each.coupled);
+        let is_reversed = |cell: &Self| cell.sequence.as_ref().map(|sequence| sequence.reverse);
         sizes(self) == sizes(other)
             && self.activations == other.activations
             && self.weights.layout == other.weights.layout

@@ -1,8 +1,8 @@
 //! Concatenations.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
-    Treatment, Work, Zeros, listed,
+    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
+    Source, Treatment, Work, Zeros, listed,
 };
 
 /// The concatenation of the inputs along one axis.
@@ -26,7 +26,7 @@ impl Operation for Concat {
             work: Work::elements(Source::Value(self.out), Effort::Move),
             over_time: OverTime::AnyStep,
             zeros: Zeros::IfAll,
-            numbers: Numbers::Moved(self.inputs.clone()),
+            numbers: OutputNumbers::Moved(self.inputs.clone()),
             product: None,
             activations: Vec::new(),
             denormals: Treatment::Copies,

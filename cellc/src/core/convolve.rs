@@ -1,7 +1,7 @@
 //! Convolutions.
 
 use super::{
-    ConstantId, CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime,
+    ConstantId, CoreModel, CoreOp, Factor, Facts, FixedProduct, Operation, OutputNumbers, OverTime,
     Reach, Reference, Rows, Source, Treatment, Work, Zeros,
 };
 use crate::model::counted;
@@ -137,8 +137,8 @@ pub struct Pairs {
 
 impl Pairs {
     /// The pairs of windows with several elements at even distances.
-    pub fn new(of: &Convolve) -> Self {
-        let mut taps = of.taps.clone();
+    pub fn new(convolution: &Convolve) -> Self {
+        let mut taps = convolution.taps.clone();
         let halved = taps
             .iter()
             .position(|loops| loops[0].outer.0 > 1)
@@ -231,7 +231,7 @@ impl Convolve {
 pub fn offsets(taps: &[Vec<TapLoop>]) -> Vec<usize> {
     let mut all = vec![0];
     for loops in taps {
-        let along = |at| loops.iter().flat_map(|of| of.offsets()).map(move |tap| at + tap);
+        let along = |at| loops.iter().flat_map(|taps| taps.offsets()).map(move |tap| at + tap);
         all = all.into_iter().flat_map(along).collect();
     }
     all
@@ -239,7 +239,7 @@ pub fn offsets(taps: &[Vec<TapLoop>]) -> Vec<usize> {
 
 /// The number of taps along each dimension.
 pub fn window_shape(taps: &[Vec<TapLoop>]) -> Vec<usize> {
-    let count = |loops: &Vec<TapLoop>| loops.iter().map(|of| of.outer.0 * of.inner.0).sum();
+    let count = |loops: &Vec<TapLoop>| loops.iter().map(|taps| taps.outer.0 * taps.inner.0).sum();
     taps.iter().map(count).collect()
 }
 
@@ -257,7 +257,7 @@ impl Operation for Convolve {
             work: Work::Products { steps: 1, each: self.multiply_adds() },
             over_time: OverTime::Windows,
             zeros: Zeros::IfOne,
-            numbers: Numbers::Any,
+            numbers: OutputNumbers::Any,
             product,
             activations: Vec::new(),
             denormals: Treatment::Computes,
@@ -274,7 +274,8 @@ impl Operation for Convolve {
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
-        let key = |of: &Self| (of.groups, of.inputs, of.outputs);
+        let key =
+            |convolution: &Self| (convolution.groups, convolution.inputs, convolution.outputs);
         matches!(other, CoreOp::Convolve(other) if key(self) == key(other))
     }
 
@@ -289,16 +290,19 @@ impl Operation for Convolve {
     }
 
     fn text(&self, _: &CoreModel) -> String {
-        let one = |of: &TapLoop| match of.inner.0 {
-            1 => format!("{} by {}", of.outer.0, of.outer.1),
-            inner => format!("{} by {} of {inner} by {}", of.outer.0, of.outer.1, of.inner.1),
+        let one = |tap_loop: &TapLoop| match tap_loop.inner.0 {
+            1 => format!("{} by {}", tap_loop.outer.0, tap_loop.outer.1),
+            inner => format!(
+                "{} by {} of {inner} by {}",
+                tap_loop.outer.0, tap_loop.outer.1, tap_loop.inner.1
+            ),
         };
         let along = |loops: &Vec<TapLoop>| {
             loops
                 .iter()
-                .map(|of| match of.first {
-                    0 => one(of),
-                    first => format!("{} from {first}", one(of)),
+                .map(|tap_loop| match tap_loop.first {
+                    0 => one(tap_loop),
+                    first => format!("{} from {first}", one(tap_loop)),
                 })
                 .collect::<Vec<_>>()
                 .join(" and ")

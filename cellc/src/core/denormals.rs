@@ -137,13 +137,13 @@ impl FlushedTensors {
 
     /// [`Self::places`] of a body: its results and carried values are wanted, then its slices.
     fn places_in_loop(&mut self, body: &CoreLoop, wanted: &mut BTreeSet<usize>) {
-        let results = body.results.iter().filter(|r| wanted.contains(&r.out)).map(|r| r.of);
+        let results = body.results.iter().filter(|r| wanted.contains(&r.out)).map(|r| r.value);
         let taken: Vec<_> =
             results.chain(body.carried.iter().map(|c| c.next)).filter_map(value).collect();
         wanted.extend(taken);
         self.places(&body.body, wanted);
         let slices = body.slices.iter().filter(|slice| wanted.contains(&slice.piece));
-        let taken: Vec<_> = slices.map(|slice| slice.of).filter_map(value).collect();
+        let taken: Vec<_> = slices.map(|slice| slice.whole).filter_map(value).collect();
         wanted.extend(taken);
     }
 
@@ -177,12 +177,12 @@ impl FlushedTensors {
 
     fn level_of_loop(&mut self, body: &CoreLoop) {
         for slice in &body.slices {
-            self.values.insert(slice.piece, self.tensor(slice.of));
+            self.values.insert(slice.piece, self.tensor(slice.whole));
         }
         self.values.extend(body.carried.iter().map(|c| (c.value, TensorDenormals::Flushed)));
         self.level(&body.body);
         for result in &body.results {
-            let copied = copied_level([self.tensor(result.of)]);
+            let copied = copied_level([self.tensor(result.value)]);
             self.values.insert(result.out, copied);
         }
     }

@@ -1,8 +1,8 @@
 //! A product with a fixed matrix.
 
 use super::{
-    CoreModel, CoreOp, Factor, Facts, FixedProduct, Numbers, Operation, OverTime, Reach, Reference,
-    Rows, Source, Treatment, WeightSource, Work, Zeros, product,
+    CoreModel, CoreOp, Factor, Facts, FixedProduct, Operation, OutputNumbers, OverTime, Reach,
+    Reference, Rows, Source, Treatment, WeightSource, Work, Zeros, product,
 };
 use crate::model::counted;
 
@@ -52,7 +52,7 @@ impl Operation for Dense {
             },
             over_time: OverTime::CombinesRows(self.inputs),
             zeros: Zeros::IfOne,
-            numbers: Numbers::Any,
+            numbers: OutputNumbers::Any,
             product: fixed,
             activations: Vec::new(),
             denormals: Treatment::Computes,
@@ -69,7 +69,7 @@ impl Operation for Dense {
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
-        let key = |of: &Self| (of.inputs, of.outputs, of.transposed);
+        let key = |dense: &Self| (dense.inputs, dense.outputs, dense.transposed);
         matches!(other, CoreOp::Dense(other) if key(self) == key(other))
     }
 

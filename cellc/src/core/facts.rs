@@ -24,7 +24,7 @@ pub struct Facts {
     /// The operands that make the outputs zero.
     pub zeros: Zeros,
     /// The numbers that the outputs may hold.
-    pub numbers: Numbers,
+    pub numbers: OutputNumbers,
     /// The product with fixed matrices whose precision can be chosen, if the operation is one.
     pub(crate) product: Option<FixedProduct>,
     /// The activations that the operation computes; without the body of a loop.
@@ -55,7 +55,7 @@ pub enum Work {
     /// Element operations, `times` for each element of a tensor.
     Elements {
         /// The tensor.
-        of: Source,
+        tensor: Source,
         /// Element operations per element.
         times: usize,
         /// The cost class of an element operation.
@@ -128,7 +128,7 @@ pub enum Zeros {
 
 /// The numbers that the outputs may hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Numbers {
+pub enum OutputNumbers {
     /// Elements of these operands, unchanged.
     Moved(Vec<Source>),
     /// Integers between two limits.
@@ -188,8 +188,8 @@ pub(crate) enum Treatment {
 
 impl Work {
     /// `times` element operations for each element of a value.
-    pub(super) fn elements(of: Source, effort: Effort) -> Self {
-        Self::Elements { of, times: 1, effort }
+    pub(super) fn elements(source: Source, effort: Effort) -> Self {
+        Self::Elements { tensor: source, times: 1, effort }
     }
 
     /// Multiply-adds of matrix products; 0 for other operations and for bodies.
@@ -203,8 +203,8 @@ impl Work {
     /// Element operations, and their cost class; `None` for products and bodies.
     pub fn element_operations(&self, model: &CoreModel) -> Option<(usize, Effort)> {
         match *self {
-            Self::Elements { of, times, effort } => {
-                Some((model.len(of).saturating_mul(times), effort))
+            Self::Elements { tensor: source, times, effort } => {
+                Some((model.len(source).saturating_mul(times), effort))
             }
             Self::Products { .. } | Self::Body => None,
         }

@@ -179,7 +179,7 @@ pub(crate) fn reduce(
     };
     if element.is_float() {
         let sum = |out: usize| {
-            let combine = |a: f64, k| combiner.of(a, tensor.get_f64(at(out, k)));
+            let combine = |a: f64, k| combiner.combine(a, tensor.get_f64(at(out, k)));
             (0..size).fold(neutral, combine)
         };
         let bytes = (0..count).flat_map(|out| (sum(out) as f32).to_le_bytes()).collect();
@@ -279,13 +279,13 @@ pub(crate) struct Product {
 }
 
 /// Products of matrices, with sums in f64.
-pub(crate) fn product(factors: [&Tensor; 2], of: &Product, shape: Vec<usize>) -> Tensor {
+pub(crate) fn product(factors: [&Tensor; 2], places: &Product, shape: Vec<usize>) -> Tensor {
     let [a, b] =
         factors.map(|tensor| (0..tensor.len()).map(|i| tensor.get_f64(i)).collect::<Vec<f64>>());
     let mut sums = Vec::with_capacity(shape.iter().product());
-    walk([0; 2], &of.shape, &of.strides, |at| {
-        let at = |k: usize| [0, 1].map(|i| (at[i] + k as isize * of.along[i]) as usize);
-        let terms = (0..of.inner).map(at).map(|[i, j]| a[i] * b[j]);
+    walk([0; 2], &places.shape, &places.strides, |at| {
+        let at = |k: usize| [0, 1].map(|i| (at[i] + k as isize * places.along[i]) as usize);
+        let terms = (0..places.inner).map(at).map(|[i, j]| a[i] * b[j]);
         sums.push(terms.sum::<f64>());
     });
     let is_f64 = factors.iter().all(|tensor| tensor.element() == ElementType::F64);
@@ -306,33 +306,37 @@ type Folded = Result<(Tensor, ElementType), &'static str>;
 pub(crate) fn elementwise(function: Primitive, constants: &Broadcasts, exact: Exact) -> Folded {
     let first = function.first_operand();
     let is_float = constants.inputs[first].1.is_float();
-    let floats = |of: &dyn Fn([f64; 3]) -> f64| constants.to_floats(first, of);
-    let pointwise = |of: PointwiseFunction| floats(&|v| of.of(&v[..of.arity()], exact));
+    let floats = |compute: &dyn Fn([f64; 3]) -> f64| constants.to_floats(first, compute);
+    let pointwise = |pointwise_function: PointwiseFunction| {
+        floats(&|v| pointwise_function.compute(&v[..pointwise_function.arity()], exact))
+    };
     match (function, is_float) {
-        (Primitive::Activation(of), true) => pointwise(PointwiseFunction::Activation(of)),
-        (Primitive::Activation(of), false) if of.graph() == Graph::Stairs => {
+        (Primitive::Activation(function), true) => {
+            pointwise(PointwiseFunction::Activation(function))
+        }
+        (Primitive::Activation(activation), false) if activation.graph() == Graph::Stairs => {
             constants.to_integers(0, |[v, ..]| Ok(v))
         }
         (Primitive::PRelu, true) => pointwise(PointwiseFunction::PRelu),
         (Primitive::Activation(_) | Primitive::PRelu, false) => {
             unreachable!("translate refuses activations of integers before folding")
         }
-        (Primitive::Unary(of), true) => floats(&|[v, ..]| unary_of_float(of, v)),
-        (Primitive::Unary(of), false) => {
-            constants.to_integers(0, |[v, ..]| unary_of_integer(of, v))
+        (Primitive::Unary(function), true) => floats(&|[v, ..]| unary_of_float(function, v)),
+        (Primitive::Unary(unary), false) => {
+            constants.to_integers(0, |[v, ..]| unary_of_integer(unary, v))
         }
-        (Primitive::Binary(of), true) => pointwise(of.into()),
-        (Primitive::Binary(of), false) => {
-            constants.to_integers(0, |[a, b, _]| binary_of_integers(of, a, b))
+        (Primitive::Binary(function), true) => pointwise(function.into()),
+        (Primitive::Binary(binary), false) => {
+            constants.to_integers(0, |[a, b, _]| binary_of_integers(binary, a, b))
         }
-        (Primitive::Comparison(of), true) => {
-            constants.to_truth(Broadcasts::floats, |[a, b, _]| compare(of, &a, &b))
+        (Primitive::Comparison(function), true) => {
+            constants.to_truth(Broadcasts::floats, |[a, b, _]| compare(function, &a, &b))
         }
-        (Primitive::Comparison(of), false) => {
-            constants.to_truth(Broadcasts::integers, |[a, b, _]| compare(of, &a, &b))
+        (Primitive::Comparison(comparison), false) => {
+            constants.to_truth(Broadcasts::integers, |[a, b, _]| compare(comparison, &a, &b))
         }
-        (Primitive::Logic(of), _) => {
-            constants.to_truth(Broadcasts::floats, |v| combine(of, v.map(|v| v != 0.0)))
+        (Primitive::Logic(logic), _) => {
+            constants.to_truth(Broadcasts::floats, |v| combine(logic, v.map(|v| v != 0.0)))
         }
         (Primitive::Select, true) => floats(&|[c, a, b]| if c != 0.0 { a } else { b }),
         (Primitive::Select, false) => {
@@ -403,8 +407,8 @@ impl<'t> Broadcasts<'t> {
     }
 
     /// Floats of the type of input `first`; in f64 if that input and the later ones are.
-    fn to_floats(&self, first: usize, of: impl Fn([f64; 3]) -> f64) -> Folded {
-        let values = self.each(|at| Ok(of(self.floats(at))))?;
+    fn to_floats(&self, first: usize, compute: impl Fn([f64; 3]) -> f64) -> Folded {
+        let values = self.each(|at| Ok(compute(self.floats(at))))?;
         let operands = &self.inputs[first..];
         let is_f64 = operands.iter().all(|(tensor, _)| tensor.element() == ElementType::F64);
         Ok((float_tensor(self.shape.to_vec(), is_f64, values), operands[0].1))
@@ -414,10 +418,10 @@ impl<'t> Broadcasts<'t> {
     fn to_integers(
         &self,
         first: usize,
-        of: impl Fn([i64; 3]) -> Result<i64, &'static str>,
+        compute: impl Fn([i64; 3]) -> Result<i64, &'static str>,
     ) -> Folded {
         let element = self.inputs[first].1;
-        let values = self.each(|at| in_range(of(self.integers(at))?, element))?;
+        let values = self.each(|at| in_range(compute(self.integers(at))?, element))?;
         Ok((integers(self.shape.to_vec(), values.into_iter()), element))
     }
 
@@ -425,20 +429,20 @@ impl<'t> Broadcasts<'t> {
     fn to_truth<T>(
         &self,
         read: impl Fn(&Self, [usize; 3]) -> [T; 3],
-        of: impl Fn([T; 3]) -> bool,
+        compute: impl Fn([T; 3]) -> bool,
     ) -> Folded {
-        let values = self.each(|at| Ok(i64::from(of(read(self, at)))))?;
+        let values = self.each(|at| Ok(i64::from(compute(read(self, at)))))?;
         Ok((integers(self.shape.to_vec(), values.into_iter()), ElementType::Bool))
     }
 
     /// The result of `of` for every element of the shape, or the last error.
     fn each<T>(
         &self,
-        of: impl Fn([usize; 3]) -> Result<T, &'static str>,
+        compute: impl Fn([usize; 3]) -> Result<T, &'static str>,
     ) -> Result<Vec<T>, &'static str> {
         let mut values = Vec::with_capacity(self.shape.iter().product());
         let mut problem = None;
-        walk([0; 3], self.shape, &self.strides, |at| match of(at.map(|at| at as usize)) {
+        walk([0; 3], self.shape, &self.strides, |at| match compute(at.map(|at| at as usize)) {
             Ok(value) => values.push(value),
             Err(reason) => problem = Some(reason),
         });

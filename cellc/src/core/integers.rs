@@ -1,8 +1,8 @@
 //! Integer inputs.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
-    Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
+    Source, Treatment, Work, Zeros,
 };
 use crate::model::ElementType;
 
@@ -51,7 +51,7 @@ impl Operation for Integers {
             work: Work::elements(Source::Value(self.out), Effort::Convert),
             over_time: OverTime::Pointwise,
             zeros: Zeros::Unknown,
-            numbers: Numbers::Integers([self.least, self.most]),
+            numbers: OutputNumbers::Integers([self.least, self.most]),
             product: None,
             activations: Vec::new(),
             denormals: Treatment::Computes,
@@ -67,7 +67,7 @@ impl Operation for Integers {
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
-        let key = |of: &Self| (of.parameter, of.least, of.most);
+        let key = |integers: &Self| (integers.parameter, integers.least, integers.most);
         matches!(other, CoreOp::Integers(other) if key(self) == key(other))
     }
 

@@ -18,8 +18,9 @@ pub(crate) fn union(a: Interval, b: Interval) -> Interval {
 }
 
 /// The range of a function that is monotonic in both operands, from the ends of their ranges.
-pub(crate) fn ends(a: Interval, b: Interval, of: impl Fn(f64, f64) -> f64) -> Interval {
-    let all = [of(a[0], b[0]), of(a[0], b[1]), of(a[1], b[0]), of(a[1], b[1])];
+pub(crate) fn ends(a: Interval, b: Interval, function: impl Fn(f64, f64) -> f64) -> Interval {
+    let all =
+        [function(a[0], b[0]), function(a[0], b[1]), function(a[1], b[0]), function(a[1], b[1])];
     // zero times infinity is NaN, and the range is unknown
     if all.iter().any(|v| v.is_nan()) {
         return ANY;

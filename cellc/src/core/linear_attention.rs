@@ -1,7 +1,7 @@
 //! Linear attention: a matrix of state for each head, with an outer product added in every step.
 
 use super::{
-    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
+    CoreModel, CoreOp, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows, Source,
     Treatment, Work, Zeros, drop_unneeded, product,
 };
 use crate::model::counted;
@@ -122,7 +122,7 @@ impl Operation for LinearAttention {
             work: Work::Products { steps, each: product(&[batch, heads, products, key, value]) },
             over_time: OverTime::AnyStep,
             zeros: Zeros::Unknown,
-            numbers: Numbers::Any,
+            numbers: OutputNumbers::Any,
             product: None,
             activations: Vec::new(),
             denormals: Treatment::EveryStep,
@@ -140,8 +140,9 @@ impl Operation for LinearAttention {
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
         let CoreOp::LinearAttention(other) = other else { return false };
-        let sizes = |of: &Self| AttentionSizes { steps: 1, ..of.sizes };
-        let of_heads = |of: &Self| of.decay.map(|decay| matches!(decay, Decay::OfHeads(_)));
+        let sizes = |each: &Self| AttentionSizes { steps: 1, ..each.sizes };
+        let of_heads =
+            |attention: &Self| attention.decay.map(|decay| matches!(decay, Decay::OfHeads(_)));
         sizes(self) == sizes(other)
             && of_heads(self) == of_heads(other)
             && self.rate.is_some() == other.rate.is_some()
@@ -160,8 +161,8 @@ impl Operation for LinearAttention {
 
     fn text(&self, _: &CoreModel) -> String {
         let AttentionSizes { batch, steps, heads, queries, key, value } = self.sizes;
-        let gate = |name: &str, of: Option<Source>| {
-            of.map_or_else(String::new, |of| format!(", {name} = {of}"))
+        let gate = |name: &str, source: Option<Source>| {
+            source.map_or_else(String::new, |source| format!(", {name} = {source}"))
         };
         format!(
             "linear attention, batch {batch}, {}, {heads} x {queries} of [{key}, {value}]\n\

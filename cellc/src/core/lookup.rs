@@ -1,8 +1,8 @@
 //! Row lookup in a table by computed indices (Gather along axis 0; embeddings).
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
-    Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
+    Source, Treatment, Work, Zeros,
 };
 
 /// `out[k, :] = table[indices[k], :]`. Negative indices count from the end; indices beyond an end
@@ -32,7 +32,7 @@ impl Operation for Lookup {
             work: Work::elements(Source::Value(self.out), Effort::Select(self.table)),
             over_time: OverTime::Selects,
             zeros: Zeros::Unknown,
-            numbers: Numbers::Moved(vec![self.table]),
+            numbers: OutputNumbers::Moved(vec![self.table]),
             product: None,
             activations: Vec::new(),
             denormals: Treatment::Computes,

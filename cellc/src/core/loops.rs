@@ -1,7 +1,7 @@
 //! Loops.
 
 use super::{
-    CoreModel, CoreNode, CoreOp, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows,
+    CoreModel, CoreNode, CoreOp, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
     Source, Treatment, Work, Zeros, drop_unneeded, visit_references,
 };
 
@@ -30,7 +30,7 @@ pub struct CoreLoop {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopSlice {
     /// The whole tensor; its size along the axis is `trips` times the size of a piece.
-    pub of: Source,
+    pub whole: Source,
     /// The axis.
     pub axis: usize,
     /// True if the first iteration reads the last piece.
@@ -54,7 +54,7 @@ pub struct LoopCarried {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopResult {
     /// The value of one iteration.
-    pub of: Source,
+    pub value: Source,
     /// The axis along which pieces are concatenated, and true if the first iteration's piece comes
     /// last. `None`: only the value of the last iteration.
     pub pieces: Option<(usize, bool)>,
@@ -64,9 +64,9 @@ pub struct LoopResult {
 
 impl Operation for CoreLoop {
     fn facts(&self) -> Facts {
-        let mut operands: Vec<Source> = self.slices.iter().map(|slice| slice.of).collect();
+        let mut operands: Vec<Source> = self.slices.iter().map(|slice| slice.whole).collect();
         operands.extend(self.carried.iter().flat_map(|carried| [carried.initial, carried.next]));
-        operands.extend(self.results.iter().map(|result| result.of));
+        operands.extend(self.results.iter().map(|result| result.value));
         operands.extend(self.body.iter().flat_map(|node| node.op.reads()));
         Facts {
             name: "loop",
@@ -76,7 +76,7 @@ impl Operation for CoreLoop {
             work: Work::Body,
             over_time: OverTime::AnyStep,
             zeros: Zeros::Unknown,
-            numbers: Numbers::Any,
+            numbers: OutputNumbers::Any,
             product: None,
             activations: Vec::new(),
             denormals: Treatment::Computes,
@@ -90,14 +90,14 @@ impl Operation for CoreLoop {
     fn repeat(&mut self, rows: &mut Rows<'_>) {
         for slice in &mut self.slices {
             slice.axis += 1;
-            rows.copy(&mut slice.of);
+            rows.copy(&mut slice.whole);
         }
         for carried in &mut self.carried {
             rows.copy(&mut carried.initial);
             rows.copy(&mut carried.next);
         }
         for result in &mut self.results {
-            rows.copy(&mut result.of);
+            rows.copy(&mut result.value);
             if let Some((axis, _)) = &mut result.pieces {
                 *axis += 1;
             }
@@ -107,8 +107,10 @@ impl Operation for CoreLoop {
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
         let CoreOp::Loop(other) = other else { return false };
-        let slices = |of: &Self| of.slices.iter().map(|s| (s.axis, s.reverse)).collect::<Vec<_>>();
-        let results = |of: &Self| of.results.iter().map(|r| r.pieces).collect::<Vec<_>>();
+        let slices =
+            |each: &Self| each.slices.iter().map(|s| (s.axis, s.reverse)).collect::<Vec<_>>();
+        let results =
+            |core_loop: &Self| core_loop.results.iter().map(|r| r.pieces).collect::<Vec<_>>();
         slices(self) == slices(other)
             && results(self) == results(other)
             && self.running.is_some() == other.running.is_some()
@@ -118,7 +120,7 @@ impl Operation for CoreLoop {
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {
         for slice in &mut self.slices {
-            visit(Reference::Source(&mut slice.of));
+            visit(Reference::Source(&mut slice.whole));
             visit(Reference::Value(&mut slice.piece));
         }
         for carried in &mut self.carried {
@@ -129,7 +131,7 @@ impl Operation for CoreLoop {
         self.running.iter_mut().for_each(|value| visit(Reference::Value(value)));
         visit_references(&mut self.body, visit);
         for result in &mut self.results {
-            visit(Reference::Source(&mut result.of));
+            visit(Reference::Source(&mut result.value));
             visit(Reference::Value(&mut result.out));
         }
     }
@@ -146,9 +148,11 @@ impl Operation for CoreLoop {
         let mut lines = vec![format!("{} trips", self.trips)];
         for slice in &self.slices {
             let shape = &model.values[slice.piece].shape;
-            let (piece, of, axis, order) =
-                (slice.piece, slice.of, slice.axis, order(slice.reverse));
-            lines.push(format!("value {piece} {shape:?} = piece of {of} along axis {axis}{order}"));
+            let (piece, whole, axis, order) =
+                (slice.piece, slice.whole, slice.axis, order(slice.reverse));
+            lines.push(format!(
+                "value {piece} {shape:?} = piece of {whole} along axis {axis}{order}"
+            ));
         }
         for carried in &self.carried {
             let shape = &model.values[carried.value].shape;
@@ -159,10 +163,12 @@ impl Operation for CoreLoop {
         if !self.body.is_empty() {
             lines.push(model.text_of(&self.body));
         }
-        lines.extend(self.results.iter().map(|LoopResult { of, pieces, out }| match pieces {
-            None => format!("value {out} = the last {of}"),
-            Some((axis, reverse)) => {
-                format!("value {out} = every {of} along axis {axis}{}", order(*reverse))
+        lines.extend(self.results.iter().map(|LoopResult { value: source, pieces, out }| {
+            match pieces {
+                None => format!("value {out} = the last {source}"),
+                Some((axis, reverse)) => {
+                    format!("value {out} = every {source} along axis {axis}{}", order(*reverse))
+                }
             }
         }));
         lines.join("\n").replace('\n', "\n  ")

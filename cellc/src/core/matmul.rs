@@ -1,7 +1,7 @@
 //! Products of two computed matrices.
 
 use super::{
-    CoreModel, CoreOp, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
+    CoreModel, CoreOp, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows, Source,
     Treatment, Work, Zeros, product,
 };
 
@@ -37,7 +37,7 @@ impl Operation for MatMul {
             },
             over_time: OverTime::AnyStep,
             zeros: Zeros::IfOne,
-            numbers: Numbers::Any,
+            numbers: OutputNumbers::Any,
             product: None,
             activations: Vec::new(),
             denormals: Treatment::Computes,

@@ -51,7 +51,7 @@ pub use convolve::{
 pub use denormals::{Denormals, TensorDenormals};
 pub use dense::Dense;
 pub use equations::general_equations;
-pub use facts::{Effort, Facts, Numbers, OverTime, Work, Zeros};
+pub use facts::{Effort, Facts, OutputNumbers, OverTime, Work, Zeros};
 pub(crate) use facts::{Factor, FixedProduct, Reach};
 use facts::{Treatment, product};
 pub(crate) use geometry::{

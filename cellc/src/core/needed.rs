@@ -32,11 +32,11 @@ fn collect(nodes: &[CoreNode], reads: &mut [Vec<Source>]) {
             }
             continue;
         };
-        body.slices.iter().for_each(|slice| reads[slice.piece] = vec![slice.of]);
+        body.slices.iter().for_each(|slice| reads[slice.piece] = vec![slice.whole]);
         body.carried
             .iter()
             .for_each(|carried| reads[carried.value] = vec![carried.initial, carried.next]);
-        body.results.iter().for_each(|result| reads[result.out] = vec![result.of]);
+        body.results.iter().for_each(|result| reads[result.out] = vec![result.value]);
         collect(&body.body, reads);
     }
 }

@@ -28,7 +28,7 @@ pub(crate) trait Number: Copy {
 impl PointwiseFunction {
     /// The result for operands, as many as [`Self::arity`]. `activation`: the value of an
     /// activation.
-    pub(crate) fn of<N: Number>(
+    pub(crate) fn compute<N: Number>(
         self,
         operands: &[N],
         activation: impl FnOnce(Activation, N) -> N,

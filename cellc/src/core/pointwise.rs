@@ -1,8 +1,8 @@
 //! Operations element by element.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
-    Treatment, Work, Zeros, listed,
+    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
+    Source, Treatment, Work, Zeros, listed,
 };
 use crate::model::{Activation, Binary};
 
@@ -110,7 +110,7 @@ impl Operation for Pointwise {
             work: Work::elements(Source::Value(self.out), effort),
             over_time: OverTime::Pointwise,
             zeros,
-            numbers: Numbers::Any,
+            numbers: OutputNumbers::Any,
             product: None,
             activations,
             denormals: Treatment::Streams,

@@ -1,8 +1,8 @@
 //! Reductions.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Number, Numbers, Operation, OverTime, PointwiseFunction,
-    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Number, Operation, OutputNumbers, OverTime,
+    PointwiseFunction, Reach, Reference, Rows, Source, Treatment, Work, Zeros,
 };
 use crate::model::{Binary, counted};
 
@@ -46,7 +46,7 @@ impl Combiner {
     }
 
     /// The operation on two numbers.
-    pub(crate) fn of<N: Number>(self, a: N, b: N) -> N {
+    pub(crate) fn combine<N: Number>(self, a: N, b: N) -> N {
         self.binary().of(a, b)
     }
 }
@@ -109,8 +109,8 @@ impl Operation for Reduce {
                 _ => Zeros::Unknown,
             },
             numbers: match self.combiner {
-                Combiner::Maximum | Combiner::Minimum => Numbers::Moved(vec![self.input]),
-                _ => Numbers::Any,
+                Combiner::Maximum | Combiner::Minimum => OutputNumbers::Moved(vec![self.input]),
+                _ => OutputNumbers::Any,
             },
             product: None,
             activations: Vec::new(),
@@ -129,7 +129,7 @@ impl Operation for Reduce {
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
-        let key = |of: &Self| (of.combiner, of.first, of.end);
+        let key = |reduce: &Self| (reduce.combiner, reduce.first, reduce.end);
         matches!(other, CoreOp::Reduce(other) if key(self) == key(other))
     }
 

@@ -1,8 +1,8 @@
 //! Running sums.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
-    Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
+    Source, Treatment, Work, Zeros,
 };
 
 /// `out[k] = out[k - 1] + input[k]` along one axis, from `out[-1] = 0`, in the order of `k`.
@@ -36,7 +36,7 @@ impl Operation for RunningSum {
             work: Work::elements(self.input, Effort::Arithmetic),
             over_time: OverTime::Accumulates(self.axis),
             zeros: Zeros::IfAll,
-            numbers: Numbers::Any,
+            numbers: OutputNumbers::Any,
             product: None,
             activations: Vec::new(),
             denormals: Treatment::EachSum,

@@ -1,8 +1,8 @@
 //! Softmax and its logarithm.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
-    Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
+    Source, Treatment, Work, Zeros,
 };
 use crate::model::Activation;
 
@@ -36,7 +36,7 @@ impl Operation for Softmax {
             work: Work::elements(self.input, Effort::Function),
             over_time: OverTime::Combines(self.axis..self.axis + 1),
             zeros: Zeros::Unknown,
-            numbers: Numbers::Any,
+            numbers: OutputNumbers::Any,
             product: None,
             activations,
             denormals: Treatment::Computes,

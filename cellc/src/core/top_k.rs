@@ -1,8 +1,8 @@
 //! The largest or smallest elements of rows.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
-    Treatment, Work, Zeros, drop_unneeded,
+    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
+    Source, Treatment, Work, Zeros, drop_unneeded,
 };
 
 /// The `count` largest or smallest elements of each row, best first. Of equal elements the first
@@ -34,10 +34,14 @@ impl Operation for TopK {
             operands: vec![self.input],
             weights: Vec::new(),
             outputs: [self.values, self.indices].into_iter().flatten().collect(),
-            work: Work::Elements { of: self.input, times: self.count, effort: Effort::Function },
+            work: Work::Elements {
+                tensor: self.input,
+                times: self.count,
+                effort: Effort::Function,
+            },
             over_time: OverTime::CombinesLast,
             zeros: Zeros::Unknown,
-            numbers: Numbers::Any,
+            numbers: OutputNumbers::Any,
             product: None,
             activations: Vec::new(),
             denormals: Treatment::Computes,
@@ -54,7 +58,7 @@ impl Operation for TopK {
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
-        let key = |of: &Self| (of.count, of.largest, of.last);
+        let key = |top_k: &Self| (top_k.count, top_k.largest, top_k.last);
         matches!(other, CoreOp::TopK(other) if key(self) == key(other))
     }
 

@@ -1,8 +1,8 @@
 //! Views: elements in another order.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Numbers, Operation, OverTime, Reach, Reference, Rows, Source,
-    Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
+    Source, Treatment, Work, Zeros,
 };
 
 /// `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`, in elements of the input in C order;
@@ -49,7 +49,7 @@ impl Operation for View {
             work: Work::elements(Source::Value(self.out), Effort::Move),
             over_time: OverTime::AnyStep,
             zeros: Zeros::IfAll,
-            numbers: Numbers::Moved(vec![self.input]),
+            numbers: OutputNumbers::Moved(vec![self.input]),
             product: None,
             activations: Vec::new(),
             denormals: Treatment::Moves,

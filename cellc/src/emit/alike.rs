@@ -59,10 +59,16 @@ mod tests {
 
     #[test]
     fn texts_are_grouped_by_what_may_not_differ() {
-        let of = |lanes, word| {
+        let tokens = |lanes, word| {
             vec![Token::Numbers(lanes), Token::Function("add", lanes), Token::Text(word)]
         };
-        let texts = [of(4, "a"), of(8, "b"), of(16, "a"), vec![Token::Count(4)], of(2, "b")];
+        let texts = [
+            tokens(4, "a"),
+            tokens(8, "b"),
+            tokens(16, "a"),
+            vec![Token::Count(4)],
+            tokens(2, "b"),
+        ];
         assert_eq!(groups(&texts), [vec![0, 2], vec![1, 4], vec![3]]);
     }
 }

@@ -78,15 +78,15 @@ pub(super) enum Location<'a> {
 }
 
 /// Disjoint parts of one memory, in order: each buffer with the number of skipped elements before.
-pub(super) struct Cut {
+pub(super) struct MemoryParts {
     /// The buffer of the parts. `None`: the block.
-    pub(super) of: Option<BufferId>,
+    pub(super) whole: Option<BufferId>,
     pub(super) parts: Vec<(BufferId, usize)>,
 }
 
 /// The memory of concurrent kernels.
 pub(super) struct Cuts {
-    pub(super) cuts: Vec<Cut>,
+    pub(super) cuts: Vec<MemoryParts>,
     /// Buffers of the state, and parts without writes (true). Several kernels may share these.
     pub(super) shared: Vec<(BufferId, bool)>,
 }
@@ -121,9 +121,9 @@ impl Contents<'_> {
                     }
                 }
             }
-            Role::Part { of, at } => match body.block_place(of) {
+            Role::Part { whole: buffer, at } => match body.block_place(buffer) {
                 Some(start) => Location::Block(start + at),
-                None => Location::Part(of, at),
+                None => Location::Part(buffer, at),
             },
         }
     }
@@ -137,21 +137,21 @@ impl Contents<'_> {
         let mut parts: BTreeMap<Option<BufferId>, Vec<(usize, BufferId)>> = BTreeMap::new();
         let mut only_read = Vec::new();
         for (id, written) in used {
-            let (of, at) = match self.location(body, id) {
+            let (whole, at) = match self.location(body, id) {
                 Location::Block(at) => (None, at),
-                Location::Part(of, at) => (Some(of), at),
+                Location::Part(buffer, at) => (Some(buffer), at),
                 Location::Variable(_) | Location::Order | Location::Phase(_) => {
                     only_read.push((id, false));
                     continue;
                 }
                 _ => continue,
             };
-            parts.entry(of).or_default().push((at, id));
+            parts.entry(whole).or_default().push((at, id));
             if !written {
                 only_read.push((id, true));
             }
         }
-        let cut = |(of, mut parts): (_, Vec<_>)| {
+        let cut = |(whole, mut parts): (_, Vec<_>)| {
             parts.sort_unstable();
             let mut end = 0;
             let skipped = |(at, id)| {
@@ -159,7 +159,7 @@ impl Contents<'_> {
                 end = at + shared.buffer(id).len;
                 (id, skipped)
             };
-            Cut { of, parts: parts.into_iter().map(skipped).collect() }
+            MemoryParts { whole, parts: parts.into_iter().map(skipped).collect() }
         };
         Cuts { cuts: parts.into_iter().map(cut).collect(), shared: only_read }
     }

@@ -60,7 +60,7 @@ impl Uses {
     }
 
     fn walk(&mut self, walk: &Walk) {
-        if !self.places.contains(&walk.of.base) {
+        if !self.places.contains(&walk.start.base) {
             return;
         }
         self.places.push(Base::Window(walk.window));

@@ -56,7 +56,7 @@ impl Contents<'_> {
 fn layout(groups: &[PanelGroup], len: usize, alignment: usize) -> String {
     let alike = |one: &PanelGroup, other: &PanelGroup| {
         let rows = |part: &PanelPart| {
-            (part.of, part.sums.clone(), part.shape[..part.shape.len() - 1].to_vec())
+            (part.content, part.sums.clone(), part.shape[..part.shape.len() - 1].to_vec())
         };
         one.parts.iter().map(rows).eq(other.parts.iter().map(rows))
     };
@@ -105,7 +105,7 @@ fn counted(count: usize, what: &str) -> String {
 fn part(part: &PanelPart) -> String {
     let sizes: String = part.shape.iter().map(|size| format!("[{size}]")).collect();
     let sums: Vec<_> = part.sums.iter().map(|sum| (*sum).to_owned()).collect();
-    format!("`{sizes}` {} for {}", part.of, joined(&sums))
+    format!("`{sizes}` {} for {}", part.content, joined(&sums))
 }
 
 /// A list of words in a sentence.

@@ -206,8 +206,10 @@ impl<'a> Contents<'a> {
         let mut all: Vec<(Condition, Vec<&'static str>)> = Vec::new();
         for (isa, condition) in self.special().filter_map(|isa| Some((isa, isa.condition()?))) {
             // the body's instruction set already includes this header
-            let of_body =
-                isa.body_of.filter(|of| self.named(isa) == *of).map_or("", |of| of.c.header);
+            let of_body = isa
+                .body_of
+                .filter(|other| self.named(isa) == *other)
+                .map_or("", |isa| isa.c.header);
             let own =
                 [isa.question().map_or("", |question| question.processor.c_header), isa.c.header];
             let own = own.map(|header| if header == of_body { "" } else { header });

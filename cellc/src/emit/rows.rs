@@ -39,10 +39,14 @@ impl AddedRow {
         let (rest, element) = (&body[loaded.len() + 1..], (*element, *from));
         let sums: Vec<_> = rest.iter().map_while(|stmt| sum_of(stmt, element.0)).collect();
         let weights = |(_, weights, _): &(Var, Expr, bool)| match weights {
-            Expr::Load { from, lanes: of } if loaded.is_empty() && of == lanes => Some(*from),
+            Expr::Load { from, lanes: loaded_lanes }
+                if loaded.is_empty() && loaded_lanes == lanes =>
+            {
+                Some(*from)
+            }
             Expr::Var(var) => loaded
                 .iter()
-                .find(|(other, _, of)| other == var && of == lanes)
+                .find(|(other, _, found_lanes)| other == var && found_lanes == lanes)
                 .map(|(_, from, _)| *from),
             _ => None,
         };
@@ -75,14 +79,14 @@ impl AddedRow {
 /// element.
 fn sum_of(stmt: &Stmt, element: Var) -> Option<(Var, Expr, bool)> {
     let Stmt::Set { var, value: Expr::Op(operation, args) } = stmt else { return None };
-    let of = |weights: &Expr, by: &Expr, sum: &Expr, is_fused| {
+    let added = |weights: &Expr, by: &Expr, sum: &Expr, is_fused| {
         (*by == Expr::Var(element) && *sum == Expr::Var(*var))
             .then(|| (*var, weights.clone(), is_fused))
     };
     match (operation, &args[..]) {
-        (LaneOp::MulAdd, [weights, by, sum]) => of(weights, by, sum, true),
+        (LaneOp::MulAdd, [weights, by, sum]) => added(weights, by, sum, true),
         (LaneOp::Add, [Expr::Op(LaneOp::Mul, product), sum]) => match &product[..] {
-            [weights, by] => of(weights, by, sum, false),
+            [weights, by] => added(weights, by, sum, false),
             _ => None,
         },
         _ => None,

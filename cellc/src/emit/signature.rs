@@ -187,11 +187,11 @@ impl Tensors<'_> {
     }
 
     /// The argument in Rust, with a value for each tensor.
-    pub fn value(&self, of: impl Fn(&Field) -> String) -> String {
+    pub fn value(&self, spell: impl Fn(&Field) -> String) -> String {
         match (self.record, &self.fields[..]) {
-            (None, [one]) => of(one),
+            (None, [one]) => spell(one),
             (record, fields) => {
-                let filled = |field: &&Field| match of(field) {
+                let filled = |field: &&Field| match spell(field) {
                     value if value == field.name => format!("{value},"),
                     value => format!("{}: {value},", field.name),
                 };

@@ -132,10 +132,10 @@ pub(super) struct RowText<'a> {
 }
 
 /// One moving window of a loop.
-pub(super) struct Walking<'a> {
+pub(super) struct MovingWindow<'a> {
     pub(super) window: &'a Block,
     /// The buffer or window that contains the window.
-    pub(super) of: &'a Block,
+    pub(super) block: &'a Block,
     /// The start of the first window in `of`.
     pub(super) offset: usize,
     /// Elements between windows.
@@ -159,7 +159,7 @@ fn takes_overlapping(walks: &[Walk], body: &[Stmt]) -> bool {
     walks.iter().any(|walk| walk.step < walk.len) && body.iter().all(plain)
 }
 
-impl Walking<'_> {
+impl MovingWindow<'_> {
     /// True if the windows overlap or have gaps.
     pub(super) fn is_apart(&self) -> bool {
         self.step != self.window.len
@@ -394,7 +394,7 @@ pub(super) trait Dialect {
         count: usize,
         turn: Option<&str>,
         backwards: Option<&str>,
-        walks: &[Walking<'_>],
+        walks: &[MovingWindow<'_>],
     );
     /// The number of values, or of their bits, that one statement loads from a block.
     fn loads(&self, _from: &Block, _ty: Type) -> Together {
@@ -472,7 +472,13 @@ pub(super) trait Dialect {
     }
     /// Begins a block with a window at one of several places. `most`: the last place, if `at` may
     /// be larger.
-    fn begin_pick(&mut self, at: Text, count: usize, most: Option<usize>, walking: &Walking<'_>);
+    fn begin_pick(
+        &mut self,
+        at: Text,
+        count: usize,
+        most: Option<usize>,
+        walking: &MovingWindow<'_>,
+    );
     fn begin_if(&mut self, a: Text, b: Text);
     fn begin_else(&mut self);
     /// Leaves the enclosing loop unless the first number is below the second.
@@ -620,8 +626,11 @@ fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt], dialect: &impl
     if rest.first().and_then(here).is_some() {
         return false;
     }
-    let parts = |(of, lanes): (Place, usize)| {
-        dialect.registers(lanes).into_iter().map(move |(first, lanes)| (of.offset + first, lanes))
+    let parts = |(place, lanes): (Place, usize)| {
+        dialect
+            .registers(lanes)
+            .into_iter()
+            .map(move |(first, lanes)| (place.offset + first, lanes))
     };
     let ends: Vec<_> = done
         .iter()
@@ -669,7 +678,7 @@ pub(super) struct Shared {
 }
 
 /// Names declared by the text of a dialect, not to be hidden by a program.
-pub(super) struct Taken<'a> {
+pub(super) struct TakenNames<'a> {
     /// Around kernels and functions.
     pub(super) around: Vec<&'a str>,
     /// Inside kernels: the counters of loops.
@@ -683,7 +692,7 @@ impl Shared {
     /// declarations; `baked` is true for compile-time weights.
     pub(super) fn new(
         body: BodyRef<'_>,
-        taken: &Taken<'_>,
+        taken: &TakenNames<'_>,
         interface: &Interface,
         baked: bool,
     ) -> Self {
@@ -1176,10 +1185,10 @@ impl Traversal<'_> {
             .iter()
             .zip(&windows)
             .enumerate()
-            .map(|(at, (w, window))| Walking {
+            .map(|(at, (w, window))| MovingWindow {
                 window,
-                of: self.base(w.of.base),
-                offset: self.base(w.of.base).at(w.of.offset),
+                block: self.base(w.start.base),
+                offset: self.base(w.start.base).at(w.start.offset),
                 step: w.step,
                 written: w.written,
                 reverse: w.reverse,
@@ -1232,12 +1241,12 @@ impl Traversal<'_> {
         let around = Rc::new(std::mem::take(&mut self.scope));
         self.scope = Scope::within(around);
         let name = self.scope.unique(&walk.name);
-        let of = self.base(walk.of.base);
-        let window = Block { name, len: walk.len, ..of.clone() };
-        let (offset, step) = (walk.of.offset, walk.step);
-        let walking = Walking {
+        let block = self.base(walk.start.base);
+        let window = Block { name, len: walk.len, ..block.clone() };
+        let (offset, step) = (walk.start.offset, walk.step);
+        let walking = MovingWindow {
             window: &window,
-            of,
+            block,
             offset,
             step,
             written: walk.written,
@@ -1270,10 +1279,10 @@ impl Traversal<'_> {
     /// The window of a walk. Within a pass it holds all columns of the panel.
     fn window(&mut self, walk: &Walk) -> Block {
         let name = self.scope.unique(&walk.name);
-        let of = self.base(walk.of.base);
-        let pass = of.pass.as_ref().map(|(_, pass)| (0, Rc::clone(pass)));
+        let block = self.base(walk.start.base);
+        let pass = block.pass.as_ref().map(|(_, pass)| (0, Rc::clone(pass)));
         let others = pass.as_ref().map_or(0, |(_, pass)| pass.columns - pass.width);
-        Block { name, len: walk.len + others, pass, ..of.clone() }
+        Block { name, len: walk.len + others, pass, ..block.clone() }
     }
 
     /// True if a loop runs over column groups of a panel.
@@ -1290,9 +1299,10 @@ impl Traversal<'_> {
             Rc::new(Pass { name: self.scope.unique("columns"), width, columns: width * count });
         dialect.begin_passes(&pass);
         for walk in walks {
-            let of = self.base(walk.of.base).clone();
-            let window = Block { pass: Some((of.at(walk.of.offset), Rc::clone(&pass))), ..of };
-            if let Base::Buffer(id) = walk.of.base {
+            let block = self.base(walk.start.base).clone();
+            let window =
+                Block { pass: Some((block.at(walk.start.offset), Rc::clone(&pass))), ..block };
+            if let Base::Buffer(id) = walk.start.base {
                 self.wholes.insert(walk.window, id);
             }
             self.enter(walk.window, window);
@@ -1314,7 +1324,7 @@ impl Traversal<'_> {
         else {
             return None;
         };
-        let weights = self.base(rows.of.base);
+        let weights = self.base(rows.start.base);
         let at_once = self
             .kernel
             .hints
@@ -1325,10 +1335,10 @@ impl Traversal<'_> {
         Some(RowSums {
             names: sums.iter().map(|var| &*self.names[var.0]).collect(),
             lanes,
-            weights: (weights, weights.at(rows.of.offset) + first),
+            weights: (weights, weights.at(rows.start.offset) + first),
             step: rows.step,
             apart,
-            elements: (self.base(elements.of.base), elements.of.offset),
+            elements: (self.base(elements.start.base), elements.start.offset),
             rows: count,
             at_once,
             next: None,
@@ -1362,7 +1372,8 @@ impl Traversal<'_> {
     /// A copy with as few loops as possible.
     fn copy(&self, copied: &Copied, dialect: &mut impl Dialect) {
         if copied.encoding == Encoding::LowBytes {
-            let [to, from] = [copied.to, copied.from].map(|of| (self.base(of.base), of.offset));
+            let [to, from] =
+                [copied.to, copied.from].map(|place| (self.base(place.base), place.offset));
             let line = copied.dims.last().map_or(0, |line| line.extent);
             return dialect.low_bytes(to, from, Encoding::LowBytes.len(line));
         }
@@ -1424,12 +1435,12 @@ impl Traversal<'_> {
     fn expr(&mut self, expr: &Expr, dialect: &mut impl Dialect) -> Text {
         match expr {
             Expr::Load { from: Place { base, offset }, lanes } => {
-                let of = self.base(*base);
-                dialect.load(of, of.at(*offset), *lanes)
+                let other = self.base(*base);
+                dialect.load(other, other.at(*offset), *lanes)
             }
             Expr::Splat { from: Place { base, offset }, lanes } => {
-                let of = self.base(*base);
-                dialect.splat(of, of.at(*offset), *lanes)
+                let block = self.base(*base);
+                dialect.splat(block, block.at(*offset), *lanes)
             }
             Expr::Length { from: Place { base, offset }, least, most } => {
                 dialect.length(self.base(*base), *offset, *least, *most)

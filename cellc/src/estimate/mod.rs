@@ -125,7 +125,7 @@ impl Estimate {
     pub(crate) fn lines(&self, target: &str) -> Vec<String> {
         let Some(code) = self.code.iter().find(|code| code.usual) else { return Vec::new() };
         // fused and unfused variants of one body have equal estimates
-        let has_body_of = |of: &Isa| self.code.iter().any(|code| code.isa == of);
+        let has_body_of = |isa: &Isa| self.code.iter().any(|code| code.isa == isa);
         let others = self.code.iter().skip_while(|code| !code.usual).skip(1);
         let others = others.filter(|code| {
             code.isa.instructions.is_some() && !code.isa.body_of.is_some_and(has_body_of)

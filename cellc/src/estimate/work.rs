@@ -208,7 +208,7 @@ impl Counting<'_> {
                     self.turns.insert(*turn, u32::try_from(*count).unwrap_or(u32::MAX));
                 }
                 for walk in walks {
-                    let buffer = self.buffer(walk.of);
+                    let buffer = self.buffer(walk.start);
                     self.windows.insert(walk.window, buffer);
                 }
                 let mut inner = self.block(body);
@@ -223,7 +223,7 @@ impl Counting<'_> {
             }
             Stmt::Pick { at, walk, body, .. } => {
                 self.expression(at, sum);
-                let buffer = self.buffer(walk.of);
+                let buffer = self.buffer(walk.start);
                 self.windows.insert(walk.window, buffer);
                 let inner = self.block(body);
                 sum.add(WorkKind::Window, 1.0);
@@ -311,8 +311,8 @@ impl Counting<'_> {
         // reverse sequences count down
         let values = |expr: &Expr| match expr {
             Expr::Op(LaneOp::WrappingSub, args) => match &args[..] {
-                [Expr::Const { bits, .. }, of] => {
-                    Some(named(of)?.into_iter().map(|value| bits.wrapping_sub(value)).collect())
+                [Expr::Const { bits, .. }, other] => {
+                    Some(named(other)?.into_iter().map(|value| bits.wrapping_sub(value)).collect())
                 }
                 _ => None,
             },
@@ -359,8 +359,8 @@ impl Counting<'_> {
             Expr::Op(operation, args) if operation.is_dot() => {
                 for arg in args {
                     match arg {
-                        Expr::Op(LaneOp::ToBits, of) => {
-                            of.iter().for_each(|of| self.expression(of, sum))
+                        Expr::Op(LaneOp::ToBits, args) => {
+                            args.iter().for_each(|expr| self.expression(expr, sum))
                         }
                         _ => self.expression(arg, sum),
                     }

@@ -15,12 +15,14 @@ struct Step<'a, V> {
 }
 
 impl<A: Domain> Evaluation<'_, A> {
-    pub(super) fn linear_attention(&mut self, of: &LinearAttention) {
-        let AttentionSizes { batch, steps, heads, queries, key, value } = of.sizes;
-        let [query, keys, values] = [of.query, of.key, of.value].map(|source| self.get(source));
-        let (decay, rate) = (of.decay.map(|d| self.get(d.source())), of.rate.map(|r| self.get(r)));
-        let of_decay = if matches!(of.decay, Some(Decay::OfKeys(_))) { key } else { 1 };
-        let mut state = self.get(of.state);
+    pub(super) fn linear_attention(&mut self, attention: &LinearAttention) {
+        let AttentionSizes { batch, steps, heads, queries, key, value } = attention.sizes;
+        let [query, keys, values] =
+            [attention.query, attention.key, attention.value].map(|source| self.get(source));
+        let (decay, rate) =
+            (attention.decay.map(|d| self.get(d.source())), attention.rate.map(|r| self.get(r)));
+        let of_decay = if matches!(attention.decay, Some(Decay::OfKeys(_))) { key } else { 1 };
+        let mut state = self.get(attention.state);
         let mut y = vec![self.arithmetic.constant(0.0); batch * steps * heads * queries * value];
         for n in 0..batch {
             for t in 0..steps {
@@ -35,11 +37,11 @@ impl<A: Domain> Evaluation<'_, A> {
                     };
                     let matrix = &mut state[(n * heads + h) * key * value..][..key * value];
                     let y = &mut y[at * queries * value..][..queries * value];
-                    self.attention_step(of, &step, matrix, y);
+                    self.attention_step(attention, &step, matrix, y);
                 }
             }
         }
-        for (out, values) in [(of.y, y), (of.last, state)] {
+        for (out, values) in [(attention.y, y), (attention.last, state)] {
             if let Some(out) = out {
                 self.values[out] = values;
             }
@@ -49,7 +51,7 @@ impl<A: Domain> Evaluation<'_, A> {
     /// One step of one head, with its matrix.
     fn attention_step(
         &self,
-        of: &LinearAttention,
+        attention: &LinearAttention,
         step: &Step<'_, A::Value>,
         matrix: &mut [A::Value],
         y: &mut [A::Value],
@@ -58,8 +60,8 @@ impl<A: Domain> Evaluation<'_, A> {
         let of_two = |function: Binary, a: &A::Value, b: &A::Value| {
             self.arithmetic.pointwise(function.into(), &[a.clone(), b.clone()])
         };
-        let AttentionSizes { key, value, .. } = of.sizes;
-        let of_keys = step.decay.filter(|_| matches!(of.decay, Some(Decay::OfKeys(_))));
+        let AttentionSizes { key, value, .. } = attention.sizes;
+        let of_keys = step.decay.filter(|_| matches!(attention.decay, Some(Decay::OfKeys(_))));
         let of_head = step.decay.filter(|_| of_keys.is_none()).map(|decay| &decay[0]);
         let mut added = step.value.to_vec();
         if let Some(rate) = step.rate {
@@ -70,7 +72,7 @@ impl<A: Domain> Evaluation<'_, A> {
                 None => step.key.to_vec(),
             };
             for (j, added) in added.iter_mut().enumerate() {
-                let mut old = self.sum_of_rows(of, matrix, j, &read);
+                let mut old = self.sum_of_rows(attention, matrix, j, &read);
                 if let Some(decay) = of_head {
                     old = of_two(Multiply, decay, &old);
                 }
@@ -85,10 +87,10 @@ impl<A: Domain> Evaluation<'_, A> {
                 *element = self.arithmetic.flushed(new);
             }
         }
-        let scale = self.arithmetic.constant(f64::from(of.scale));
+        let scale = self.arithmetic.constant(f64::from(attention.scale));
         for (k, y) in y.iter_mut().enumerate() {
             let query = &step.query[k / value * key..][..key];
-            let sum = self.sum_of_rows(of, matrix, k % value, query);
+            let sum = self.sum_of_rows(attention, matrix, k % value, query);
             *y = self.arithmetic.flushed(of_two(Multiply, &scale, &sum));
         }
     }
@@ -96,17 +98,17 @@ impl<A: Domain> Evaluation<'_, A> {
     /// The sum over the rows of a column's elements, each times the factor of its row.
     fn sum_of_rows(
         &self,
-        of: &LinearAttention,
+        attention: &LinearAttention,
         matrix: &[A::Value],
         column: usize,
         factors: &[A::Value],
     ) -> A::Value {
-        let chains = of.chains();
+        let chains = attention.chains();
         let rows = factors.len() / chains;
         let chain = |c: usize| {
             let term = |r: usize| {
                 let i = r * chains + c;
-                (matrix[i * of.sizes.value + column].clone(), factors[i].clone())
+                (matrix[i * attention.sizes.value + column].clone(), factors[i].clone())
             };
             self.arithmetic.dot((0..rows).map(term))
         };

@@ -188,7 +188,7 @@ impl WeightNumbers<'_> {
 
 /// The vector that a row of a matrix multiplies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operand {
+enum RowOperand {
     X,
     H,
     /// r * h
@@ -202,7 +202,7 @@ enum Operand {
 pub(crate) struct MatrixRow<'a> {
     /// The operation's first value.
     pub(crate) value: usize,
-    of: Operand,
+    operand: RowOperand,
     numbers: WeightNumbers<'a>,
     /// The start, and the distance between elements.
     first: usize,
@@ -218,16 +218,16 @@ impl<'a> MatrixRow<'a> {
 
     /// The length of x or of a window, or of h, whichever the row multiplies.
     pub(crate) fn x_or_h(&self) -> [Option<usize>; 2] {
-        match self.of {
-            Operand::X | Operand::Rounded => [Some(self.len), None],
-            Operand::H => [None, Some(self.len)],
-            Operand::ResetH => [None, None],
+        match self.operand {
+            RowOperand::X | RowOperand::Rounded => [Some(self.len), None],
+            RowOperand::H => [None, Some(self.len)],
+            RowOperand::ResetH => [None, None],
         }
     }
 
     /// True if the vector is already rounded.
     pub(crate) fn is_of_rounded(&self) -> bool {
-        self.of == Operand::Rounded
+        self.operand == RowOperand::Rounded
     }
 
     /// A unique key of the row among the model's constants. `None` for run-time weights.
@@ -269,22 +269,22 @@ impl<'a> CellWeights<'a> {
         unit: usize,
     ) -> MatrixRow<'a> {
         let cell = self.cell;
-        let (of, len) = match of_x {
-            true => (Operand::X, cell.input_size),
-            false if cell.kind.multiplies_reset_h(gate) => (Operand::ResetH, cell.hidden_size),
-            false => (Operand::H, cell.hidden_size),
+        let (operand, len) = match of_x {
+            true => (RowOperand::X, cell.input_size),
+            false if cell.kind.multiplies_reset_h(gate) => (RowOperand::ResetH, cell.hidden_size),
+            false => (RowOperand::H, cell.hidden_size),
         };
         let (numbers, first) = matrix;
         let first = first + (cell.weights.layout.gates[gate] * cell.hidden_size + unit) * len;
         let value = cell.outputs()[0];
-        MatrixRow { value, of, numbers, first, stride: 1, len }
+        MatrixRow { value, operand, numbers, first, stride: 1, len }
     }
 
     /// The addends of the bias for `unit` of a part of B.
     pub(crate) fn b(&self, part: usize, unit: usize) -> impl Iterator<Item = f64> {
-        self.cell.weights.layout.biases[part].iter().map(move |of| {
-            let (b, first) = self.b[of.tensor];
-            b.at(first + of.part * self.cell.hidden_size + unit)
+        self.cell.weights.layout.biases[part].iter().map(move |bias| {
+            let (b, first) = self.b[bias.tensor];
+            b.at(first + bias.part * self.cell.hidden_size + unit)
         })
     }
 
@@ -427,8 +427,8 @@ impl<'a, A: Domain> Evaluation<'a, A> {
                     self.trips(body);
                     continue;
                 }
-                CoreOp::LinearAttention(of) => {
-                    self.linear_attention(of);
+                CoreOp::LinearAttention(attention) => {
+                    self.linear_attention(attention);
                     continue;
                 }
                 CoreOp::TopK(top) => {
@@ -514,7 +514,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         let (of_row, stride) = if dense.transposed { (inputs, 1) } else { (1, outputs) };
         let row = |j: usize| MatrixRow {
             value: dense.out,
-            of: Operand::X,
+            operand: RowOperand::X,
             numbers: w,
             first: j * of_row,
             stride,
@@ -559,8 +559,15 @@ impl<'a, A: Domain> Evaluation<'a, A> {
             });
         let numbers = WeightNumbers::Constant(&self.model.constants[convolve.w.0]);
         let row = |m: usize| {
-            let of = Operand::Rounded;
-            MatrixRow { value: convolve.out, of, numbers, first: m * terms, stride: 1, len: terms }
+            let operand = RowOperand::Rounded;
+            MatrixRow {
+                value: convolve.out,
+                operand,
+                numbers,
+                first: m * terms,
+                stride: 1,
+                len: terms,
+            }
         };
         let rounded = rounded.map(|rounded| {
             (
@@ -724,8 +731,8 @@ impl<'a, A: Domain> Evaluation<'a, A> {
             self.nodes(&body.body);
             for (pieces, result) in pieces.iter_mut().zip(&body.results) {
                 match result.pieces {
-                    Some(_) => pieces.push(self.get(result.of)),
-                    None => *pieces = vec![self.get(result.of)],
+                    Some(_) => pieces.push(self.get(result.value)),
+                    None => *pieces = vec![self.get(result.value)],
                 }
             }
             let next: Vec<_> = body.carried.iter().map(|c| self.kept(c.next)).collect();
@@ -743,7 +750,8 @@ impl<'a, A: Domain> Evaluation<'a, A> {
                 }
                 None => 0,
             };
-            let run = self.model.shape(result.of).get(axis..).unwrap_or_default().iter().product();
+            let run =
+                self.model.shape(result.value).get(axis..).unwrap_or_default().iter().product();
             self.values[result.out] =
                 side_by_side(&pieces.into_iter().map(|p| (p, run)).collect::<Vec<_>>());
         }
@@ -751,9 +759,9 @@ impl<'a, A: Domain> Evaluation<'a, A> {
 
     /// The piece of a tensor for one iteration.
     fn piece(&self, slice: &LoopSlice, trips: usize, trip: usize) -> Vec<A::Value> {
-        let whole = self.get(slice.of);
+        let whole = self.get(slice.whole);
         let place = if slice.reverse { trips - 1 - trip } else { trip };
-        let run = self.model.shape(slice.of)[slice.axis..].iter().product::<usize>() / trips;
+        let run = self.model.shape(slice.whole)[slice.axis..].iter().product::<usize>() / trips;
         whole.chunks_exact(run).skip(place).step_by(trips).flatten().cloned().collect()
     }
 }

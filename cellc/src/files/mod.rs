@@ -13,7 +13,7 @@ use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::{INTERFACE, Tail, WEIGHTS_FILE};
 use crate::front::bounded::{self, Limit};
 use crate::temporary::{self, Unfinished};
-pub use place::Place;
+pub use place::OutputTarget;
 
 /// Limit for the file of the common interface.
 const INTERFACE_LIMIT: Limit = Limit { what: "the common interface", bytes: 1 << 20 };
@@ -42,13 +42,13 @@ impl NewFile {
 /// # Errors
 /// If a file cannot be written. Then all regular files are unchanged.
 pub fn write_all(files: &[NewFile]) -> Result<(), Error> {
-    let places = files.iter().map(|file| Place::resolve(&file.path)).collect::<Vec<_>>();
+    let places = files.iter().map(|file| OutputTarget::resolve(&file.path)).collect::<Vec<_>>();
     let mut known = BTreeSet::new();
     // In reverse: a message about a folder should name the user's file.
     let mut unfinished = Vec::with_capacity(files.len());
     for (NewFile { path, bytes }, place) in files.iter().zip(places).rev() {
         let place = place.map_err(|error| Error::write(path, error))?;
-        if let Place::Regular(target) = place {
+        if let OutputTarget::Regular(target) = place {
             if !known.insert(target.clone()) {
                 return Err(Error::write(
                     path,
@@ -63,7 +63,7 @@ pub fn write_all(files: &[NewFile]) -> Result<(), Error> {
                     .map_err(|error| Error::write(path, error))?;
                 unfinished.push(Replacement { path, target, new });
             }
-        } else if let Place::Through(target) = place {
+        } else if let OutputTarget::Through(target) = place {
             write_through(&target, bytes).map_err(|error| Error::write(path, error))?;
         }
     }

@@ -11,14 +11,14 @@ const MOST_LINKS: usize = 40;
 
 /// The target of an output path after its symbolic links.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OutputTarget {
     /// A regular file, existing or not. It is replaced as a whole.
     Regular(PathBuf),
     /// A device, a pipe, or an open descriptor. It is written through.
     Through(PathBuf),
 }
 
-impl Place {
+impl OutputTarget {
     /// Follows the symbolic links of `path`.
     ///
     /// # Errors

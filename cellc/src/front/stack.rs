@@ -466,7 +466,7 @@ impl DenseLayer {
 mod tests {
     use super::*;
     use crate::compile::core_model;
-    use crate::front::layout::Named;
+    use crate::front::layout::NamedTensor;
     use crate::model::Family;
     use crate::reference::{initial_variables, reference};
     use crate::request::Options;
@@ -481,7 +481,7 @@ mod tests {
     }
 
     fn set(gates: usize, inputs: usize, hidden: usize, seed: usize) -> WeightSet {
-        let named = |name: &str, shape: &[usize], seed| Named {
+        let named = |name: &str, shape: &[usize], seed| NamedTensor {
             name: name.to_owned(),
             tensor: tensor(shape, seed),
             flat: false,

@@ -26,7 +26,7 @@ pub use crate::evaluate::Outcome;
 use crate::kernel::Element;
 use crate::request::Language;
 use crate::temporary::folder::TemporaryFolder;
-pub use numbers::Numbers;
+pub use numbers::InputElements;
 pub use toolchain::run_all;
 pub use toolchain::{Failed, Toolchain};
 
@@ -250,7 +250,7 @@ impl Harness {
     /// A number that is too large, or that the program has ended.
     pub fn call(
         &mut self,
-        parameters: &[Numbers],
+        parameters: &[InputElements],
         pack: bool,
         variables: Variables<'_>,
     ) -> Result<Outcome<f32>, Diagnostic> {
@@ -305,7 +305,7 @@ impl Harness {
     /// The message of a call.
     fn message(
         &self,
-        parameters: &[Numbers],
+        parameters: &[InputElements],
         pack: bool,
         variables: Variables<'_>,
     ) -> Result<Vec<u8>, Diagnostic> {

@@ -5,14 +5,14 @@ use crate::model::Tensor;
 
 /// The elements of an input for generated code.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Numbers {
+pub enum InputElements {
     /// All floating point types.
     Floats(Vec<f32>),
     /// All integer types.
     Integers(Vec<i64>),
 }
 
-impl Numbers {
+impl InputElements {
     /// The elements of a tensor.
     pub fn from_tensor(tensor: &Tensor) -> Self {
         let integers = || (0..tensor.len()).map(|i| tensor.get_i64(i)).collect();

@@ -25,7 +25,7 @@ pub(super) fn lines(
     lines.push(format!("{}{modes}", denormals(options)));
     lines.push(not_finite(model));
     lines.extend(not_finite_exceptions(model).into_iter().map(str::to_owned));
-    let guards = plan.products.iter().any(|of| of.product.layout.guards_sums());
+    let guards = plan.products.iter().any(|product| product.product.layout.guards_sums());
     lines.extend(guards.then(|| GUARDED.to_owned()));
     let profiles: Vec<_> = plan.isas.iter().map(|own| own.fuses).collect();
     lines.extend(activations(model, plan.accuracy, &profiles));
@@ -126,7 +126,7 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
         }
         let (format, arithmetic) = (precision.storage(), precision.arithmetic());
         let name = format!("\"{}\"", escape(&node.name));
-        match layers.iter_mut().find(|(other, of, _)| (*other, *of) == (format, arithmetic)) {
+        match layers.iter_mut().find(|(other, known, _)| (*other, *known) == (format, arithmetic)) {
             Some((.., names)) if names.contains(&name) => {}
             Some((.., names)) => names.push(name),
             None => layers.push((format, arithmetic, vec![name])),
@@ -153,7 +153,7 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
     let in_f32 =
         model.in_f32_by_reason(|layer| asked.precision_in(layer).arithmetic() != Arithmetic::F32);
     let quoted = |layers: &[&str]| {
-        layers.iter().map(|of| format!("\"{}\"", escape(of))).collect::<Vec<_>>().join(", ")
+        layers.iter().map(|layer| format!("\"{}\"", escape(layer))).collect::<Vec<_>>().join(", ")
     };
     let reasons: Vec<_> =
         in_f32.iter().map(|(why, layers)| format!("{} ({why})", quoted(layers))).collect();
@@ -172,8 +172,9 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
                     Vector::X => Some(x),
                     Vector::H => h,
                 });
-            let of = |factor: Factor| products.get(node.op.first_value()).own(vector, factor.len);
-            let Some(v) = factor.and_then(of) else { continue };
+            let multiples =
+                |factor: Factor| products.get(node.op.first_value()).own(vector, factor.len);
+            let Some(v) = factor.and_then(multiples) else { continue };
             let names = &mut own[usize::from(v.scale != 1.0)];
             let name = format!("\"{}\"", escape(&node.name));
             let name = match v.scale {

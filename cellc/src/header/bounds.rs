@@ -141,11 +141,11 @@ fn profile_name(fused: bool) -> &'static str {
 
 /// The claims of each profile about one result.
 fn claims(profiles: &[OfProfile], result: usize) -> Vec<(&'static str, Claim)> {
-    let of = |profile: &OfProfile| match &profile.claims {
+    let claim = |profile: &OfProfile| match &profile.claims {
         Claims::Results(claims) => Some((profile.name, claims[result])),
         Claims::NotComputed | Claims::AtRunTime => None,
     };
-    profiles.iter().filter_map(of).collect()
+    profiles.iter().filter_map(claim).collect()
 }
 
 /// The lines for a result: its bound for each profile, or else the reason why there is no useful

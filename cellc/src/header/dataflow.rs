@@ -155,11 +155,11 @@ impl<'a> Dataflow<'a> {
         let mut taken = BTreeSet::new();
         for node in &model.nodes {
             if let CoreOp::Cell(cell) = &node.op {
-                let of = if several { format!(" of cell {cells}") } else { String::new() };
+                let suffix = if several { format!(" of cell {cells}") } else { String::new() };
                 let out = &cell.out;
                 let outputs = [(out.h, "h'"), (out.c, "c'"), (out.y, "every h'")];
                 let outputs = outputs.iter().filter_map(|(value, name)| Some(((*value)?, name)));
-                names.extend(outputs.map(|(value, name)| (value, format!("{name}{of}"))));
+                names.extend(outputs.map(|(value, name)| (value, format!("{name}{suffix}"))));
                 cells += 1;
                 continue;
             }
@@ -191,13 +191,14 @@ impl<'a> Dataflow<'a> {
         }
         let several = self.model.cells().len() > 1;
         for (i, cell) in self.model.cells().into_iter().enumerate() {
-            let of = if several { format!("cell {i}") } else { "the cell".to_owned() };
+            let cell_name = if several { format!("cell {i}") } else { "the cell".to_owned() };
             let operands = [("x", Some(cell.x)), ("h", Some(cell.h)), ("c", cell.c), ("a", cell.a)];
             let computed =
                 operands.into_iter().filter_map(|(name, operand)| Some((name, operand?)));
             for (name, operand) in computed {
                 if matches!(self.viewed(operand), Source::Value(_)) {
-                    equations.push(format!("{name} of {of} = {}", self.term(operand).text()));
+                    equations
+                        .push(format!("{name} of {cell_name} = {}", self.term(operand).text()));
                 }
             }
         }
@@ -284,12 +285,12 @@ impl<'a> Dataflow<'a> {
     /// range in the flat tensor.
     fn view_term(&self, view: &View, operand: &Term) -> Term {
         let shape = &self.model.values[view.out].shape;
-        let (len, of) = (shape.iter().product::<usize>(), self.model.len(view.input));
-        if len < of && view.is_contiguous(shape) {
+        let (len, input_len) = (shape.iter().product::<usize>(), self.model.len(view.input));
+        if len < input_len && view.is_contiguous(shape) {
             let range = view.offset..view.offset + len;
             return Term::Atom(format!("{}[{range:?}]", operand.factor()));
         }
-        let name = match len.cmp(&of) {
+        let name = match len.cmp(&input_len) {
             Ordering::Less => format!("slice_from_{}", view.offset),
             Ordering::Equal => "transpose".to_owned(),
             Ordering::Greater => "repeat".to_owned(),

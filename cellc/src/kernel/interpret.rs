@@ -279,8 +279,8 @@ impl<'a> Machine<'a> {
 
     /// Binds a window to the k-th place.
     fn walk(&mut self, walk: &Walk, k: usize) {
-        let base = self.view(walk.of.base);
-        let offset = walk.of.offset + k * walk.step;
+        let base = self.view(walk.start.base);
+        let offset = walk.start.offset + k * walk.step;
         assert!(offset + walk.len <= base.len, "window {} leaves its base", walk.name);
         if self.windows.len() <= walk.window.0 {
             self.windows.resize(walk.window.0 + 1, base);
@@ -502,21 +502,21 @@ fn apply(operation: LaneOp, a: &mut [u32], rest: &[Lanes]) {
         }
         LaneOp::DotQuads | LaneOp::DotUnsignedQuads => {
             for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
-                let of = |a: u8, b: u8| match operation {
+                let multiply = |a: u8, b: u8| match operation {
                     LaneOp::DotUnsignedQuads => i32::from(a.cast_signed()) * i32::from(b),
                     _ => i32::from(a.cast_signed()) * i32::from(b.cast_signed()),
                 };
                 let products =
-                    a.to_le_bytes().into_iter().zip(b.to_le_bytes()).map(|(a, b)| of(a, b));
+                    a.to_le_bytes().into_iter().zip(b.to_le_bytes()).map(|(a, b)| multiply(a, b));
                 *a = products.fold(*c, u32::wrapping_add_signed);
             }
         }
         LaneOp::WidenAndMultiplyEven | LaneOp::WidenAndMultiplyOdd => {
             let odd = if operation == LaneOp::WidenAndMultiplyOdd { 8 } else { 0 };
             for ((a, b), c) in a.iter_mut().zip(&rest[0]).zip(&rest[1]) {
-                let of =
+                let pair =
                     |at: u32| i32::from((*a >> (at + odd)) as i8) * i32::from((*b >> at) as i16);
-                *a = c.wrapping_add_signed(of(0)).wrapping_add_signed(of(16));
+                *a = c.wrapping_add_signed(pair(0)).wrapping_add_signed(pair(16));
             }
         }
         LaneOp::DotPairsByLane(lane) => {

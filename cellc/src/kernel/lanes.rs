@@ -65,7 +65,7 @@ impl Vectors {
     fn leave(&mut self, walk: &Walk) {
         for all in [&mut self.loaded, &mut self.stored] {
             if let Some(lanes) = all.get(&Base::Window(walk.window)).cloned() {
-                all.entry(walk.of.base).or_default().extend(lanes);
+                all.entry(walk.start.base).or_default().extend(lanes);
             }
         }
     }

@@ -72,7 +72,7 @@ pub enum Role {
     /// Elements of another buffer from `at`: the part written by one of two concurrent kernels.
     Part {
         /// The other buffer: a result, a variable or scratch memory between kernels.
-        of: BufferId,
+        whole: BufferId,
         /// The first element.
         at: usize,
     },
@@ -260,7 +260,7 @@ pub struct PanelGroup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PanelPart {
     /// What it holds.
-    pub of: &'static str,
+    pub content: &'static str,
     /// The sums to which it adds.
     pub sums: Vec<&'static str>,
     /// Its first element in the panel.
@@ -312,7 +312,7 @@ pub struct Walk {
     /// The proposed name.
     pub name: String,
     /// The start of iteration 0.
-    pub of: Place,
+    pub start: Place,
     /// Elements per iteration.
     pub len: usize,
     /// Elements between the windows of successive iterations. Differs from `len` if windows overlap
@@ -897,7 +897,7 @@ impl Role {
             Self::Constant(_) => Self::Constant(0),
             Self::Variable(_) => Self::Variable(0),
             Self::Phase(_) => Self::Phase(2),
-            Self::Part { .. } => Self::Part { of: BufferId(0), at: 0 },
+            Self::Part { .. } => Self::Part { whole: BufferId(0), at: 0 },
             Self::Weights | Self::Table | Self::Backwards | Self::Scratch => self,
         }
     }
@@ -1014,7 +1014,7 @@ impl<'p> BodyRef<'p> {
     /// itself.
     pub fn whole(self, id: BufferId) -> (BufferId, usize) {
         match self.buffer(id).role {
-            Role::Part { of, at } => (of, at),
+            Role::Part { whole: buffer, at } => (buffer, at),
             _ => (id, 0),
         }
     }
@@ -1255,12 +1255,12 @@ fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
                 expr(value, numbers);
             }
             Stmt::For { walks, body, .. } => {
-                walks.iter_mut().for_each(|walk| place(&mut walk.of, numbers));
+                walks.iter_mut().for_each(|walk| place(&mut walk.start, numbers));
                 renumber(body, numbers);
             }
             Stmt::Pick { at, walk, body, .. } => {
                 expr(at, numbers);
-                place(&mut walk.of, numbers);
+                place(&mut walk.start, numbers);
                 renumber(body, numbers);
             }
             Stmt::If { less, then, otherwise } => {
@@ -1278,7 +1278,7 @@ fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
                 place(&mut copied.to, numbers);
             }
             Stmt::Tiles(Tiles { elements, weights, to, .. }) => {
-                [elements, weights, to].into_iter().for_each(|of| place(of, numbers));
+                [elements, weights, to].into_iter().for_each(|other| place(other, numbers));
             }
             Stmt::Blocks(sums) => {
                 *sums = sums.at(|mut of| {

@@ -40,10 +40,10 @@ fn uses(body: &[Stmt], used: &mut BTreeMap<BufferId, bool>) {
                 sums.read().into_iter().for_each(|(from, _)| note(from, false));
                 note(sums.to, true);
             }
-            Stmt::For { walks, .. } => walks.iter().for_each(|walk| note(walk.of, walk.written)),
+            Stmt::For { walks, .. } => walks.iter().for_each(|walk| note(walk.start, walk.written)),
             Stmt::Pick { at, walk, .. } => {
                 reads(at, &mut note);
-                note(walk.of, walk.written);
+                note(walk.start, walk.written);
             }
             Stmt::If { less, .. } | Stmt::LeaveUnless { less } => {
                 reads(&less.0, &mut note);

@@ -104,7 +104,9 @@ fn print_buffer(
         Role::Backwards => "order".to_string(),
         Role::Phase(steps) => format!("steps modulo {steps}"),
         Role::Scratch => "scratch".to_owned(),
-        Role::Part { of, at } => format!("part of {} from {at}", name(buffers, "buffer", of.0)),
+        Role::Part { whole, at } => {
+            format!("part of {} from {at}", name(buffers, "buffer", whole.0))
+        }
     };
     writeln!(f, "buffer {own}: {role}, {} {}", buffer.len, buffer.element)
 }
@@ -313,13 +315,13 @@ impl<'a> Printer<'a> {
     }
 
     fn walk(&self, walk: &Walk) -> String {
-        let (window, of) = (self.base(Base::Window(walk.window)), self.base(walk.of.base));
+        let (window, start) = (self.base(Base::Window(walk.window)), self.base(walk.start.base));
         let (mutable, reverse) = (
             if walk.written { "mut " } else { "" },
             if walk.reverse { " from the last" } else { "" },
         );
         let step = if walk.step == walk.len { String::new() } else { format!(" by {}", walk.step) };
-        format!("{mutable}{window} = {of}[{}; {}]..{step}{reverse}", walk.of.offset, walk.len)
+        format!("{mutable}{window} = {start}[{}; {}]..{step}{reverse}", walk.start.offset, walk.len)
     }
 
     fn copied(&self, copied: &Copied, f: &mut Formatter<'_>) -> fmt::Result {

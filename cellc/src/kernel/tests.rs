@@ -27,11 +27,11 @@ fn buffer(name: &str, role: Role, len: usize) -> Buffer {
     Buffer { name: name.to_owned(), role, element: Element::F32, len, layout: Vec::new() }
 }
 
-fn window(window: usize, name: &str, of: impl Into<Place>, len: usize, written: bool) -> Walk {
+fn window(window: usize, name: &str, start: impl Into<Place>, len: usize, written: bool) -> Walk {
     Walk {
         window: WindowId(window),
         name: name.to_owned(),
-        of: of.into(),
+        start: start.into(),
         len,
         step: len,
         written,
@@ -348,7 +348,7 @@ fn wrong_programs_are_found() {
         }),
         ("elements 0+13", |p| turn(p).0[0].len = 5),
         ("elements 0+14", |p| turn(p).0[0].step = 5),
-        ("elements", |p| turn(p).0[0].of.offset = usize::MAX),
+        ("elements", |p| turn(p).0[0].start.offset = usize::MAX),
         ("too long", |p| turn(p).0[0].len = usize::MAX),
         ("is empty", |p| turn(p).0[0].len = 0),
         ("a loop of 0 turns", |p| {
@@ -843,8 +843,8 @@ fn halves() -> Program {
             concurrent,
             ..Kernel::default()
         };
-    let part = |name: &str, of: usize, at: usize, len: usize| {
-        buffer(name, Role::Part { of: BufferId(of), at }, len)
+    let part = |name: &str, whole: usize, at: usize, len: usize| {
+        buffer(name, Role::Part { whole: BufferId(whole), at }, len)
     };
     let splat = |from: usize, at: usize, lanes: usize| Expr::Splat {
         from: place(Base::Buffer(BufferId(from)), at),
@@ -914,19 +914,23 @@ fn finds_what_halves_must_not_share() {
     let breaks: Vec<Broken> = vec![
         // parts that overlap, that leave a gap, that are not inside
         ("\"first\" is written where \"second\" is used", |p| {
-            p.bodies[0].scratch[1] = buffer("second", Role::Part { of: BufferId(1), at: 1 }, 4)
+            p.bodies[0].scratch[1] = buffer("second", Role::Part { whole: BufferId(1), at: 1 }, 4)
         }),
         ("no kernel writes buffer \"out\"", |p| p.buffers[1].len = 6),
         ("no kernel writes buffer \"out\"", |p| {
             p.buffers[1].len = 6;
-            p.bodies[0].scratch[1].role = Role::Part { of: BufferId(1), at: 3 };
+            p.bodies[0].scratch[1].role = Role::Part { whole: BufferId(1), at: 3 };
         }),
-        ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: BufferId(1), at: 3 }),
         ("is no part of", |p| {
-            p.bodies[0].scratch[1].role = Role::Part { of: BufferId(1), at: usize::MAX }
+            p.bodies[0].scratch[1].role = Role::Part { whole: BufferId(1), at: 3 }
         }),
-        ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: X, at: 0 }),
-        ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { of: BufferId(2), at: 0 }),
+        ("is no part of", |p| {
+            p.bodies[0].scratch[1].role = Role::Part { whole: BufferId(1), at: usize::MAX }
+        }),
+        ("is no part of", |p| p.bodies[0].scratch[1].role = Role::Part { whole: X, at: 0 }),
+        ("is no part of", |p| {
+            p.bodies[0].scratch[1].role = Role::Part { whole: BufferId(2), at: 0 }
+        }),
         // one kernel reads what the other writes: in one buffer, or in two buffers that overlap in
         // the block
         ("is written where \"sums\" is used", |p| {

@@ -125,8 +125,8 @@ fn scratch(body: BodyRef<'_>) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for buffer in &body.scratch {
         role(buffer)?;
-        if let Role::Part { of, at } = buffer.role {
-            let whole = find(body, of)?;
+        if let Role::Part { whole, at } = buffer.role {
+            let whole = find(body, whole)?;
             let inside = at.checked_add(buffer.len).is_some_and(|end| end <= whole.len);
             if !inside || !matches!(whole.role, Role::Result(_) | Role::Variable(_) | Role::Scratch)
             {
@@ -226,10 +226,10 @@ fn apart(body: BodyRef<'_>, group: &[Kernel]) -> Result<(), String> {
             .flat_map(|(k, kernel)| kernel.params.iter().map(move |param| (k, *param)))
     };
     for (k, (id, _)) in params().filter(|(_, param)| param.1) {
-        let (of, range) = region(body, id);
+        let (whole, range) = region(body, id);
         for (_, (other, _)) in params().filter(|(kernel, param)| (*kernel, param.0) != (k, id)) {
             let (other_of, other_range) = region(body, other);
-            if of == other_of && range.start < other_range.end && other_range.start < range.end {
+            if whole == other_of && range.start < other_range.end && other_range.start < range.end {
                 let (one, two) = (&body.buffer(id).name, &body.buffer(other).name);
                 return Err(format!("kernel {name:?}: {one:?} is written where {two:?} is used"));
             }
@@ -735,7 +735,7 @@ impl<'a> Checker<'a> {
                 return Err(format!("window {name:?} is empty"));
             }
             let n = walk.reach(count).ok_or("a loop that is too long")?;
-            let base = self.place(walk.of, n).map_err(|e| format!("window {name:?}: {e}"))?;
+            let base = self.place(walk.start, n).map_err(|e| format!("window {name:?}: {e}"))?;
             if walk.written && (!base.writable || base.walked > 0) {
                 return Err(format!(
                     "window {name:?} writes {:?}, which is read only or walked already",
@@ -748,7 +748,7 @@ impl<'a> Checker<'a> {
             if self.known(window).is_some() || windows.iter().any(|k: &Viewable| k.base == window) {
                 return Err(format!("window {name:?} is bound already"));
             }
-            let element = self.known(walk.of.base).ok_or("a base that went away")?.element;
+            let element = self.known(walk.start.base).ok_or("a base that went away")?.element;
             windows.push(Viewable {
                 writable: walk.written,
                 ..Viewable::new(window, name, walk.len, element)
@@ -768,7 +768,7 @@ impl<'a> Checker<'a> {
             if window.writable != window.stored {
                 return Err(format!("window {:?} is said to be written and is not", window.name));
             }
-            let base = self.known(walk.of.base).ok_or("a base that went away")?;
+            let base = self.known(walk.start.base).ok_or("a base that went away")?;
             base.walked -= 1;
             base.walked_mutably = false;
             base.loaded |= window.loaded;

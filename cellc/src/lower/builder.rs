@@ -64,7 +64,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             CoreOp::Softmax(softmax) => self.softmax(softmax),
             CoreOp::Reduce(reduce) => self.reduce(reduce),
             CoreOp::RunningSum(sum) => self.running_sum(sum),
-            CoreOp::LinearAttention(of) => self.linear_attention(of),
+            CoreOp::LinearAttention(attention) => self.linear_attention(attention),
             CoreOp::View(view) => self.view(view),
             CoreOp::Concat(concat) => self.concat(concat),
             CoreOp::Loop(body) => self.body(body),
@@ -127,23 +127,26 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     pub(super) fn walk(
         &mut self,
         name: &str,
-        of: Place,
+        place: Place,
         len: usize,
         written: bool,
     ) -> (Place, Walk) {
-        self.stride(name, of, (len, len), written)
+        self.stride(name, place, (len, len), written)
     }
 
     /// A new window of `len` elements that a loop moves by `step` elements per iteration.
     pub(super) fn stride(
         &mut self,
         name: &str,
-        of: Place,
+        place: Place,
         (len, step): (usize, usize),
         written: bool,
     ) -> (Place, Walk) {
         let window = self.window();
-        (window.into(), Walk { window, name: name.into(), of, len, step, written, reverse: false })
+        (
+            window.into(),
+            Walk { window, name: name.into(), start: place, len, step, written, reverse: false },
+        )
     }
 
     /// A buffer of this kernel alone.
@@ -222,9 +225,9 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             unreachable!("lower: a cell outside of loops writes buffers")
         };
         let memory = self.lowering.body_ref();
-        let (of, at) = memory.whole(id);
-        let (name, at) = (memory.buffer(of).name.clone(), at + place.offset + elements.start);
-        self.lowering.buffer(name, Role::Part { of, at }, elements.len()).into()
+        let (buffer, at) = memory.whole(id);
+        let (name, at) = (memory.buffer(buffer).name.clone(), at + place.offset + elements.start);
+        self.lowering.buffer(name, Role::Part { whole: buffer, at }, elements.len()).into()
     }
 
     /// Marks the kernel as concurrent with the kernel before it.
@@ -427,8 +430,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// Marks a buffer of this kernel that is stored as vectors and loaded element by element.
-    pub(super) fn elements(&mut self, of: Place) {
-        if let Base::Buffer(id) = of.base {
+    pub(super) fn elements(&mut self, place: Place) {
+        if let Base::Buffer(id) = place.base {
             self.kernel.hints.elements.push(id);
         }
     }

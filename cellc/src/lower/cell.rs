@@ -273,8 +273,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             place
         });
         let end = row.end.as_ref().map(|end| {
-            let walk = |(name, of, len, written)| {
-                let (place, walk) = self.walk(&format!("{name}_t"), of, len, written);
+            let walk = |(name, place, len, written)| {
+                let (place, walk) = self.walk(&format!("{name}_t"), place, len, written);
                 walks.push(walk);
                 place
             };
@@ -427,8 +427,13 @@ impl Padded {
     /// The states of a cell in scratch memory. `None` for a cell without padding.
     fn new(builder: &mut KernelBuilder<'_, '_>, plan: &ProductPlan) -> Option<Self> {
         let (units, columns) = (plan.product.units, plan.panels[0].columns);
-        let mut of = |name| builder.scratch(name, columns).into();
-        plan.is_padded().then(|| Self { c: of("c_padded"), out: of("out_padded"), units, columns })
+        let mut scratch = |name| builder.scratch(name, columns).into();
+        plan.is_padded().then(|| Self {
+            c: scratch("c_padded"),
+            out: scratch("out_padded"),
+            units,
+            columns,
+        })
     }
 
     /// Sets the cell state of the padding to 0. It stays 0, as weights and biases are 0.

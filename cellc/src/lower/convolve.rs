@@ -62,7 +62,7 @@ const APART_AT_ONCE: usize = 8;
 
 /// Elements at equal distances.
 #[derive(Clone, Copy)]
-struct Apart {
+struct Spaced {
     /// The number of elements.
     count: usize,
     /// The distance between elements to read.
@@ -71,7 +71,7 @@ struct Apart {
     to: usize,
 }
 
-impl Apart {
+impl Spaced {
     fn read(&self) -> usize {
         self.from
     }
@@ -96,8 +96,8 @@ struct Integers {
 }
 
 /// The parameters of a convolution that all its parts share.
-struct Work<'m> {
-    of: &'m Convolve,
+struct ConvolutionContext<'m> {
+    convolution: &'m Convolve,
     /// The layout of each operand of the epilogue along channels and positions.
     along: Vec<Along>,
     epilogue: Epilogue<'m>,
@@ -154,12 +154,12 @@ impl Loaded {
     }
 }
 
-impl Work<'_> {
+impl ConvolutionContext<'_> {
     /// Elements of an operand for `channels` output channels. `None` if all channels share the
     /// elements.
     fn operand(&self, along: Along, channels: usize) -> Option<usize> {
         match along {
-            Along::Both => Some(channels * self.of.positions),
+            Along::Both => Some(channels * self.convolution.positions),
             Along::Rows => Some(channels),
             Along::Columns | Along::Nothing => None,
         }
@@ -167,32 +167,33 @@ impl Work<'_> {
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn convolve(&mut self, of: &'m Convolve) -> (Vec<String>, Vec<Stmt>) {
-        let Convolve { batch, groups, inputs, outputs, start, positions, .. } = *of;
+    pub(super) fn convolve(&mut self, convolution: &'m Convolve) -> (Vec<String>, Vec<Stmt>) {
+        let Convolve { batch, groups, inputs, outputs, start, positions, .. } = *convolution;
         let mut body = Vec::new();
-        let x = self.lowering.source(of.x);
-        let whole = self.lowering.plan.windows.get(&of.out);
-        let pairs = whole.map(|_| Pairs::new(of));
-        let in_phases = !of.phases.is_empty();
-        let is_padded = (in_phases || of.length > of.unpadded_length()) && pairs.is_none();
+        let x = self.lowering.source(convolution.x);
+        let whole = self.lowering.plan.windows.get(&convolution.out);
+        let pairs = whole.map(|_| Pairs::new(convolution));
+        let in_phases = !convolution.phases.is_empty();
+        let is_padded =
+            (in_phases || convolution.length > convolution.unpadded_length()) && pairs.is_none();
         // the copy of x in lines flushes x
         let flushes = !in_phases && (is_padded || pairs.is_some());
-        let x = if flushes { x } else { self.given(&mut body, "x", of.x, x) };
-        let epilogue = self.epilogue(of.out, positions);
+        let x = if flushes { x } else { self.given(&mut body, "x", convolution.x, x) };
+        let epilogue = self.epilogue(convolution.out, positions);
         let along = epilogue.along();
         let operands: Vec<Place> =
             self.operand_rows(&epilogue, positions).into_iter().map(|(place, _)| place).collect();
-        let packed = self.lowering.memory.convolutions[&of.out];
-        let out = self.stored(of.out);
+        let packed = self.lowering.memory.convolutions[&convolution.out];
+        let out = self.stored(convolution.out);
         let mut parts = Parts { x, w: packed.rows.into(), scales: None, out, operands };
-        let taps = pairs.as_ref().map_or(&of.taps, |pairs| &pairs.taps).clone();
+        let taps = pairs.as_ref().map_or(&convolution.taps, |pairs| &pairs.taps).clone();
         let offsets = offsets(&taps);
         let reach = *offsets.iter().max().expect("check: a window has taps");
-        let length = if pairs.is_some() { start + positions + reach } else { of.length };
+        let length = if pairs.is_some() { start + positions + reach } else { convolution.length };
         let vectors = positions.div_ceil(self.lowering.isa.lanes);
         let arch = self.lowering.plan.arch;
-        let work = Work {
-            of,
+        let work = ConvolutionContext {
+            convolution,
             along,
             epilogue,
             packed: plan::window_channels(outputs, arch),
@@ -212,27 +213,27 @@ impl<'m> KernelBuilder<'_, 'm> {
             body.extend(match in_phases {
                 true => self.zeros(padded, some * inputs * length),
                 false => for_rows(self, some * inputs, &rows, |builder, places| {
-                    builder.pads(of, places[0])
+                    builder.pads(convolution, places[0])
                 }),
             });
             padded
         });
         // in integers: one channel as rounded elements, some channels as words
         let integers = whole.zip(pairs).map(|((arithmetic, own), pairs)| {
-            let chosen = Scale::of_x(*own, arithmetic.largest(of.offsets().len()));
+            let chosen = Scale::of_x(*own, arithmetic.largest(convolution.offsets().len()));
             let (scale, as_integers) = chosen.expect("plan: windows in integers have a range");
             body.push(Stmt::Comment(format!("x {as_integers}")));
-            let behind = (length + pairs.second).saturating_sub(of.length);
-            let rounded = self.shared("rounded_channel", of.length + behind, 1);
-            body.extend(self.pads(of, rounded));
-            body.extend(self.zeros(rounded.at(of.length), behind));
+            let behind = (length + pairs.second).saturating_sub(convolution.length);
+            let rounded = self.shared("rounded_channel", convolution.length + behind, 1);
+            body.extend(self.pads(convolution, rounded));
+            body.extend(self.zeros(rounded.at(convolution.length), behind));
             let words = self.shared("words", some * length, 1);
             let x = self.scratch("scales", some).into();
             let w = packed.biases.expect("lower: rows of integers have scales").into();
             parts.scales = Some(Scales { w, x });
             Integers { scale, second: pairs.second, rounded, words, scales: x }
         });
-        let given = of.unpadded_length();
+        let given = convolution.unpadded_length();
         let channels = [groups * inputs * given, 0, groups * outputs, 0];
         body.extend(self.repeated(&work, batch, channels, &parts, |builder, parts| {
             let weights = outputs * inputs * work.count;
@@ -251,14 +252,17 @@ impl<'m> KernelBuilder<'_, 'm> {
                 rows.extend(integers.as_ref().map(|integers| ("scale", integers.scales, 1, true)));
                 let mut body =
                     for_rows(builder, some * inputs, &rows, |builder, places| match &integers {
-                        None if in_phases => builder.phases(of, places[0], places[1]),
-                        None => {
-                            builder.lines(of, places[0], places[1], |builder, from, to, len| {
-                                builder.read_rows(of.x, from, to, len)
-                            })
-                        }
+                        None if in_phases => builder.phases(convolution, places[0], places[1]),
+                        None => builder.lines(
+                            convolution,
+                            places[0],
+                            places[1],
+                            |builder, from, to, len| {
+                                builder.read_rows(convolution.x, from, to, len)
+                            },
+                        ),
                         Some(integers) => builder.words_of(
-                            of,
+                            convolution,
                             integers,
                             [places[0], places[1], places[2]],
                             length,
@@ -274,7 +278,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             })
         }));
         let names = work.epilogue.names();
-        let (kernel, groups) = (shape(&of.taps), counted(groups, "group"));
+        let (kernel, groups) = (shape(&convolution.taps), counted(groups, "group"));
         let suffix = if integers.is_some() { ", in integers" } else { "" };
         let doc = format!(
             "Convolution of {inputs} to {outputs} channels in {groups}, windows of \
@@ -284,47 +288,51 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// Fills the padding of a channel with 0.
-    fn pads(&mut self, of: &Convolve, to: Place) -> Vec<Stmt> {
-        let mut zeros = self.zeros(to, of.pads.0);
-        if of.lines.1 > 0 {
-            let rows = [("padded_line", to.at(of.pads.0), of.line(), true)];
-            zeros.extend(for_rows(self, of.lines.0, &rows, |builder, places| {
-                builder.zeros(places[0], of.lines.1)
+    fn pads(&mut self, convolution: &Convolve, to: Place) -> Vec<Stmt> {
+        let mut zeros = self.zeros(to, convolution.pads.0);
+        if convolution.lines.1 > 0 {
+            let rows = [("padded_line", to.at(convolution.pads.0), convolution.line(), true)];
+            zeros.extend(for_rows(self, convolution.lines.0, &rows, |builder, places| {
+                builder.zeros(places[0], convolution.lines.1)
             }));
         }
-        zeros.extend(self.zeros(to.at(of.length - of.pads.1), of.pads.1));
+        zeros
+            .extend(self.zeros(to.at(convolution.length - convolution.pads.1), convolution.pads.1));
         zeros
     }
 
     /// Copies each line of a channel into the padded channel at `to`, with `line`.
     fn lines(
         &mut self,
-        of: &Convolve,
+        convolution: &Convolve,
         from: Place,
         to: Place,
         mut line: impl FnMut(&mut Self, Place, Place, usize) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
-        let (lines, gap) = of.lines;
-        let len = of.unpadded_length() / lines;
-        let rows = [("line", from, len, false), ("padded_line", to.at(of.pads.0), of.line(), true)];
+        let (lines, gap) = convolution.lines;
+        let len = convolution.unpadded_length() / lines;
+        let rows = [
+            ("line", from, len, false),
+            ("padded_line", to.at(convolution.pads.0), convolution.line(), true),
+        ];
         for_rows(self, lines, &rows, |builder, places| {
             line(builder, places[0], places[1].at(gap), len)
         })
     }
 
     /// Copies a channel of x into its phases.
-    fn phases(&mut self, of: &Convolve, from: Place, to: Place) -> Vec<Stmt> {
-        let sizes: Vec<usize> = of.phases.iter().map(|axis| axis.size).collect();
+    fn phases(&mut self, convolution: &Convolve, from: Place, to: Place) -> Vec<Stmt> {
+        let sizes: Vec<usize> = convolution.phases.iter().map(|axis| axis.size).collect();
         let distances = strides(&sizes);
         // by combination of phases: the first element, its place, and the loops
-        let mut copies: Vec<(Place, Place, Vec<Apart>)> = vec![(from, to, Vec::new())];
-        for (axis, distance) in of.phases.iter().zip(distances) {
+        let mut copies: Vec<(Place, Place, Vec<Spaced>)> = vec![(from, to, Vec::new())];
+        for (axis, distance) in convolution.phases.iter().zip(distances) {
             let runs = (0..axis.count).map(|i| axis.run(i)).filter(|run| run.count > 0);
             let runs: Vec<_> = runs.collect();
-            let along = |(from, to, dims): (Place, Place, Vec<Apart>)| {
+            let along = |(from, to, dims): (Place, Place, Vec<Spaced>)| {
                 let next = |run: &PhaseRun| {
                     let apart =
-                        Apart { count: run.count, from: axis.stride * distance, to: axis.step };
+                        Spaced { count: run.count, from: axis.stride * distance, to: axis.step };
                     let dims = [&dims[..], &[apart]].concat();
                     (from.at(run.from * distance), to.at(run.to), dims)
                 };
@@ -336,32 +344,32 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// Copies elements at equal distances.
-    fn apart(&mut self, dims: &[Apart], from: Place, to: Place) -> Vec<Stmt> {
-        let Some((of, inner)) = dims.split_first() else {
+    fn apart(&mut self, dims: &[Spaced], from: Place, to: Place) -> Vec<Stmt> {
+        let Some((dim, inner)) = dims.split_first() else {
             return vec![Stmt::Store { to, value: load(from, 1) }];
         };
-        if inner.is_empty() && (of.from, of.to) == (1, 1) {
-            return vec![copy(from, to, of.count)];
+        if inner.is_empty() && (dim.from, dim.to) == (1, 1) {
+            return vec![copy(from, to, dim.count)];
         }
         // constant places in windows: compilers make vectors of them
         let at_once = if inner.is_empty() { APART_AT_ONCE } else { 1 };
-        let turns = if of.count < 2 * at_once { 0 } else { of.count / at_once };
-        let [read, write] = [Apart::read as fn(&Apart) -> usize, Apart::written].map(|step| {
-            let reach = inner.iter().map(|of| (of.count - 1) * step(of)).sum::<usize>();
-            (reach + (at_once - 1) * step(of) + 1, at_once * step(of))
+        let turns = if dim.count < 2 * at_once { 0 } else { dim.count / at_once };
+        let [read, write] = [Spaced::read as fn(&Spaced) -> usize, Spaced::written].map(|step| {
+            let reach = inner.iter().map(|apart| (apart.count - 1) * step(apart)).sum::<usize>();
+            (reach + (at_once - 1) * step(dim) + 1, at_once * step(dim))
         });
         let mut body = Vec::new();
         if turns > 0 {
             let (source, source_walk) = self.stride("phase_row", from, read, false);
             let (out, out_walk) = self.stride("out_row", to, write, true);
             let turn = (0..at_once)
-                .flat_map(|k| self.apart(inner, source.at(k * of.from), out.at(k * of.to)))
+                .flat_map(|k| self.apart(inner, source.at(k * dim.from), out.at(k * dim.to)))
                 .collect();
             let walks = vec![source_walk, out_walk];
             body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
         }
-        for k in turns * at_once..of.count {
-            body.extend(self.apart(inner, from.at(k * of.from), to.at(k * of.to)));
+        for k in turns * at_once..dim.count {
+            body.extend(self.apart(inner, from.at(k * dim.from), to.at(k * dim.to)));
         }
         body
     }
@@ -369,16 +377,17 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// One channel as `length` words of two elements, and its scale.
     fn words_of(
         &mut self,
-        of: &Convolve,
+        convolution: &Convolve,
         integers: &Integers,
         [from, words, to_scale]: [Place; 3],
         length: usize,
     ) -> Vec<Stmt> {
         let Integers { scale, second, rounded, .. } = *integers;
         let mut body = Vec::new();
-        let factor = self.scale_of(&mut body, (of.unpadded_length(), scale), from, to_scale);
-        body.extend(self.lines(of, from, rounded, |builder, from, to, len| {
-            builder.rounded(of.x, factor, from, to, len)
+        let factor =
+            self.scale_of(&mut body, (convolution.unpadded_length(), scale), from, to_scale);
+        body.extend(self.lines(convolution, from, rounded, |builder, from, to, len| {
+            builder.rounded(convolution.x, factor, from, to, len)
         }));
         body.extend(self.pairs(rounded, second, words, length));
         body
@@ -388,7 +397,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// elements, the outputs by `channels` channels, and the scales of x by `scales` elements.
     fn repeated(
         &mut self,
-        work: &Work<'m>,
+        work: &ConvolutionContext<'m>,
         count: usize,
         [x, w, channels, scales]: [usize; 4],
         parts: &Parts,
@@ -396,13 +405,15 @@ impl<'m> KernelBuilder<'_, 'm> {
     ) -> Vec<Stmt> {
         let mut rows = vec![
             ("x_part", parts.x, x, false),
-            ("out_part", parts.out, channels * work.of.positions, true),
+            ("out_part", parts.out, channels * work.convolution.positions, true),
         ];
         rows.extend((w > 0).then_some(("w_part", parts.w, w, false)));
         let of_integers = parts.scales.filter(|_| w > 0);
-        rows.extend(of_integers.map(|of| ("w_scale_part", of.w, channels, false)));
+        rows.extend(of_integers.map(|scales| ("w_scale_part", scales.w, channels, false)));
         rows.extend(
-            of_integers.filter(|_| scales > 0).map(|of| ("scale_part", of.x, scales, false)),
+            of_integers
+                .filter(|_| scales > 0)
+                .map(|scale_rows| ("scale_part", scale_rows.x, scales, false)),
         );
         let first = rows.len();
         let walked = |at: usize| work.operand(work.along[at], channels).map(|len| (at, len));
@@ -415,9 +426,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             if w > 0 {
                 own.w = places[2];
             }
-            own.scales = parts.scales.map(|of| match of_integers {
-                None => of,
-                Some(_) => Scales { w: places[3], x: if scales > 0 { places[4] } else { of.x } },
+            own.scales = parts.scales.map(|scale_rows| match of_integers {
+                None => scale_rows,
+                Some(_) => {
+                    Scales { w: places[3], x: if scales > 0 { places[4] } else { scale_rows.x } }
+                }
             });
             for ((at, _), place) in moving.iter().zip(&places[first..]) {
                 own.operands[*at] = *place;
@@ -427,8 +440,8 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// All positions of a group: a loop over blocks of vectors, then the remaining positions.
-    fn group(&mut self, work: &Work<'m>, parts: &Parts) -> Vec<Stmt> {
-        let Convolve { inputs, outputs, start, positions, .. } = *work.of;
+    fn group(&mut self, work: &ConvolutionContext<'m>, parts: &Parts) -> Vec<Stmt> {
+        let Convolve { inputs, outputs, start, positions, .. } = *work.convolution;
         let length = work.length;
         let lanes = self.lowering.isa.lanes;
         let mut body = Vec::new();
@@ -491,19 +504,19 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// elements in the window.
     fn channels(
         &mut self,
-        work: &Work<'m>,
+        work: &ConvolutionContext<'m>,
         parts: &Parts,
         vectors: &[(usize, usize)],
         (x_width, first, width): (usize, usize, usize),
     ) -> Vec<Stmt> {
-        let Convolve { inputs, outputs, positions, .. } = *work.of;
+        let Convolve { inputs, outputs, positions, .. } = *work.convolution;
         let mut body = Vec::new();
         let mut done = 0;
         for (turns, count) in plan::equal_parts(outputs, work.packed) {
             let mut own = parts.clone();
             own.w = parts.w.at(done * inputs * work.count);
             own.out = parts.out.at(done * positions);
-            own.scales = parts.scales.map(|of| Scales { w: of.w.at(done), ..of });
+            own.scales = parts.scales.map(|scales| Scales { w: scales.w.at(done), ..scales });
             for (place, along) in own.operands.iter_mut().zip(&work.along) {
                 *place = place.at(work.operand(*along, done).unwrap_or(0));
             }
@@ -518,10 +531,10 @@ impl<'m> KernelBuilder<'_, 'm> {
             let (w, walk) = self.walk("w_tile", own.w, count * inputs * work.count, false);
             walks.push(walk);
             let mut own = Parts { w, out, ..own };
-            own.scales = own.scales.map(|of| {
-                let (w, walk) = self.walk("w_scale_tile", of.w, count, false);
+            own.scales = own.scales.map(|scales| {
+                let (w, walk) = self.walk("w_scale_tile", scales.w, count, false);
                 walks.push(walk);
-                Scales { w, ..of }
+                Scales { w, ..scales }
             });
             for (place, along) in own.operands.iter_mut().zip(&work.along) {
                 let lens = match along {
@@ -542,7 +555,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// Some vectors of positions for the output channels with interleaved weights, tile by tile.
     fn packed(
         &mut self,
-        work: &Work<'m>,
+        work: &ConvolutionContext<'m>,
         parts: &Parts,
         packed: usize,
         vectors: &[(usize, usize)],
@@ -563,13 +576,13 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// The sums of a tile over all channels and taps, then the epilogue.
     fn tile(
         &mut self,
-        work: &Work<'m>,
+        work: &ConvolutionContext<'m>,
         parts: &Parts,
         tile: &Tile<'_>,
         (x_width, first): (usize, usize),
     ) -> Vec<Stmt> {
         let Tile { channels, packed, vectors } = tile;
-        let Convolve { inputs, positions, .. } = *work.of;
+        let Convolve { inputs, positions, .. } = *work.convolution;
         let length = work.length;
         let mut body = Vec::new();
         let mut sums: Vec<Vec<Var>> = Vec::new();
@@ -627,8 +640,8 @@ impl<'m> KernelBuilder<'_, 'm> {
                 Along::Nothing => *place,
             };
             let operands: Vec<_> = parts.operands.iter().zip(&work.along).map(place).collect();
-            let sum = parts.scales.map_or(sum.clone(), |of| {
-                [of.w.at(m), of.x]
+            let sum = parts.scales.map_or(sum.clone(), |scales| {
+                [scales.w.at(m), scales.x]
                     .into_iter()
                     .fold(op(LaneOp::FromSigned, vec![sum]), |sum, from| {
                         op(LaneOp::Mul, vec![sum, Expr::Splat { from, lanes }])
@@ -664,10 +677,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             return self.tap(body, loaded, w, tile, sums);
         };
         let mut done = 0;
-        for of in along {
-            let first = (loaded.at(of.first), w.at(done * offsets(rest).len() * tile.packed));
-            done += of.outer.0 * of.inner.0;
-            let loops: Vec<_> = [of.outer, of.inner].into_iter().filter(|l| l.0 > 1).collect();
+        for tap_loop in along {
+            let first = (loaded.at(tap_loop.first), w.at(done * offsets(rest).len() * tile.packed));
+            done += tap_loop.outer.0 * tap_loop.inner.0;
+            let loops: Vec<_> =
+                [tap_loop.outer, tap_loop.inner].into_iter().filter(|l| l.0 > 1).collect();
             self.tap_loops(body, &loops, rest, first, tile, sums);
         }
     }

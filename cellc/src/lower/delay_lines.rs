@@ -4,7 +4,7 @@
 use super::builder::{KernelBuilder, load, op};
 use super::layout::strided;
 use crate::kernel::{DelayLine, Expr, FrameOrder, LaneOp, Place, Role, Stmt};
-use crate::plan::{self, History, Taken, Taps};
+use crate::plan::{self, CopiedElements, History, Taps};
 
 /// Upper limit for unrolled vectors that move the frames of a row.
 const MOST_MOVED: usize = 16;
@@ -162,7 +162,7 @@ fn number(places: usize) -> Expr {
 }
 
 /// The copy of some taps.
-fn taken(from: Place, to: Place, taken: &Taken) -> Stmt {
+fn taken(from: Place, to: Place, taken: &CopiedElements) -> Stmt {
     let dims = taken.dims.iter().map(|(extent, from, to)| (*extent, from.cast_signed(), *to));
     strided(from.at(taken.from), to.at(taken.to), dims)
 }

@@ -53,7 +53,7 @@ impl<'m> Lowering<'m> {
 /// A place that moves in a loop.
 struct Moving {
     name: &'static str,
-    of: Place,
+    start: Place,
     /// Elements that a turn uses.
     len: usize,
     /// Elements between turns. 0: the place stays.
@@ -63,13 +63,13 @@ struct Moving {
 
 /// An operand of the operations behind a dense layer.
 #[derive(Clone, Copy)]
-struct Operand {
+struct EpilogueOperand {
     along: Along,
     /// Elements for each element of a step.
     each: usize,
 }
 
-impl Operand {
+impl EpilogueOperand {
     /// Elements of some columns. 0: all columns have one.
     fn of_columns(self, columns: usize) -> usize {
         match self.along {
@@ -100,7 +100,7 @@ struct Terms {
 struct Layer<'m> {
     plan: &'m ProductPlan,
     epilogue: Epilogue<'m>,
-    operands: Vec<Operand>,
+    operands: Vec<EpilogueOperand>,
     terms: Terms,
     steps: usize,
     /// Elements between the weights of neighbouring elements of x.
@@ -178,7 +178,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let line = history.line;
         let body = self.with_row(history, false, |_, row| {
             let mut body = Vec::new();
-            let mut take = |taken: &plan::Taken, from: usize, times: usize| {
+            let mut take = |taken: &plan::CopiedElements, from: usize, times: usize| {
                 let dims = taken
                     .dims
                     .iter()
@@ -204,10 +204,13 @@ impl<'m> KernelBuilder<'_, 'm> {
         let epilogue = self.epilogue(dense.out, outputs);
         let names = epilogue.names();
         let doc = vec![format!("Dense layer, {inputs} to {outputs}{names}, of {steps} steps.")];
-        let operands: Vec<Operand> = epilogue
+        let operands: Vec<EpilogueOperand> = epilogue
             .operands()
             .iter()
-            .map(|(source, along)| Operand { along: *along, each: self.lowering.steps_of(*source) })
+            .map(|(source, along)| EpilogueOperand {
+                along: *along,
+                each: self.lowering.steps_of(*source),
+            })
             .collect();
         let sources = epilogue.operands().iter();
         let places = sources.map(|(source, _)| self.lowering.source(*source)).collect();
@@ -242,7 +245,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             Moving::new("x_row", places.x, inputs * steps, false),
             Moving::new("out_row", places.out, outputs * steps, true),
         ];
-        let of_operand = |(operand, place): (&Operand, &Place)| {
+        let of_operand = |(operand, place): (&EpilogueOperand, &Place)| {
             Moving::new("operand_row", *place, operand.of_row(outputs), false)
         };
         moving.extend(layer.operands.iter().zip(&places.operands).map(of_operand));
@@ -261,8 +264,9 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn panels_of_steps(&mut self, layer: &Layer<'m>, panels: &Panels, row: &Places) -> Vec<Stmt> {
         let first = layer.plan.product.row_of(Phase::Input, panels.columns, 0).0;
         let weights = row.weights.at(panels.early.offset + panels.input + first);
-        let behind =
-            |(place, operand): (&Place, &Operand)| place.at(operand.of_columns(panels.first));
+        let behind = |(place, operand): (&Place, &EpilogueOperand)| {
+            place.at(operand.of_columns(panels.first))
+        };
         let operands = row.operands.iter().zip(&layer.operands).map(behind).collect();
         let out = row.out.at(panels.first * layer.steps);
         let places = Places { weights, out, operands, ..*row };
@@ -299,9 +303,9 @@ impl<'m> KernelBuilder<'_, 'm> {
     ) -> Vec<Stmt> {
         let terms = layer.terms.outer.0 * layer.terms.inner.0;
         let len = (terms - 1) * layer.between + columns;
-        let weights = Moving { name: "weights", of: places.weights, len, step, written: false };
+        let weights = Moving { name: "weights", start: places.weights, len, step, written: false };
         let out = Moving::new("out_columns", places.out, columns * layer.steps, true);
-        let of_operand = |(operand, place): (&Operand, &Place)| {
+        let of_operand = |(operand, place): (&EpilogueOperand, &Place)| {
             Moving::new("operand_columns", *place, operand.of_columns(columns), false)
         };
         let operands = layer.operands.iter().zip(&places.operands).map(of_operand);
@@ -355,7 +359,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let lanes = vectors[0].1;
         body.extend(self.columns_of_steps(layer, at, (columns, 1), 0, |builder, at| {
             let out = Moving::new("out_lanes", at.out, lanes, true);
-            let of_operand = |(operand, place): (&Operand, &Place)| {
+            let of_operand = |(operand, place): (&EpilogueOperand, &Place)| {
                 let len = if operand.each == 1 { 0 } else { lanes };
                 Moving::new("operand_lanes", *place, len, false)
             };
@@ -453,7 +457,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let mut known: Option<(usize, Expr)> = None;
             for (nth, (_, lanes)) in vectors.iter().enumerate() {
                 let weight = match &known {
-                    Some((of, weight)) if of == lanes => weight.clone(),
+                    Some((loaded_lanes, weight)) if loaded_lanes == lanes => weight.clone(),
                     _ => {
                         let splat = Expr::Splat { from: weights.at(column), lanes: *lanes };
                         match vectors.len() {
@@ -479,12 +483,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         mut body: impl FnMut(&mut Self, &[Place]) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let (mut walks, mut places) = (Vec::new(), Vec::new());
-        for Moving { name, of, len, step, written } in moving {
+        for Moving { name, start, len, step, written } in moving {
             if count == 1 || step == 0 {
-                places.push(of);
+                places.push(start);
                 continue;
             }
-            let (place, walk) = self.stride(name, of, (len, step), written);
+            let (place, walk) = self.stride(name, start, (len, step), written);
             places.push(place);
             walks.push(walk);
         }
@@ -498,15 +502,16 @@ impl<'m> KernelBuilder<'_, 'm> {
 
 impl Moving {
     /// Neighbours of `len` elements.
-    fn new(name: &'static str, of: Place, len: usize, written: bool) -> Self {
-        Self { name, of, len, step: len, written }
+    fn new(name: &'static str, place: Place, len: usize, written: bool) -> Self {
+        Self { name, start: place, len, step: len, written }
     }
 }
 
 impl Places {
     /// The places of the columns from `columns` on.
     fn behind(&self, layer: &Layer<'_>, columns: usize) -> Self {
-        let behind = |(place, operand): (&Place, &Operand)| place.at(operand.of_columns(columns));
+        let behind =
+            |(place, operand): (&Place, &EpilogueOperand)| place.at(operand.of_columns(columns));
         Self {
             x: self.x,
             weights: self.weights.at(columns),

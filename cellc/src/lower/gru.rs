@@ -120,7 +120,7 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
         Column::new("update", update_gates, true),
     ];
     columns.extend(
-        candidates.map(|of| Column { takes_late: true, ..Column::new("x_terms", of, true) }),
+        candidates.map(|place| Column { takes_late: true, ..Column::new("x_terms", place, true) }),
     );
     let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
     let mut all = rows.early(operands, &columns, run, |rows, body, panel, pass| {

@@ -8,7 +8,7 @@ use crate::model::counted;
 use crate::plan;
 
 /// A tensor in loops over rows, heads and steps.
-struct Operand {
+struct LoopTensor {
     name: &'static str,
     place: Place,
     /// Elements of one head in one step.
@@ -35,7 +35,7 @@ struct Head {
 
 /// Some neighbouring columns of a head.
 struct Columns<'a> {
-    of: &'a LinearAttention,
+    attention: &'a LinearAttention,
     /// The values of a pass, as (column, lanes).
     vectors: &'a [(usize, usize)],
     /// The number of columns.
@@ -44,11 +44,14 @@ struct Columns<'a> {
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn linear_attention(&mut self, of: &'m LinearAttention) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn linear_attention(
+        &mut self,
+        attention: &'m LinearAttention,
+    ) -> (Vec<String>, Vec<Stmt>) {
         let mut body = Vec::new();
-        let operands = self.operands_of_attention(of, &mut body);
-        body.extend(self.over_rows(of, &operands));
-        let AttentionSizes { batch, steps, heads, queries, key, value } = of.sizes;
+        let operands = self.operands_of_attention(attention, &mut body);
+        body.extend(self.over_rows(attention, &operands));
+        let AttentionSizes { batch, steps, heads, queries, key, value } = attention.sizes;
         let doc = format!(
             "Linear attention, {} of {}: {} of [{key}, {value}], {} each.",
             counted(batch, "row"),
@@ -62,61 +65,62 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// The tensors of the operation, in the order of the fields of [`Head`]. The last one is y.
     fn operands_of_attention(
         &mut self,
-        of: &'m LinearAttention,
+        attention: &'m LinearAttention,
         body: &mut Vec<Stmt>,
-    ) -> Vec<Operand> {
-        let AttentionSizes { steps, queries, key, value, .. } = of.sizes;
-        let of_decay = match of.decay {
+    ) -> Vec<LoopTensor> {
+        let AttentionSizes { steps, queries, key, value, .. } = attention.sizes;
+        let of_decay = match attention.decay {
             Some(Decay::OfHeads(_)) | None => 1,
             Some(Decay::OfKeys(_)) => key,
         };
         let read = [
             // only y depends on the queries
-            ("query", of.y.map(|_| of.query), queries * key),
-            ("key", Some(of.key), key),
-            ("value", Some(of.value), value),
-            ("decay", of.decay.map(Decay::source), of_decay),
-            ("rate", of.rate, 1),
+            ("query", attention.y.map(|_| attention.query), queries * key),
+            ("key", Some(attention.key), key),
+            ("value", Some(attention.value), value),
+            ("decay", attention.decay.map(Decay::source), of_decay),
+            ("rate", attention.rate, 1),
         ];
         let mut operands = Vec::new();
         for (name, source, len) in read {
             let Some(source) = source else { continue };
             let place = self.lowering.source(source);
             let place = self.given(body, name, source, place);
-            operands.push(Operand { name, place, len, in_steps: true, written: false });
+            operands.push(LoopTensor { name, place, len, in_steps: true, written: false });
         }
-        let matrix = of.sizes.matrix();
-        let before = self.lowering.source(of.state);
-        let after = match of.last {
+        let matrix = attention.sizes.matrix();
+        let before = self.lowering.source(attention.state);
+        let after = match attention.last {
             Some(last) => self.lowering.source(Source::Value(last)),
-            None => self.block("matrices", self.lowering.len(of.state)),
+            None => self.block("matrices", self.lowering.len(attention.state)),
         };
         let mut state = |name, place, written| {
-            operands.push(Operand { name, place, len: matrix, in_steps: false, written });
+            operands.push(LoopTensor { name, place, len: matrix, in_steps: false, written });
         };
         if steps == 1 && before != after {
             state("before", before, false);
         } else if before != after {
-            body.extend(self.read(of.state, before, after));
+            body.extend(self.read(attention.state, before, after));
         }
         state("matrix", after, true);
-        if let Some(y) = of.y {
+        if let Some(y) = attention.y {
             let place = self.lowering.source(Source::Value(y));
             let len = queries * value;
-            operands.push(Operand { name: "y", place, len, in_steps: true, written: true });
+            operands.push(LoopTensor { name: "y", place, len, in_steps: true, written: true });
         }
         operands
     }
 
     /// Loops over rows, heads and steps.
-    fn over_rows(&mut self, of: &LinearAttention, operands: &[Operand]) -> Vec<Stmt> {
-        let AttentionSizes { batch, steps, heads, .. } = of.sizes;
-        let turns = |operand: &Operand| if operand.in_steps { steps } else { 1 };
-        let of_row = |operand: &Operand| turns(operand) * heads * operand.len;
-        let of_head = |operand: &Operand| (turns(operand) - 1) * heads * operand.len + operand.len;
-        let of_step = |operand: &Operand| if operand.in_steps { heads * operand.len } else { 0 };
+    fn over_rows(&mut self, attention: &LinearAttention, operands: &[LoopTensor]) -> Vec<Stmt> {
+        let AttentionSizes { batch, steps, heads, .. } = attention.sizes;
+        let turns = |operand: &LoopTensor| if operand.in_steps { steps } else { 1 };
+        let of_row = |operand: &LoopTensor| turns(operand) * heads * operand.len;
+        let of_head =
+            |operand: &LoopTensor| (turns(operand) - 1) * heads * operand.len + operand.len;
+        let of_step = |operand: &LoopTensor| if operand.in_steps { heads * operand.len } else { 0 };
         let places: Vec<_> = operands.iter().map(|operand| operand.place).collect();
-        let windows = |places: &[Place], len: &dyn Fn(&Operand) -> (usize, usize)| {
+        let windows = |places: &[Place], len: &dyn Fn(&LoopTensor) -> (usize, usize)| {
             let all = operands.iter().zip(places);
             all.map(|(operand, place)| (operand.name, *place, len(operand), operand.written))
                 .collect::<Vec<_>>()
@@ -127,7 +131,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             builder.with_windows(heads, &heads_of_row, &mut |builder, places| {
                 let steps_of_head = windows(places, &|operand| (operand.len, of_step(operand)));
                 builder.with_windows(steps, &steps_of_head, &mut |builder, places| {
-                    builder.head(of, operands, places)
+                    builder.head(attention, operands, places)
                 })
             })
         })
@@ -160,7 +164,12 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// One step of one head.
-    fn head(&mut self, of: &LinearAttention, operands: &[Operand], places: &[Place]) -> Vec<Stmt> {
+    fn head(
+        &mut self,
+        attention: &LinearAttention,
+        operands: &[LoopTensor],
+        places: &[Place],
+    ) -> Vec<Stmt> {
         let place = |name: &str| {
             let at = operands.iter().position(|operand| operand.name == name)?;
             Some(places[at])
@@ -178,11 +187,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             y: place("y"),
         };
         let mut body = Vec::new();
-        let read = self.read_keys(of, &head, &mut body);
+        let read = self.read_keys(attention, &head, &mut body);
         let isa = self.lowering.isa;
         // sums of one query, and the values to write
-        let most = (plan::accumulators(isa) / (of.chains() + 1)).max(1);
-        let vectors = plan::vectors(of.sizes.value, isa.lanes);
+        let most = (plan::accumulators(isa) / (attention.chains() + 1)).max(1);
+        let vectors = plan::vectors(attention.sizes.value, isa.lanes);
         let mut rest = &vectors[..];
         while let Some(&(first, _)) = rest.first() {
             let width = |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| lanes).sum();
@@ -191,7 +200,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             let alike = rest.chunks(most).take_while(|other| width(other) == columns).count();
             let own: Vec<_> = pass.iter().map(|(at, lanes)| (at - first, *lanes)).collect();
             let own = self.lowering.plan.values.of_pass(&own, isa);
-            body.extend(self.passes_of_head(of, (first, columns, alike), &own, (head, read)));
+            body.extend(self.passes_of_head(
+                attention,
+                (first, columns, alike),
+                &own,
+                (head, read),
+            ));
             rest = &rest[(alike * pass.len()).min(rest.len())..];
         }
         body
@@ -199,15 +213,21 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// The keys that the delta rule reads the matrix with: for a decay of each key, the products
     /// of both.
-    fn read_keys(&mut self, of: &LinearAttention, head: &Head, body: &mut Vec<Stmt>) -> Place {
-        let (Some(Decay::OfKeys(_)), Some(decay), Some(_)) = (of.decay, head.decay, head.rate)
+    fn read_keys(
+        &mut self,
+        attention: &LinearAttention,
+        head: &Head,
+        body: &mut Vec<Stmt>,
+    ) -> Place {
+        let (Some(Decay::OfKeys(_)), Some(decay), Some(_)) =
+            (attention.decay, head.decay, head.rate)
         else {
             return head.key;
         };
-        let len = of.sizes.key;
+        let len = attention.sizes.key;
         let keys: Place = self.shared("decayed_keys", len, 1);
         for (at, lanes) in plan::vectors(len, self.lowering.isa.lanes) {
-            let factors = [head.key, decay].map(|of| load(of.at(at), lanes));
+            let factors = [head.key, decay].map(|place| load(place.at(at), lanes));
             let value = op(LaneOp::Mul, factors.to_vec());
             body.push(Stmt::Store { to: keys.at(at), value });
         }
@@ -217,12 +237,12 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// The passes over `alike` groups of `count` columns from `first` on.
     fn passes_of_head(
         &mut self,
-        of: &LinearAttention,
+        attention: &LinearAttention,
         (first, count, alike): (usize, usize, usize),
         vectors: &[(usize, usize)],
         (head, read): (Head, Place),
     ) -> Vec<Stmt> {
-        let AttentionSizes { queries, key, value, .. } = of.sizes;
+        let AttentionSizes { queries, key, value, .. } = attention.sizes;
         let of_matrix = ((key - 1) * value + count, count);
         let in_place = head.before == head.after;
         let mut windows = vec![
@@ -239,7 +259,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let before = if in_place { places[1] } else { places[2] };
             let y = head.y.and(places.last().copied());
             let head = Head { value: places[0], after: places[1], before, y, ..head };
-            builder.columns_of_head(&Columns { of, vectors, count, head }, read)
+            builder.columns_of_head(&Columns { attention, vectors, count, head }, read)
         })
     }
 
@@ -248,14 +268,14 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut body = Vec::new();
         let added = self.added_values(columns, read, &mut body);
         let isa = self.lowering.isa;
-        let of = columns.of;
+        let attention = columns.attention;
         let count = match columns.head.y {
-            Some(_) => of.sizes.queries,
+            Some(_) => attention.sizes.queries,
             None => 0,
         };
         let lanes: usize = columns.vectors.iter().map(|(_, lanes)| lanes.div_ceil(isa.lanes)).sum();
         let registers = plan::accumulators(isa).saturating_sub(lanes);
-        let at_once = (registers / (lanes * of.chains()).max(1)).max(1);
+        let at_once = (registers / (lanes * attention.chains()).max(1)).max(1);
         let all: Vec<usize> = (0..count).collect();
         let mut parts = all.chunks(at_once);
         let first = parts.next().unwrap_or_default();
@@ -273,7 +293,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         read: Place,
         body: &mut Vec<Stmt>,
     ) -> Vec<Expr> {
-        let Columns { of, head, vectors, .. } = columns;
+        let Columns { attention, head, vectors, .. } = columns;
         let Some(rate) = head.rate else {
             let value = |&(at, lanes)| (lanes, load(head.value.at(at), lanes));
             let all: Vec<_> = vectors.iter().map(value).collect();
@@ -287,8 +307,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             let mut turn = Vec::new();
             for (chain, sums) in sums.iter().enumerate() {
                 for (&(column, lanes), &var) in vectors.iter().zip(sums) {
-                    let element = load(at.matrix.at(chain * of.sizes.value + column), lanes);
-                    let element = this.taken(of.state, element);
+                    let element = load(at.matrix.at(chain * attention.sizes.value + column), lanes);
+                    let element = this.taken(attention.state, element);
                     let factor = Expr::Splat { from: at.keys[0].at(chain), lanes };
                     let sum = op(LaneOp::MulAdd, vec![element, factor, Expr::Var(var)]);
                     turn.push(Stmt::Set { var, value: sum });
@@ -299,7 +319,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut added = Vec::new();
         for (v, &(column, lanes)) in vectors.iter().enumerate() {
             let mut old = total(sums.iter().map(|sums| Expr::Var(sums[v])).collect());
-            if let (Some(Decay::OfHeads(_)), Some(decay)) = (of.decay, head.decay) {
+            if let (Some(Decay::OfHeads(_)), Some(decay)) = (attention.decay, head.decay) {
                 old = op(LaneOp::Mul, vec![Expr::Splat { from: decay, lanes }, old]);
             }
             let wanted = load(head.value.at(column), lanes);
@@ -319,26 +339,27 @@ impl<'m> KernelBuilder<'_, 'm> {
         added: Option<&[Expr]>,
         body: &mut Vec<Stmt>,
     ) {
-        let Columns { of, head, vectors, .. } = columns;
-        let AttentionSizes { key, value, .. } = of.sizes;
+        let Columns { attention, head, vectors, .. } = columns;
+        let AttentionSizes { key, value, .. } = attention.sizes;
         let sums: Vec<_> = queries.iter().map(|_| self.matrix_sums(columns, body, "y")).collect();
         // without y there are no queries
         let of_queries = head.query.into_iter();
         let of_queries = of_queries
-            .flat_map(|of| queries.iter().map(move |query| ("query", of.at(query * key))));
+            .flat_map(|place| queries.iter().map(move |query| ("query", place.at(query * key))));
         let mut keys: Vec<_> = of_queries.collect();
         let from = if added.is_some() { head.before } else { head.after };
         if added.is_some() {
             keys.push(("key", head.key));
         }
-        let of_keys = matches!(of.decay, Some(Decay::OfKeys(_)));
+        let of_keys = matches!(attention.decay, Some(Decay::OfKeys(_)));
         if let Some(decay) = head.decay.filter(|_| added.is_some() && of_keys) {
             keys.push(("decay", decay));
         }
         let rows = (from, added.is_some());
         self.over_matrix(columns, rows, &keys, body, |this, rows| {
             let mut turn = Vec::new();
-            for (chain, v) in (0..of.chains()).flat_map(|c| (0..vectors.len()).map(move |v| (c, v)))
+            for (chain, v) in
+                (0..attention.chains()).flat_map(|c| (0..vectors.len()).map(move |v| (c, v)))
             {
                 let sums: Vec<_> = sums.iter().map(|sums| sums[chain][v]).collect();
                 let added = added.map(|added| &added[v]);
@@ -350,7 +371,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         for (query, sums) in queries.iter().zip(&sums) {
             for (v, &(column, lanes)) in vectors.iter().enumerate() {
                 let sum = total(sums.iter().map(|sums| Expr::Var(sums[v])).collect());
-                let scaled = op(LaneOp::Mul, vec![Expr::f32(of.scale, lanes), sum]);
+                let scaled = op(LaneOp::Mul, vec![Expr::f32(attention.scale, lanes), sum]);
                 let value_of_y = self.state(scaled);
                 body.push(Stmt::Store { to: y.at(query * value + column), value: value_of_y });
             }
@@ -367,14 +388,14 @@ impl<'m> KernelBuilder<'_, 'm> {
         sums: &[Var],
         turn: &mut Vec<Stmt>,
     ) {
-        let (of, (column, lanes)) = (columns.of, columns.vectors[v]);
-        let place = chain * of.sizes.value + column;
+        let (attention, (column, lanes)) = (columns.attention, columns.vectors[v]);
+        let place = chain * attention.sizes.value + column;
         let factor = |key: usize| Expr::Splat { from: rows.keys[key].at(chain), lanes };
         let mut element = load(rows.matrix.at(place), lanes);
         if let Some(added) = added {
-            element = self.taken(of.state, element);
+            element = self.taken(attention.state, element);
             // behind the queries: the keys, and the decay of each key
-            let decay = match (of.decay, columns.head.decay) {
+            let decay = match (attention.decay, columns.head.decay) {
                 (Some(Decay::OfHeads(_)), Some(from)) => Some(Expr::Splat { from, lanes }),
                 (Some(Decay::OfKeys(_)), _) => Some(factor(sums.len() + 1)),
                 _ => None,
@@ -402,7 +423,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body: &mut Vec<Stmt>,
         name: &str,
     ) -> Vec<Vec<Var>> {
-        let chains = 0..columns.of.chains();
+        let chains = 0..columns.attention.chains();
         let chain = |_| {
             let all = columns.vectors.iter();
             all.map(|(_, lanes)| self.accumulator(body, name, *lanes, Expr::f32(0.0, *lanes)))
@@ -421,7 +442,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body: &mut Vec<Stmt>,
         turn: impl FnOnce(&mut Self, &Rows) -> Vec<Stmt>,
     ) {
-        let (chains, sizes) = (columns.of.chains(), columns.of.sizes);
+        let (chains, sizes) = (columns.attention.chains(), columns.attention.sizes);
         let window = ((chains - 1) * sizes.value + columns.count, chains * sizes.value);
         let in_place = writes && from == columns.head.after;
         let mut windows = vec![("rows", from, window, in_place)];

@@ -18,10 +18,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut before = Vec::new();
         let mut walks = Vec::new();
         for slice in &body.slices {
-            let whole = self.lowering.source(slice.of);
-            let of = self.outermost(&mut before, slice.of, whole, (slice.axis, trips));
+            let whole = self.lowering.source(slice.whole);
+            let start = self.outermost(&mut before, slice.whole, whole, (slice.axis, trips));
             let len = self.lowering.len(Source::Value(slice.piece));
-            let (place, mut walk) = self.walk("piece", of, len, false);
+            let (place, mut walk) = self.walk("piece", start, len, false);
             walk.reverse = slice.reverse;
             walks.push(walk);
             self.lowering.places[slice.piece] = Some(place);
@@ -31,7 +31,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         for carried in &body.carried {
             let flushed = self.lowering.is_flushed(carried.next);
             let last = |r: &&LoopResult| {
-                flushed && r.pieces.is_none() && r.of == carried.next && !settled.contains(&r.out)
+                flushed
+                    && r.pieces.is_none()
+                    && r.value == carried.next
+                    && !settled.contains(&r.out)
             };
             let place = match body.results.iter().find(last) {
                 Some(result) => {
@@ -52,7 +55,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let Some((axis, reverse)) = result.pieces else { continue };
             let to = self.lowering.source(Source::Value(result.out));
             let shape = &self.lowering.model.values[result.out].shape;
-            let of = if shape[..axis].iter().all(|&n| n == 1) {
+            let start = if shape[..axis].iter().all(|&n| n == 1) {
                 to
             } else {
                 let gathered = self.block("gathered", shape.iter().product());
@@ -70,18 +73,18 @@ impl<'m> KernelBuilder<'_, 'm> {
                 after.push(strided(gathered, to, dims));
                 gathered
             };
-            let len = self.lowering.len(result.of);
-            let (place, mut walk) = self.walk("result_piece", of, len, true);
+            let len = self.lowering.len(result.value);
+            let (place, mut walk) = self.walk("result_piece", start, len, true);
             walk.reverse = reverse;
             walks.push(walk);
-            if let Source::Value(value) = result.of
-                && !self.lowering.is_given(result.of)
+            if let Source::Value(value) = result.value
+                && !self.lowering.is_given(result.value)
             {
                 wanted.entry(value).or_insert(place);
             }
             // skipped trips leave 0
             if body.running.is_some() {
-                before.extend(self.zeros(of, shape.iter().product()));
+                before.extend(self.zeros(start, shape.iter().product()));
             }
             pieces.push((result, place));
         }
@@ -94,19 +97,19 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
         }
         for (result, place) in pieces {
-            let from = self.lowering.source(result.of);
+            let from = self.lowering.source(result.value);
             if from != place {
-                trip.extend(self.read(result.of, from, place));
+                trip.extend(self.read(result.value, from, place));
             }
         }
         // last values in buffers of one trip, or in buffers that the next trip overwrites
         for result in
             body.results.iter().filter(|r| r.pieces.is_none() && !settled.contains(&r.out))
         {
-            let from = self.lowering.source(result.of);
+            let from = self.lowering.source(result.value);
             let to = self.lowering.source(Source::Value(result.out));
             if from != to {
-                trip.extend(self.read(result.of, from, to));
+                trip.extend(self.read(result.value, from, to));
             }
         }
         self.hand_on(&mut trip, body);

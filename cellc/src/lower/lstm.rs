@@ -19,7 +19,7 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> V
     let mut columns = step.new_state();
     let own = columns.len();
     columns.push(Column::new("c", c, in_place));
-    columns.extend(step.c_out.filter(|_| !in_place).map(|of| Column::new("c_out", of, true)));
+    columns.extend(step.c_out.filter(|_| !in_place).map(|place| Column::new("c_out", place, true)));
     let kept = |_: &mut Rows<'_, '_, '_>, _, value| value;
     rows.early(operands, &columns, kept, |rows, body, panel, pass| {
         let (new, c) = panel.columns.split_at(own);
@@ -71,7 +71,7 @@ fn update(
     let c = load(c.at(lane), lanes);
     let c = if step.c_given { flush(c) } else { c };
     let c = builder.let_unit(body, "c", (lane, lanes), c);
-    let complement = |of: &Expr| op(LaneOp::Sub, vec![Expr::f32(1.0, lanes), of.clone()]);
+    let complement = |expr: &Expr| op(LaneOp::Sub, vec![Expr::f32(1.0, lanes), expr.clone()]);
     let (forget, input) = match (sum("f", &c), sum("i", &c)) {
         (Some(of_f), of_i) => {
             let forget = builder.activate(cell, f, of_f);

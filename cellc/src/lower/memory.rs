@@ -130,9 +130,10 @@ impl Memory {
             memory.weights.push(weights);
         }
         for node in &nodes {
-            let CoreOp::Convolve(of) = &node.op else { continue };
-            let packed = memory.pack_convolution(of, plan, memory.constant(of.w.0));
-            memory.convolutions.insert(of.out, packed);
+            let CoreOp::Convolve(convolution) = &node.op else { continue };
+            let packed =
+                memory.pack_convolution(convolution, plan, memory.constant(convolution.w.0));
+            memory.convolutions.insert(convolution.out, packed);
         }
         let packing = &mut memory.program.packing;
         packing.name = "pack".to_owned();

@@ -177,21 +177,23 @@ impl Memory {
     /// interleaved.
     pub(super) fn pack_convolution(
         &mut self,
-        of: &Convolve,
+        convolution: &Convolve,
         plan: &Plan,
         from: BufferId,
     ) -> PackedWeights {
-        let format =
-            plan.windows.get(&of.out).map(|(arithmetic, _)| arithmetic.stored(WeightFormat::F32));
-        let terms = of.inputs * of.offsets().len();
+        let format = plan
+            .windows
+            .get(&convolution.out)
+            .map(|(arithmetic, _)| arithmetic.stored(WeightFormat::F32));
+        let terms = convolution.inputs * convolution.offsets().len();
         let (words, encoding) = match format {
             None => (terms, Encoding::F32),
-            Some(WeightFormat::Int16) => (Pairs::new(of).count(), Encoding::Int16Pair),
-            Some(_) => (Pairs::new(of).count(), Encoding::Int8Wide),
+            Some(WeightFormat::Int16) => (Pairs::new(convolution).count(), Encoding::Int16Pair),
+            Some(_) => (Pairs::new(convolution).count(), Encoding::Int8Wide),
         };
-        let channels = of.groups * of.outputs;
+        let channels = convolution.groups * convolution.outputs;
         let before = self.mark();
-        let label = self.labels.operation(of.out).to_owned();
+        let label = self.labels.operation(convolution.out).to_owned();
         let rows = self.buffer(format!("{label}_weights"), Role::Weights, channels * words);
         let dim = |extent, from: usize, to| CopiedDim {
             extent,
@@ -199,11 +201,12 @@ impl Memory {
             to_stride: to,
         };
         let mut at = 0;
-        for (turns, count) in
-            plan::equal_parts(of.outputs, plan::window_channels(of.outputs, plan.arch))
-        {
+        for (turns, count) in plan::equal_parts(
+            convolution.outputs,
+            plan::window_channels(convolution.outputs, plan.arch),
+        ) {
             let dims = vec![
-                dim(of.groups, of.outputs * terms, of.outputs * words),
+                dim(convolution.groups, convolution.outputs * terms, convolution.outputs * words),
                 dim(turns, count * terms, count * words),
                 dim(count, terms, 1),
                 dim(terms, 1, count),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::builder::{KernelBuilder, load};
 use super::product::Column;
-use super::reduce::Row;
+use super::reduce::ReducedRow;
 use crate::core::{CoreOp, Pointwise, PointwiseFunction, Reduce, Source};
 use crate::kernel::{Expr, Place, Stmt, Walk};
 use crate::model::{Binary, Graph};
@@ -87,14 +87,14 @@ impl<'m> End<'m> {
         rows: usize,
     ) -> Vec<(&'static str, Place, usize, bool)> {
         let own = self.columns.iter().filter(|c| c.each_row);
-        own.map(|c| (c.name, c.of, rows * c.row(units), c.written)).collect()
+        own.map(|c| (c.name, c.start, rows * c.row(units), c.written)).collect()
     }
 
     /// The epilogue for one tile, at the `places` of a loop over [`Self::rows`].
     pub(super) fn at(&self, places: &[Place]) -> Self {
         let mut end = self.clone();
         for (column, place) in end.columns.iter_mut().filter(|c| c.each_row).zip(places) {
-            column.of = *place;
+            column.start = *place;
         }
         end
     }
@@ -342,13 +342,13 @@ impl<'m> KernelBuilder<'_, 'm> {
     ) -> Vec<Stmt> {
         let Some(((count, repeats), inner)) = dims.split_first() else {
             let from = places.iter().copied().zip(row.1.iter().copied()).collect();
-            let row = Row { from, ..Row::new(row.0, reduce.chains, out) };
+            let row = ReducedRow { from, ..ReducedRow::new(row.0, reduce.chains, out) };
             return self.reduce_elements(reduce, row, out, |builder, body, elements, lanes| {
                 builder.result(work, body, lanes, &elements.operands)
             });
         };
-        let len = |of: usize| -> usize {
-            let own = |(size, repeats): &Dim| if repeats[of] { 1 } else { *size };
+        let len = |operand: usize| -> usize {
+            let own = |(size, repeats): &Dim| if repeats[operand] { 1 } else { *size };
             inner.iter().chain([row]).map(own).product()
         };
         let mut walks: Vec<Walk> = Vec::new();

@@ -223,14 +223,14 @@ impl KernelBuilder<'_, '_> {
     /// least the flush limit.
     pub(super) fn rounded(
         &mut self,
-        of: Source,
+        source: Source,
         factor: Option<Factor>,
         from: Place,
         to: Place,
         len: usize,
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
-        let taken = |builder: &mut Self, element| builder.taken(of, element);
+        let taken = |builder: &mut Self, element| builder.taken(source, element);
         self.whole(&mut body, (factor, 0), [from, to], len, taken);
         body
     }

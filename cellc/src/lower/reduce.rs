@@ -11,7 +11,7 @@ use crate::plan;
 
 /// Neighbouring elements that are reduced to one.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
+pub(super) struct ReducedRow {
     /// The number of elements.
     pub(super) size: usize,
     /// The number of chains: a power of two, at most the number of elements.
@@ -23,7 +23,7 @@ pub(super) struct Row {
     pub(super) numbers: Option<Place>,
 }
 
-impl Row {
+impl ReducedRow {
     /// A row of elements in memory.
     pub(super) fn new(size: usize, chains: usize, from: Place) -> Self {
         Self { size, chains, from: vec![(from, false)], numbers: None }
@@ -63,11 +63,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             _ => builder.reduce_columns(reduce, size, inner, places[0], places[1]),
         }));
         let name = reduce.combiner.function().name();
-        let of = match outer * inner {
+        let size_text = match outer * inner {
             1 => "once".to_owned(),
             times => format!("{times} times"),
         };
-        (vec![format!("All elements by {name}: {size} become one, {of}.")], body)
+        (vec![format!("All elements by {name}: {size} become one, {size_text}.")], body)
     }
 
     /// `accumulator = accumulator . value`
@@ -150,7 +150,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// Reduces a row of `size` elements to one element.
     fn reduce_row(&mut self, reduce: &Reduce, size: usize, from: Place, to: Place) -> Vec<Stmt> {
-        let row = Row::new(size, reduce.chains, from);
+        let row = ReducedRow::new(size, reduce.chains, from);
         self.reduce_elements(reduce, row, to, |_, _, element, _| element.value())
     }
 
@@ -158,7 +158,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn reduce_elements(
         &mut self,
         reduce: &Reduce,
-        row: Row,
+        row: ReducedRow,
         to: Place,
         each: impl FnMut(&mut Self, &mut Vec<Stmt>, Elements, usize) -> Expr,
     ) -> Vec<Stmt> {
@@ -180,11 +180,11 @@ impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn reduced(
         &mut self,
         body: &mut Vec<Stmt>,
-        row: Row,
+        row: ReducedRow,
         mut each: impl FnMut(&mut Self, &mut Vec<Stmt>, Elements, usize) -> Expr,
         mut combine: impl FnMut(&mut Self, &mut Vec<Stmt>, Expr, Expr, usize) -> Expr,
     ) -> Expr {
-        let Row { size, chains, from, numbers } = row;
+        let ReducedRow { size, chains, from, numbers } = row;
         let width = self.lowering.plan.width(self.lowering.isa);
         let vectors = plan::vectors(chains, width);
         // elements in constant places: the chain and the number of elements before it

@@ -19,8 +19,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         body.extend(for_rows(self, outer, &whole, |builder, places| {
             builder.running_sum_of_rows(sum, [size, inner], places[0], places[1])
         }));
-        let of = counted(outer * inner, "row");
-        (vec![format!("Running sums, {of} of {size}.")], body)
+        let rows_text = counted(outer * inner, "row");
+        (vec![format!("Running sums, {rows_text} of {size}.")], body)
     }
 
     /// Running sums of `inner` columns over `size` rows.

@@ -8,7 +8,7 @@
 use super::builder::{KernelBuilder, load, op};
 use super::pointwise::names_of_windows;
 use super::product::for_rows;
-use super::reduce::Row;
+use super::reduce::ReducedRow;
 use crate::core::{Softmax, Source, chains_of_short_rows};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{Activation, counted};
@@ -41,7 +41,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         // a broadcast element must be in memory
         let row_values: Place = self.scratch("row_values", 2).into();
         let (at_most, at_sum) = (row_values, row_values.at(1));
-        let row = Row::new(size, chains, from);
+        let row = ReducedRow::new(size, chains, from);
         let most = self.reduced(
             &mut body,
             row,
@@ -54,7 +54,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let difference = op(LaneOp::Sub, vec![value, Expr::Splat { from: at_most, lanes }]);
             if log { difference } else { builder.call(Activation::Exp, difference) }
         });
-        let stored = Row::new(size, chains, to);
+        let stored = ReducedRow::new(size, chains, to);
         let sum = self.reduced(
             &mut body,
             stored,

@@ -36,7 +36,7 @@ pub(super) struct CellStep<'e, 'm> {
 impl<'m> CellStep<'_, 'm> {
     /// The columns of [`Self::store`].
     pub(super) fn new_state(&self) -> Vec<Column> {
-        let out = self.out.map(|of| Column::new("out", of, true));
+        let out = self.out.map(|place| Column::new("out", place, true));
         out.into_iter().chain(self.end.into_iter().flat_map(|end| end.columns()).copied()).collect()
     }
 

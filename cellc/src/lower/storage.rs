@@ -39,12 +39,14 @@ impl<'m> Lowering<'m> {
     fn updated_in_place(&self, variable: usize) -> Option<usize> {
         let Some(Source::Value(next)) = self.model.variables[variable].next else { return None };
         let before = Source::Variable(variable);
-        let CoreOp::LinearAttention(of) = &self.producers.get(&next)?.op else { return None };
+        let CoreOp::LinearAttention(attention) = &self.producers.get(&next)?.op else {
+            return None;
+        };
         let read = self.model.all_nodes().into_iter().flat_map(|node| node.op.reads());
         let read = read.chain(self.model.results.iter().map(|result| result.source));
         let read = read.chain(self.model.variables.iter().filter_map(|variable| variable.next));
         let is_alone = read.filter(|source| *source == before).count() == 1;
-        let is_own = of.state == before && of.last == Some(next);
+        let is_own = attention.state == before && attention.last == Some(next);
         (is_own && is_alone && self.steps == 1).then_some(next)
     }
 
@@ -92,8 +94,8 @@ impl<'m> Lowering<'m> {
             let mut busy = self.bases_read(node, &wanted);
             for value in node.op.outputs() {
                 let in_place = |place: &Place| match &node.op {
-                    CoreOp::LinearAttention(of) if of.last == Some(value) => {
-                        self.known_place(of.state) == Some(*place)
+                    CoreOp::LinearAttention(attention) if attention.last == Some(value) => {
+                        self.known_place(attention.state) == Some(*place)
                     }
                     _ => false,
                 };

@@ -3,7 +3,7 @@
 
 use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;
-use super::reduce::{Elements, Row};
+use super::reduce::{Elements, ReducedRow};
 use crate::core::{Source, TopK, chains_of_short_rows};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::counted;
@@ -72,7 +72,7 @@ impl Choice {
 
 /// Memory from which a kernel broadcasts.
 #[derive(Clone, Copy)]
-struct Found {
+struct BestSoFar {
     /// The best number, and its place.
     best: Place,
     /// The element that was chosen before, and its place.
@@ -100,9 +100,12 @@ impl<'m> KernelBuilder<'_, 'm> {
                 .map(|at| Stmt::Store { to: numbers.at(at), value: Expr::f32(at as f32, 1) }),
         );
         let found: Place = self.scratch("found", 5).into();
-        let found = Found { best: found, before: found.at(2), limit: found.at(4) };
+        let found = BestSoFar { best: found, before: found.at(2), limit: found.at(4) };
         body.extend(for_rows(self, top.rows, &whole, |builder, places| {
-            let row = Row { numbers: Some(numbers), ..Row::new(top.size, chains, places[0]) };
+            let row = ReducedRow {
+                numbers: Some(numbers),
+                ..ReducedRow::new(top.size, chains, places[0])
+            };
             let mut outs = places[1..].iter().copied();
             let values = top.values.and_then(|_| outs.next());
             let places = top.indices.and_then(|_| outs.next());
@@ -121,8 +124,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             body
         }));
         let which = if top.largest { "largest" } else { "smallest" };
-        let of = counted(top.rows, "row");
-        (vec![format!("The {} {which} of {} elements, of {of}.", top.count, top.size)], body)
+        let rows_text = counted(top.rows, "row");
+        (vec![format!("The {} {which} of {} elements, of {rows_text}.", top.count, top.size)], body)
     }
 
     /// Finds the best number of a row, and its place; of the elements that come after the one
@@ -131,14 +134,14 @@ impl<'m> KernelBuilder<'_, 'm> {
         &mut self,
         body: &mut Vec<Stmt>,
         choice: Choice,
-        row: Row,
-        found: Found,
+        row: ReducedRow,
+        found: BestSoFar,
         is_further: bool,
     ) {
         let splat = |from: Place, lanes: usize| Expr::Splat { from, lanes };
         let number = self.reduced(
             body,
-            Row { numbers: row.numbers.filter(|_| is_further), ..row.clone() },
+            ReducedRow { numbers: row.numbers.filter(|_| is_further), ..row.clone() },
             |_, _, Elements { mut operands, place: at }, lanes| {
                 let element = (operands.remove(0), at);
                 let worst = Expr::f32(choice.worst(), lanes);
@@ -187,7 +190,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         &mut self,
         body: &mut Vec<Stmt>,
         top: &TopK,
-        found: Found,
+        found: BestSoFar,
         value: Option<Place>,
         place: Option<Place>,
     ) {

@@ -200,9 +200,14 @@ impl Op {
                 let elements = if sums { E::Sums } else { E::Computed };
                 row("Reduce", 1..=2, n(1), rank, elements, A::Reduced)
             }
-            Self::Normalize(of) => {
-                row("Normalize", of.inputs(), n(1), R::First, E::Computed, A::Normalized(*of))
-            }
+            Self::Normalize(normalization) => row(
+                "Normalize",
+                normalization.inputs(),
+                n(1),
+                R::First,
+                E::Computed,
+                A::Normalized(*normalization),
+            ),
             Self::Concat { .. } => row("Concat", any(1), n(1), R::First, E::Moved, A::Joined),
             Self::Split { parts } => row("Split", n(2), n(*parts), R::First, E::Moved, A::Split),
             Self::VariadicSplit => row("VariadicSplit", n(3), any(1), R::First, E::Moved, A::Split),
@@ -247,8 +252,9 @@ impl Op {
             Self::Attention { .. } => {
                 row("Attention", 3..=5, n(1), R::Unknown, E::Computed, A::Other)
             }
-            Self::LinearAttention(of) => {
-                let optional = [of.rule.has_decay(), of.rule.has_rate(), of.has_past];
+            Self::LinearAttention(attention) => {
+                let optional =
+                    [attention.rule.has_decay(), attention.rule.has_rate(), attention.has_past];
                 let inputs = 3 + optional.map(usize::from).iter().sum::<usize>();
                 row("LinearAttention", n(inputs), 1..=2, R::First, E::Computed, A::Other)
             }
@@ -277,10 +283,10 @@ impl Op {
                 row("ReadValue", 0..=1, n(1), R::Unknown, E::Computed, A::Other)
             }
             Self::Assign { .. } => row("Assign", n(1), 0..=1, R::Unknown, E::Computed, A::Other),
-            Self::Convolution(of) => {
-                row("Convolution", 2..=3, n(1), R::First, E::Computed, A::Convolved(of))
+            Self::Convolution(convolution) => {
+                row("Convolution", 2..=3, n(1), R::First, E::Computed, A::Convolved(convolution))
             }
-            Self::Pool(of) => row("Pool", n(1), 1..=2, R::First, E::Computed, A::Pooled(of)),
+            Self::Pool(pool) => row("Pool", n(1), 1..=2, R::First, E::Computed, A::Pooled(pool)),
             Self::Pad(_) => row("Pad", 3..=5, n(1), R::First, E::Moved, A::Padded),
             Self::TopK(_) => row("TopK", n(2), 1..=2, R::First, E::Computed, A::Other),
             Self::Loop(_) => row("Loop", any(0), any(0), R::Unknown, E::Computed, A::Other),

@@ -43,15 +43,17 @@ impl Op {
         };
         match *self {
             Self::Elementwise(function) => function.wrong_parameters(),
-            Self::Normalize(of) if !(of.eps().is_finite() && of.eps() >= 0.0) => {
-                let found = format!("a normalization with an epsilon of {}", of.eps());
+            Self::Normalize(normalization)
+                if !(normalization.eps().is_finite() && normalization.eps() >= 0.0) =>
+            {
+                let found = format!("a normalization with an epsilon of {}", normalization.eps());
                 let valid = "a finite number of 0 or more";
                 vec![WrongAttribute::parameter((Normalization::EPS, "the number"), found, valid)]
             }
             Self::Resize(Resize { sampling: Sampling::Cubic { a, .. }, .. }) => {
                 finite("a cubic interpolation", "cube_coeff", a)
             }
-            Self::LinearAttention(ref of) => match of.scale {
+            Self::LinearAttention(ref attention) => match attention.scale {
                 Some(scale) => finite("a linear attention", "scale", scale),
                 None => Vec::new(),
             },

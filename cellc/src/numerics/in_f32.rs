@@ -9,11 +9,11 @@ pub(crate) fn keep_convolutions_in_f32(core: &mut CoreModel) {
     fn each(nodes: &mut [CoreNode], found: &mut Vec<(LayerPlace, &'static str)>) {
         for CoreNode { op, layer, .. } in nodes {
             match op {
-                CoreOp::Convolve(of) if of.is_depthwise() => {
-                    of.stays_f32 = true;
+                CoreOp::Convolve(convolution) if convolution.is_depthwise() => {
+                    convolution.stays_f32 = true;
                     found.push((*layer, "a model with weights that are given at run time"));
                 }
-                CoreOp::Loop(of) => each(&mut of.body, found),
+                CoreOp::Loop(core_loop) => each(&mut core_loop.body, found),
                 _ => {}
             }
         }

@@ -96,13 +96,13 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
             let strides = if dense.transposed { [dense.inputs, 1] } else { [1, dense.outputs] };
             push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], strides);
         }
-        CoreOp::Convolve(of) if of.is_depthwise() => {
-            let taps = of.offsets().len();
+        CoreOp::Convolve(convolution) if convolution.is_depthwise() => {
+            let taps = convolution.offsets().len();
             push(
                 "the weights",
-                WeightSource::Constant(of.w.0),
+                WeightSource::Constant(convolution.w.0),
                 0,
-                [of.groups * of.outputs, taps],
+                [convolution.groups * convolution.outputs, taps],
                 [taps, 1],
             );
         }

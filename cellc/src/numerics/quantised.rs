@@ -112,11 +112,17 @@ pub(super) fn quantised(
     }
     let analysis = Analysis { model, asked, products, numbers: NumberRanges::new(model) };
     let nodes = model.all_nodes().into_iter().filter(|node| node.op.has_precision());
-    let each = |node: &CoreNode| analysis.quantised(node).map(|of| (node.op.first_value(), of));
+    let each = |node: &CoreNode| {
+        analysis.quantised(node).map(|quantised| (node.op.first_value(), quantised))
+    };
     let mut all: Vec<_> = nodes.filter_map(each).collect();
-    let count: usize = all.iter().filter(|(_, of)| of.is_stored()).map(|(_, of)| of.count).sum();
+    let count: usize = all
+        .iter()
+        .filter(|(_, quantised)| quantised.is_stored())
+        .map(|(_, quantised)| quantised.count)
+        .sum();
     if count < LEAST_INTEGERS {
-        all.iter_mut().for_each(|(_, of)| of.weights = Storage::Asked);
+        all.iter_mut().for_each(|(_, quantised)| quantised.weights = Storage::Asked);
     }
     all
 }
@@ -175,12 +181,13 @@ impl Analysis<'_> {
     fn operands(&self, node: &CoreNode, matrices: &[Matrix<'_>]) -> [Option<Multiples>; 2] {
         let product = node.op.facts().product;
         let factors = [product.map(|product| product.x), product.and_then(|product| product.h)];
-        let multiples = |of| {
-            let (scale, [least, most], off) = self.numbers.multiples(of)?;
+        let multiples = |source| {
+            let (scale, [least, most], off) = self.numbers.multiples(source)?;
             Some(Multiples { scale, least, most, off })
         };
         let fit = |v: &Multiples| matrices.iter().all(|matrix| fits(matrix, *v));
-        factors.map(|factor| factor.and_then(|of| of.source).and_then(multiples).filter(fit))
+        factors
+            .map(|factor| factor.and_then(|factor| factor.source).and_then(multiples).filter(fit))
     }
 
     /// True if products are f32, and no format was asked for.
@@ -210,8 +217,8 @@ fn has_weights_at_run_time(node: &CoreNode) -> bool {
 /// True if a product of the operation multiplies h, and h is not quantised or reset before.
 fn is_h_needed(node: &CoreNode, h: Option<Multiples>) -> bool {
     match &node.op {
-        CoreOp::Cell(of) => {
-            h.is_none() || (0..of.kind.gates()).any(|gate| of.kind.multiplies_reset_h(gate))
+        CoreOp::Cell(cell) => {
+            h.is_none() || (0..cell.kind.gates()).any(|gate| cell.kind.multiplies_reset_h(gate))
         }
         _ => false,
     }

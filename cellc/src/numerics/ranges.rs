@@ -3,7 +3,8 @@
 
 use crate::activation::exact;
 use crate::core::{
-    CoreLoop, CoreModel, CoreNode, CoreOp, Facts, Numbers, Pointwise, PointwiseFunction, Source,
+    CoreLoop, CoreModel, CoreNode, CoreOp, Facts, OutputNumbers, Pointwise, PointwiseFunction,
+    Source,
 };
 use crate::model::{Binary, Graph};
 
@@ -112,8 +113,8 @@ impl<'m> NumberRanges<'m> {
 
     /// The scale of a tensor, the range of its multiples, and the largest distance from a multiple.
     /// `None` if no scale is known, or if the multiples exceed 16 bits with sign.
-    pub(crate) fn multiples(&self, of: Source) -> Option<(f32, [i16; 2], f64)> {
-        let NumberFacts { ends, scale } = self.known(of);
+    pub(crate) fn multiples(&self, source: Source) -> Option<(f32, [i16; 2], f64)> {
+        let NumberFacts { ends, scale } = self.known(source);
         let (scale, off) = scale?;
         let [least, most] = ends.map(|end| (end / f64::from(scale)).round());
         let fits =
@@ -122,8 +123,8 @@ impl<'m> NumberRanges<'m> {
         fits.then_some((scale, [least as i16, most as i16], off))
     }
 
-    fn known(&self, of: Source) -> NumberFacts {
-        match of {
+    fn known(&self, source: Source) -> NumberFacts {
+        match source {
             Source::Value(value) => self.values[value],
             Source::Constant(i) => {
                 let tensor = &self.model.constants[i];
@@ -141,15 +142,17 @@ impl<'m> NumberRanges<'m> {
     fn read(&mut self, nodes: &[CoreNode]) {
         for node in nodes {
             match &node.op {
-                CoreOp::Pointwise(of) => self.values[of.out] = self.pointwise(of),
+                CoreOp::Pointwise(pointwise) => {
+                    self.values[pointwise.out] = self.pointwise(pointwise)
+                }
                 CoreOp::Loop(body) => {
                     for slice in &body.slices {
-                        self.values[slice.piece] = self.known(slice.of);
+                        self.values[slice.piece] = self.known(slice.whole);
                     }
                     self.read_body(body);
                     for result in &body.results {
                         // pieces of skipped trips are zeros
-                        let known = self.known(result.of);
+                        let known = self.known(result.value);
                         self.values[result.out] = match result.pieces {
                             Some(_) => known.union(NumberFacts::between([0.0, 0.0]).integral()),
                             None => known,
@@ -164,11 +167,13 @@ impl<'m> NumberRanges<'m> {
     /// The outputs of an operation whose facts say what numbers the outputs hold.
     fn read_facts(&mut self, facts: Facts) {
         let known = match facts.numbers {
-            Numbers::Moved(from) => {
+            OutputNumbers::Moved(from) => {
                 from.into_iter().map(|source| self.known(source)).reduce(NumberFacts::union)
             }
-            Numbers::Integers(ends) => Some(NumberFacts::between(ends.map(f64::from)).integral()),
-            Numbers::Any => None,
+            OutputNumbers::Integers(ends) => {
+                Some(NumberFacts::between(ends.map(f64::from)).integral())
+            }
+            OutputNumbers::Any => None,
         };
         for out in facts.outputs {
             self.values[out] = known.unwrap_or(NOTHING);
@@ -186,7 +191,7 @@ impl<'m> NumberRanges<'m> {
         let assumed: Vec<_> = body
             .carried
             .iter()
-            .map(|of| self.known(of.initial).union(self.known(of.next)))
+            .map(|carried| self.known(carried.initial).union(self.known(carried.next)))
             .collect();
         for (carried, assumed) in body.carried.iter().zip(&assumed) {
             self.values[carried.value] = *assumed;
@@ -207,8 +212,8 @@ impl<'m> NumberRanges<'m> {
 
     /// The result of a pointwise operation. Sums of whole numbers stay whole after rounding, as
     /// every f32 from 2^23 on is whole.
-    fn pointwise(&self, of: &Pointwise) -> NumberFacts {
-        let input = |i: usize| self.known(of.inputs[i]);
+    fn pointwise(&self, operation: &Pointwise) -> NumberFacts {
+        let input = |i: usize| self.known(operation.inputs[i]);
         let both = |ends: fn([f64; 2], [f64; 2]) -> [f64; 2]| {
             NumberFacts::between(ends(input(0).ends, input(1).ends))
         };
@@ -216,7 +221,7 @@ impl<'m> NumberRanges<'m> {
             known if known.is_integral() => known,
             known => NumberFacts::between(known.ends.map(round)).integral(),
         };
-        match of.function {
+        match operation.function {
             PointwiseFunction::Activation(steps) if steps.graph() == Graph::Stairs => {
                 rounded(&|end| exact(steps, end))
             }

@@ -209,8 +209,8 @@ impl Block {
         let mut hasher = DefaultHasher::new();
         contents.hash(&mut hasher);
         let same_hash = self.places.entry(hasher.finish()).or_default();
-        let is_equal = |(at, len, of): &&(usize, usize, Element)| {
-            *of == element && &before[*at..][..*len] == contents
+        let is_equal = |(at, len, kind): &&(usize, usize, Element)| {
+            *kind == element && &before[*at..][..*len] == contents
         };
         if let Some(&(earlier, ..)) = same_hash.iter().find(is_equal) {
             self.bytes.truncate(at);

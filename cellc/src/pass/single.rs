@@ -95,14 +95,14 @@ impl<I: Iterator<Item = bool>> Scope<'_, I> {
     fn place(&self, place: Place) -> Place {
         match place.base {
             Base::Window(window) => {
-                self.places.get(&window).map_or(place, |of| of.at(place.offset))
+                self.places.get(&window).map_or(place, |start| start.at(place.offset))
             }
             Base::Buffer(_) => place,
         }
     }
 
     fn walk(&self, walk: Walk) -> Walk {
-        Walk { of: self.place(walk.of), ..walk }
+        Walk { start: self.place(walk.start), ..walk }
     }
 
     fn block(&mut self, body: Vec<Stmt>, out: &mut Vec<Stmt>) {
@@ -112,7 +112,7 @@ impl<I: Iterator<Item = bool>> Scope<'_, I> {
                     let is_single = self.is_single.next().unwrap_or(false);
                     let walks: Vec<_> = walks.into_iter().map(|walk| self.walk(walk)).collect();
                     if is_single {
-                        self.places.extend(walks.iter().map(|walk| (walk.window, walk.of)));
+                        self.places.extend(walks.iter().map(|walk| (walk.window, walk.start)));
                         self.kernel
                             .hints
                             .passes

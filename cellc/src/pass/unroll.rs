@@ -59,7 +59,7 @@ impl Unroll<'_> {
     ) {
         for walk in walks {
             let window = if walk.reverse { count - 1 - k } else { k };
-            let place = self.place(walk.of).at(window * walk.step);
+            let place = self.place(walk.start).at(window * walk.step);
             self.windows.insert(walk.window, place);
         }
         if let Some(turn) = turn {
@@ -95,8 +95,10 @@ impl Unroll<'_> {
                         || matches!(body.last(), Some(Stmt::LeaveUnless { .. })) =>
                 {
                     let turn = turn.map(|turn| self.rename(turn));
-                    let walks: Vec<_> =
-                        walks.iter().map(|w| Walk { of: self.place(w.of), ..w.clone() }).collect();
+                    let walks: Vec<_> = walks
+                        .iter()
+                        .map(|w| Walk { start: self.place(w.start), ..w.clone() })
+                        .collect();
                     for walk in &walks {
                         self.windows.insert(walk.window, walk.window.into());
                     }
@@ -114,7 +116,7 @@ impl Unroll<'_> {
                 // the place is known only at run time
                 Stmt::Pick { at, count, walk, body } => {
                     let at = self.expr(at);
-                    let walk = Walk { of: self.place(walk.of), ..walk.clone() };
+                    let walk = Walk { start: self.place(walk.start), ..walk.clone() };
                     self.windows.insert(walk.window, walk.window.into());
                     let mut inner = Vec::new();
                     self.block(body, &mut inner);

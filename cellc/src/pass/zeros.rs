@@ -62,8 +62,8 @@ fn remove_unread(body: &mut Vec<Stmt>) {
 
 /// Adds the variables read by statements, and the variables changed by statements.
 fn variables(body: &[Stmt], read: &mut BTreeSet<Var>, set: &mut BTreeSet<Var>) {
-    fn expr(of: &Expr, read: &mut BTreeSet<Var>) {
-        match of {
+    fn expr(tree: &Expr, read: &mut BTreeSet<Var>) {
+        match tree {
             Expr::Var(var) => {
                 read.insert(*var);
             }

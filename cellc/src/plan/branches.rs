@@ -92,7 +92,7 @@ impl Branches {
             }
             if let CoreOp::Loop(body) = &node.op {
                 let next = body.carried.iter().map(|carried| carried.next);
-                let wanted = next.chain(body.results.iter().map(|result| result.of)).collect();
+                let wanted = next.chain(body.results.iter().map(|result| result.value)).collect();
                 self.level(model, &Level::new(&body.body, wanted, body.running), least);
             }
         }

@@ -28,7 +28,7 @@ pub struct History {
 /// Elements that a view takes: `out[to + sum i_d * to_d] = from[from + sum i_d * from_d]` for all
 /// `i_d < extent_d`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct CopiedElements {
     /// The first element to read.
     pub from: usize,
     /// The first element of the view.
@@ -49,9 +49,9 @@ pub struct Taps {
     /// The number of taps.
     pub count: usize,
     /// The elements from a row of the delay line. `None`: none.
-    pub earlier: Option<Taken>,
+    pub earlier: Option<CopiedElements>,
     /// The elements from the frame. `None`: none.
-    pub newest: Option<Taken>,
+    pub newest: Option<CopiedElements>,
 }
 
 /// Taps as the x of a product: for each channel the earlier taps, the oldest first, then the
@@ -230,7 +230,7 @@ struct Frames {
 
 /// A place in [`Frames`], or a distance between places.
 #[derive(Clone, Copy)]
-struct Step {
+struct FrameStep {
     outer: usize,
     frame: usize,
     inner: usize,
@@ -238,14 +238,14 @@ struct Step {
 
 impl Frames {
     /// The place of an element.
-    fn place(&self, element: usize) -> Step {
+    fn place(&self, element: usize) -> FrameStep {
         let (line, inner) = (element / self.inner, element % self.inner);
         let frames = self.history + 1;
-        Step { outer: line / frames, frame: line % frames, inner }
+        FrameStep { outer: line / frames, frame: line % frames, inner }
     }
 
     /// A stride of a view as a distance along one axis.
-    fn step(&self, stride: isize) -> Option<Step> {
+    fn step(&self, stride: isize) -> Option<FrameStep> {
         let step = self.place(usize::try_from(stride).ok()?);
         let axes = [step.outer, step.frame, step.inner];
         (axes.iter().filter(|part| **part > 0).count() <= 1).then_some(step)
@@ -256,9 +256,9 @@ impl Frames {
 struct Shown {
     out: usize,
     /// The place of the first element.
-    first: Step,
+    first: FrameStep,
     /// By dimension: the size, the step, and the distance in the view.
-    dims: Vec<(usize, Step, usize)>,
+    dims: Vec<(usize, FrameStep, usize)>,
     /// The dimension along the frames. `None`: all elements are of one frame.
     along: Option<usize>,
     history: usize,
@@ -270,7 +270,7 @@ impl Shown {
         let first = frames.place(view.offset);
         let shape = &model.values[view.out].shape;
         let mut last = first;
-        let mut dims: Vec<(usize, Step, usize)> = Vec::new();
+        let mut dims: Vec<(usize, FrameStep, usize)> = Vec::new();
         for ((&size, &stride), to) in shape.iter().zip(&view.strides).zip(strides(shape)) {
             if size == 1 {
                 continue;
@@ -296,14 +296,14 @@ impl Shown {
         (0..count).map(move |k| self.first.frame + k * step)
     }
 
-    fn taps(&self, history: usize, of: &History) -> Taps {
-        let line = &of.line;
+    fn taps(&self, history: usize, line: &History) -> Taps {
+        let line = &line.line;
         let (count, newest) =
             (self.frames().count(), self.frames().any(|frame| frame == self.history));
         let earlier = count - usize::from(newest);
-        let in_frame = |step: &Step| step.outer * line.inner + step.inner;
-        let in_line = |step: &Step| line.place(in_frame(step), step.frame);
-        let dims = |frames: usize, place: &dyn Fn(&Step) -> usize| {
+        let in_frame = |step: &FrameStep| step.outer * line.inner + step.inner;
+        let in_line = |step: &FrameStep| line.place(in_frame(step), step.frame);
+        let dims = |frames: usize, place: &dyn Fn(&FrameStep) -> usize| {
             let dims = self.dims.iter().enumerate().map(|(dim, (size, step, to))| {
                 let along = self.along == Some(dim);
                 (if along { frames } else { *size }, place(step), *to)
@@ -316,12 +316,12 @@ impl Shown {
             oldest: self.history - self.first.frame,
             distance: self.along.map_or(0, |dim| self.dims[dim].1.frame),
             count,
-            earlier: (earlier > 0).then(|| Taken {
+            earlier: (earlier > 0).then(|| CopiedElements {
                 from: in_line(&self.first),
                 to: 0,
                 dims: dims(earlier, &in_line),
             }),
-            newest: newest.then(|| Taken {
+            newest: newest.then(|| CopiedElements {
                 from: in_frame(&self.first),
                 to: last,
                 dims: dims(1, &in_frame),

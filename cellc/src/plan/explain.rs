@@ -108,7 +108,9 @@ impl fmt::Display for Plan {
                     let (name, registers) = (isa.name, isa.registers);
                     writeln!(f, "{name}: {lanes}, {registers} registers, {profile} multiply-add")?;
                 }
-                Some(of) => writeln!(f, "{}: as {}, {profile} multiply-add", isa.name, of.name)?,
+                Some(other) => {
+                    writeln!(f, "{}: as {}, {profile} multiply-add", isa.name, other.name)?
+                }
             }
         }
         if self.accuracy != Accuracy::Exact {
@@ -147,7 +149,7 @@ impl fmt::Display for Plan {
 impl Plan {
     /// The instruction set of the plan whose body an instruction set shares.
     fn shared_body(&self, isa: &Isa) -> Option<&'static Isa> {
-        isa.body_of.filter(|of| self.isas.iter().any(|own| own.isa == *of))
+        isa.body_of.filter(|isa| self.isas.iter().any(|own| own.isa == *isa))
     }
 
     /// Prints the plan of the `i`-th product.
@@ -183,8 +185,10 @@ impl ProductPlan {
             other => format!(" as {}", other.name()),
         };
         let operands = [("x", self.own.x), ("h", self.own.h)];
-        let operands: Vec<_> =
-            operands.into_iter().filter_map(|(name, of)| Some((name, integers(of?)))).collect();
+        let operands: Vec<_> = operands
+            .into_iter()
+            .filter_map(|(name, multiples)| Some((name, integers(multiples?))))
+            .collect();
         match (self.arithmetic, &operands[..]) {
             (Arithmetic::F32, []) => format,
             (Arithmetic::F32, [(_, x)]) => format!("{format}, multiplied with {x}"),
@@ -362,12 +366,15 @@ impl fmt::Display for Together {
             Self::Asked(rows) => write!(f, "rows at once: {rows}, asked for"),
             Self::Narrow(isa) => write!(f, "{isa}: one row at a time, the shorter code"),
             Self::InTiles { isa, rows, of_input } => {
-                let (of, rows) = (terms(*of_input), counted(*rows, "row"));
-                write!(f, "{isa}: {of}{rows} at once, in tiles")
+                let (input_terms, rows) = (terms(*of_input), counted(*rows, "row"));
+                write!(f, "{isa}: {input_terms}{rows} at once, in tiles")
             }
             Self::InVectors { isa, rows, of_input, cycles } => {
-                let (of, rows) = (terms(*of_input), counted(*rows, "row"));
-                write!(f, "{isa}: {of}{rows} at once, {cycles:.1} cycles for a row of a panel")
+                let (input_terms, rows) = (terms(*of_input), counted(*rows, "row"));
+                write!(
+                    f,
+                    "{isa}: {input_terms}{rows} at once, {cycles:.1} cycles for a row of a panel"
+                )
             }
             Self::NoTiles(isa, why) => write!(f, "{isa}: no tiles: {why}"),
         }

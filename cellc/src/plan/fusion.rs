@@ -297,7 +297,7 @@ impl<'m> Level<'m> {
         let sides = |value| self.branches.sides(value);
         let all = [&[chain.root], &chain.links[..]].concat();
         let fits = |value: &usize| {
-            let Some(CoreOp::Pointwise(of)) = self.node(*value).map(|node| &node.op) else {
+            let Some(CoreOp::Pointwise(pointwise)) = self.node(*value).map(|node| &node.op) else {
                 return false;
             };
             let fits = |&input: &Source| {
@@ -307,7 +307,7 @@ impl<'m> Level<'m> {
                 let axes = || reduce.first..shape.len();
                 axes().all(|axis| along(axis) == shape[axis]) || axes().all(|axis| along(axis) == 1)
             };
-            of.inputs.iter().all(fits)
+            pointwise.inputs.iter().all(fits)
         };
         let is_computed = inner == 1
             && size > 1
@@ -386,9 +386,9 @@ impl Readers {
                 }
                 continue;
             };
-            let slices = body.slices.iter().map(|s| s.of);
+            let slices = body.slices.iter().map(|s| s.whole);
             let carried = body.carried.iter().flat_map(|c| [c.initial, c.next]);
-            for source in slices.chain(carried).chain(body.results.iter().map(|r| r.of)) {
+            for source in slices.chain(carried).chain(body.results.iter().map(|r| r.value)) {
                 self.read(source, None);
             }
             self.level(&body.body);

@@ -21,14 +21,14 @@ impl ProductPlan {
             .flat_map(|late| self.panels.iter().map(move |panels| (late, panels)));
         let groups = groups.map(|(late, panels)| {
             let (mut parts, mut end) = (Vec::new(), 0);
-            let mut add = |of, at, rows: Option<usize>, sums: Vec<&'static str>| {
+            let mut add = |operand, at, rows: Option<usize>, sums: Vec<&'static str>| {
                 if rows == Some(0) || sums.is_empty() {
                     return;
                 }
                 let shape: Vec<_> = rows.into_iter().chain([sums.len(), panels.columns]).collect();
                 debug_assert!(end <= at, "plan: parts of a panel stand one behind the other");
                 end = at + shape.iter().product::<usize>();
-                parts.push(PanelPart { of, sums, at, shape });
+                parts.push(PanelPart { content: operand, sums, at, shape });
             };
             let names = |is_so: &dyn Fn(&Sum) -> bool| {
                 product.sums.iter().filter(|sum| is_so(sum)).map(|sum| sum.name).collect::<Vec<_>>()
@@ -46,9 +46,9 @@ impl ProductPlan {
                     (Phase::Hidden, panels.hidden, "weights of h"),
                 ],
             };
-            for (phase, at, of) in phases {
+            for (phase, at, operand) in phases {
                 let rows = product.phase_rows(*phase);
-                add(of, *at, Some(rows), names(&|sum| sum.gate(*phase).is_some()));
+                add(operand, *at, Some(rows), names(&|sum| sum.gate(*phase).is_some()));
             }
             PanelGroup { count: panels.count, columns: panels.columns, units: panels.units, parts }
         });

@@ -30,7 +30,7 @@ mod values;
 pub use branches::{Branches, Side};
 pub use choose::{Chains, Choice, DotWord, Microkernel};
 pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_tile};
-pub use delay_lines::{DelayLines, History, Taken, TapRow, Taps};
+pub use delay_lines::{CopiedElements, DelayLines, History, TapRow, Taps};
 pub use fusion::{Along, Fusion, along};
 pub use labels::Labels;
 pub use panels::{Blocks, Panels};
@@ -116,7 +116,7 @@ impl ProductPlan {
             let choice = self.choice(Phase::Input, panels.columns, 1, isa);
             choice.kernel == Microkernel::Broadcast
         };
-        let all = |own: &PlannedIsa| self.panels.iter().all(|of| is_broadcast(own.isa, of));
+        let all = |own: &PlannedIsa| self.panels.iter().all(|panels| is_broadcast(own.isa, panels));
         self.own.x.is_none()
             && self.product.layout.format != WeightFormat::Bf16Pair
             && self.product.chains(Phase::Input) == 1

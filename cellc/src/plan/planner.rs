@@ -274,14 +274,15 @@ fn integer_windows(
 ) -> BTreeMap<usize, (Arithmetic, Option<Multiples>)> {
     let mut windows = BTreeMap::new();
     for node in model.all_nodes() {
-        let (CoreOp::Convolve(of), Some(product)) = (&node.op, node.op.facts().product) else {
+        let (CoreOp::Convolve(convolution), Some(product)) = (&node.op, node.op.facts().product)
+        else {
             continue;
         };
         let taps = product.x.len;
-        let precision = precisions.get(of.out);
+        let precision = precisions.get(convolution.out);
         if precision.arithmetic() != Arithmetic::F32 {
             windows.insert(
-                of.out,
+                convolution.out,
                 (precision.arithmetic().of_windows(), precision.own(Vector::X, taps)),
             );
         }

@@ -236,7 +236,8 @@ impl Product {
 
     /// The largest number of chains in any phase, and the largest number of sums.
     pub(super) fn widest(&self) -> (usize, usize) {
-        let most = |of: &dyn Fn(Phase) -> usize| Phase::ALL.into_iter().map(of).max().unwrap_or(1);
+        let most =
+            |count: &dyn Fn(Phase) -> usize| Phase::ALL.into_iter().map(count).max().unwrap_or(1);
         (most(&|phase| self.chains(phase)), most(&|phase| self.active(phase)))
     }
 

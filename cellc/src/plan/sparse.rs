@@ -127,7 +127,8 @@ pub(super) fn blocks(
         _ => true,
     };
     let broadcasts = |own: &PlannedIsa| {
-        !own.isa.has(Dot::WidenedPairs) && own.isa.by_lane().all(|of| of.in_word != inputs(format))
+        !own.isa.has(Dot::WidenedPairs)
+            && own.isa.by_lane().all(|by_lane| by_lane.in_word != inputs(format))
     };
     let is_plain = product.layout.interleave == Interleave::None
         && product.rows == 1

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::front::formats::ReadOptions;
 use crate::report::words::grouped;
 use crate::report::{Report, drawing};
-use crate::request::flag::{FLAGS, Operand};
+use crate::request::flag::{FLAGS, FlagValue};
 use crate::request::{Language, Options, WeightsAs};
 
 /// The answer to the page.
@@ -59,7 +59,7 @@ fn compiled(
     options.output.weights_as = WeightsAs::Inline;
     options.output.name.get_or_insert_with(|| "net".to_owned());
     let read = memory::read(files, &ReadOptions::new(&options.bindings))?;
-    let (model, mut warnings) = compile::complete(read)?;
+    let (model, mut warnings) = compile::with_model_errors(read)?;
     let mut compilation = compile::compile(&model, &options)?;
     compilation.measure();
     warnings.extend(std::mem::take(&mut compilation.warnings));
@@ -95,7 +95,7 @@ fn options(text: &str) -> Result<Options, String> {
         let flag = FLAGS.iter().find(|flag| is_of(flag.name));
         let flag = flag.ok_or_else(|| format!("{} is no option here", quoted(word)))?;
         let value = match flag.operand {
-            Operand::Switch => "",
+            FlagValue::Switch => "",
             _ => words.next().ok_or_else(|| format!("{word} needs a value"))?,
         };
         (flag.set)(&mut options, value).map_err(|valid| format!("{word} {value}: {valid}"))?;

@@ -146,7 +146,7 @@ impl Domain for Float64<'_> {
     }
 
     fn pointwise(&self, function: PointwiseFunction, operands: &[f64]) -> f64 {
-        function.of(operands, exact)
+        function.compute(operands, exact)
     }
 
     fn lookup(&self, (rows, at): Column<'_, f64>, number: &f64) -> f64 {
@@ -284,7 +284,7 @@ impl Gates<'_> {
         let own = |gate: usize, place: usize| {
             self.units(|j| self.activate(0, self.sum(gate, j, h) + peephole(place, j, c[j])))
         };
-        let complement = |of: &[f64]| of.iter().map(|gate| 1.0 - gate).collect::<Vec<f64>>();
+        let complement = |gates: &[f64]| gates.iter().map(|gate| 1.0 - gate).collect::<Vec<f64>>();
         let (f, i) = match self.cell.coupled {
             None => (own(f, 0), own(i, 1)),
             Some(Coupled::Input) => {

@@ -374,7 +374,7 @@ fn loops_by_hand() {
         (true, true, [321.0, 654.0], [321.0, 32.0, 3.0, 654.0, 65.0, 6.0]),
     ] {
         let mut model = Written::default();
-        let (of, initial) = (model.parameter(&[2, 3]), model.parameter(&[2, 1]));
+        let (source, initial) = (model.parameter(&[2, 3]), model.parameter(&[2, 1]));
         let ten = Source::Constant(model.constant(&[], &[10.0]));
         let [piece, value, product, next] = [0; 4].map(|_| model.value(&[2, 1]));
         let (all, last) = (model.value(&[2, 3]), model.value(&[2, 1]));
@@ -382,7 +382,7 @@ fn loops_by_hand() {
             |function, inputs, out| node(CoreOp::Pointwise(Pointwise { function, inputs, out }));
         model.push(CoreOp::Loop(CoreLoop {
             trips: 3,
-            slices: vec![LoopSlice { of, axis: 1, reverse, piece }],
+            slices: vec![LoopSlice { whole: source, axis: 1, reverse, piece }],
             carried: vec![LoopCarried { initial, value, next: Source::Value(next) }],
             running: None,
             body: vec![
@@ -394,8 +394,8 @@ fn loops_by_hand() {
                 ),
             ],
             results: vec![
-                LoopResult { of: Source::Value(next), pieces: Some((1, put_reverse)), out: all },
-                LoopResult { of: Source::Value(next), pieces: None, out: last },
+                LoopResult { value: Source::Value(next), pieces: Some((1, put_reverse)), out: all },
+                LoopResult { value: Source::Value(next), pieces: None, out: last },
             ],
         }));
         model.result(Source::Value(all));
@@ -420,7 +420,7 @@ fn carried_values_change_together() {
         ],
         running: None,
         body: Vec::new(),
-        results: vec![LoopResult { of: Source::Value(first), pieces: None, out: last }],
+        results: vec![LoopResult { value: Source::Value(first), pieces: None, out: last }],
     }));
     model.result(Source::Value(last));
     assert_eq!(results(&model, &[&[1.0], &[2.0]])[0], [1.0]);

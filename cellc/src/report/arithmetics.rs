@@ -211,9 +211,9 @@ fn of_kernels(
 }
 
 /// The index of the first cost that exceeds the smallest cost by at most the fraction `alike`.
-fn least(costs: &[ArithmeticCost], of: impl Fn(&ArithmeticCost) -> f64, alike: f64) -> usize {
-    let least = costs.iter().map(&of).fold(f64::INFINITY, f64::min);
-    costs.iter().position(|cost| is_alike(of(cost), least, alike)).unwrap_or(0)
+fn least(costs: &[ArithmeticCost], time_of: impl Fn(&ArithmeticCost) -> f64, alike: f64) -> usize {
+    let least = costs.iter().map(&time_of).fold(f64::INFINITY, f64::min);
+    costs.iter().position(|cost| is_alike(time_of(cost), least, alike)).unwrap_or(0)
 }
 
 /// True if `cost` exceeds `other` by at most the fraction `alike`.

@@ -111,13 +111,13 @@ impl<'a> Counting<'a> {
             }
             Stmt::For { count, walks, body, .. } => {
                 for walk in walks {
-                    let buffer = self.buffer(walk.of);
+                    let buffer = self.buffer(walk.start);
                     self.windows.insert(walk.window, buffer);
                 }
                 self.block(body).times(*count as u64)
             }
             Stmt::Pick { at, walk, body, .. } => {
-                let buffer = self.buffer(walk.of);
+                let buffer = self.buffer(walk.start);
                 self.windows.insert(walk.window, buffer);
                 self.expression(at).and(self.block(body))
             }

@@ -102,7 +102,7 @@ pub struct Output {
     /// Its shape.
     pub shape: Vec<usize>,
     /// The source.
-    pub from: Operand,
+    pub from: TensorSource,
     /// The index of the input that receives this output at the next step.
     pub state: Option<usize>,
 }
@@ -115,13 +115,13 @@ pub struct Variable {
     /// Its shape.
     pub shape: Vec<usize>,
     /// The next state. `None`: the state does not change.
-    pub next: Option<Operand>,
+    pub next: Option<TensorSource>,
 }
 
 /// Where a tensor comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Operand {
+pub enum TensorSource {
     /// The i-th input.
     Input(usize),
     /// A compile-time tensor, by its number in the model.
@@ -144,7 +144,7 @@ pub struct Layer {
     /// Runs per step.
     pub runs: u64,
     /// The operands, without weights.
-    pub inputs: Vec<Operand>,
+    pub inputs: Vec<TensorSource>,
     /// The shapes of the results.
     pub shapes: Vec<Vec<usize>>,
     /// Per step, over all runs.
@@ -378,12 +378,12 @@ fn layers_by_value(model: &CoreModel) -> BTreeMap<usize, usize> {
     by_value
 }
 
-fn operand(by_value: &BTreeMap<usize, usize>, source: Source) -> Operand {
+fn operand(by_value: &BTreeMap<usize, usize>, source: Source) -> TensorSource {
     match source {
-        Source::Parameter(i) => Operand::Input(i),
-        Source::Constant(i) => Operand::Constant(i),
-        Source::Variable(i) => Operand::Variable(i),
-        Source::Value(value) => Operand::Layer(by_value[&value]),
+        Source::Parameter(i) => TensorSource::Input(i),
+        Source::Constant(i) => TensorSource::Constant(i),
+        Source::Variable(i) => TensorSource::Variable(i),
+        Source::Value(value) => TensorSource::Layer(by_value[&value]),
     }
 }
 
@@ -391,7 +391,7 @@ fn operand(by_value: &BTreeMap<usize, usize>, source: Source) -> Operand {
 fn own_reads(op: &CoreOp) -> Vec<Source> {
     let CoreOp::Loop(body) = op else { return op.reads() };
     let carried = body.carried.iter().map(|carried| carried.initial);
-    body.slices.iter().map(|slice| slice.of).chain(carried).collect()
+    body.slices.iter().map(|slice| slice.whole).chain(carried).collect()
 }
 
 /// Every operation, in the order of [`CoreModel::all_nodes`].
@@ -399,7 +399,7 @@ fn layers(
     model: &CoreModel,
     plan: &Plan,
     body: BodyRef<'_>,
-    operand: impl Fn(Source) -> Operand,
+    operand: impl Fn(Source) -> TensorSource,
 ) -> Vec<Layer> {
     let mut layers = Vec::new();
     level(model, &model.nodes, None, 1, &operand, &mut layers);
@@ -429,7 +429,9 @@ fn layers(
         }
         for source in own_reads(&node.op) {
             let packed = match &node.op {
-                CoreOp::Convolve(of) => source == of.w.into() && plan.windows.contains_key(&of.out),
+                CoreOp::Convolve(convolution) => {
+                    source == convolution.w.into() && plan.windows.contains_key(&convolution.out)
+                }
                 _ => false,
             };
             if let Source::Constant(constant) = source
@@ -492,7 +494,7 @@ fn level(
     nodes: &[CoreNode],
     within: Option<usize>,
     runs: u64,
-    operand: &impl Fn(Source) -> Operand,
+    operand: &impl Fn(Source) -> TensorSource,
     layers: &mut Vec<Layer>,
 ) {
     for node in nodes {

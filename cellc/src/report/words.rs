@@ -73,14 +73,14 @@ pub fn folded(report: &Report, longest: usize) -> String {
     let gone: usize = all.iter().map(|(count, _)| count).sum();
     let plural = |n: usize| if n == 1 { "" } else { "s" };
     let (layers, constants) = (report.totals.layers_read, report.totals.constants_read);
-    let of = format!(
+    let what = format!(
         "of {layers} layer{} and {constants} constant{}",
         plural(layers),
         plural(constants)
     );
     let mut line = match gone {
-        0 => return format!("nothing, {of}"),
-        _ => format!("{gone} layer{}, {of}", plural(gone)),
+        0 => return format!("nothing, {what}"),
+        _ => format!("{gone} layer{}, {what}", plural(gone)),
     };
     const REST: &str = ", ...";
     for (i, (count, kind)) in all.iter().enumerate() {

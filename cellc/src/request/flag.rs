@@ -14,7 +14,7 @@ use crate::diagnostic::{FlagNames, Setting};
 use crate::model::ModelSize;
 
 /// The value of a flag.
-pub enum Operand {
+pub enum FlagValue {
     /// No value.
     Switch,
     /// One of the words, listed by the help.
@@ -85,7 +85,7 @@ pub struct Flag {
     /// name; underscores replace hyphens.
     pub why_no_key: Option<&'static str>,
     /// The value.
-    pub operand: Operand,
+    pub operand: FlagValue,
     /// The group of `--help`.
     pub group: Group,
     /// The commands with this flag.
@@ -128,7 +128,7 @@ impl Flag {
     const ANY: Self = Self {
         name: "",
         why_no_key: None,
-        operand: Operand::Switch,
+        operand: FlagValue::Switch,
         group: Group::Model,
         commands: Commands::All,
         shown: Shown::InLongHelp,
@@ -185,14 +185,14 @@ impl Flag {
     /// The words of the value. Empty: any text.
     pub fn words(&self) -> Vec<Word> {
         match self.operand {
-            Operand::Word(_, words) | Operand::NamedWord(_, words) | Operand::List(_, words) => {
-                words()
-            }
-            Operand::Switch
-            | Operand::Number(_)
-            | Operand::Text(_)
-            | Operand::Each(_)
-            | Operand::Texts(_) => Vec::new(),
+            FlagValue::Word(_, words)
+            | FlagValue::NamedWord(_, words)
+            | FlagValue::List(_, words) => words(),
+            FlagValue::Switch
+            | FlagValue::Number(_)
+            | FlagValue::Text(_)
+            | FlagValue::Each(_)
+            | FlagValue::Texts(_) => Vec::new(),
         }
     }
 }
@@ -235,7 +235,7 @@ flags! {
         name: "batch",
         help: "The batch size, if the model leaves it open [default for PyTorch's weights: 1]",
         set: |options, text| batch(&mut options.bindings, text),
-        operand: Operand::Number("N"),
+        operand: FlagValue::Number("N"),
         example: "3",
         shown: Shown::Always,
         comment_rank: Some(6),
@@ -250,7 +250,7 @@ flags! {
         name: "shape",
         help: "The shape of an input with open sizes: x=1,100,16 or, for streaming, 'x=1,?,16'",
         set: |options, text| added(&mut options.bindings.shapes, shape(text)?),
-        operand: Operand::Each("NAME=SIZES"),
+        operand: FlagValue::Each("NAME=SIZES"),
         example: "x=1,?,16",
         shown: Shown::Always,
         details: || {
@@ -271,7 +271,7 @@ flags! {
         help: "The size of a named dimension of an ONNX model; steps=? leaves the number of steps \
             open",
         set: |options, text| added(&mut options.bindings.dims, Bindings::dim_of(text)?),
-        operand: Operand::Each("NAME=SIZE"),
+        operand: FlagValue::Each("NAME=SIZE"),
         example: "steps=?",
         comment_rank: Some(6),
         given: |options| pairs(&options.bindings.dims, |size| size_text(*size)),
@@ -280,7 +280,7 @@ flags! {
         name: "max-steps",
         help: "Upper limit for the iterations of loops whose end is decided at run time",
         set: |options, text| stored(&mut options.bindings.max_steps, Some(positive(text)?)),
-        operand: Operand::Number("N"),
+        operand: FlagValue::Number("N"),
         example: "3",
         details: || "Outputs have room for N iterations.".to_owned(),
         comment_rank: Some(6),
@@ -291,7 +291,7 @@ flags! {
         name: "const",
         help: "Make an input a constant; branches that the constant rules out are not compiled",
         set: |options, text| added(&mut options.bindings.constants, Bindings::constant_of(text)?),
-        operand: Operand::Each("NAME=NUMBER"),
+        operand: FlagValue::Each("NAME=NUMBER"),
         example: "scale=0.5",
         method: "constant",
         comment_rank: Some(6),
@@ -302,7 +302,7 @@ flags! {
         help: "The size of an amplifier model that has several: largest, smallest, or a number \
             from 0 to 1",
         set: |options, text| stored(&mut options.bindings.size, Some(ModelSize::parse(text)?)),
-        operand: Operand::Text("SIZE"),
+        operand: FlagValue::Text("SIZE"),
         example: "smallest",
         details: || {
             "The number is the place of Neural Amp Modeler's size control.".to_owned()
@@ -319,7 +319,7 @@ flags! {
             (State::Pairs(pairs), pair) => added(pairs, pair),
             (state, pair) => stored(state, State::Pairs(vec![pair])),
         },
-        operand: Operand::Each("IN=OUT"),
+        operand: FlagValue::Each("IN=OUT"),
         example: "h=h_out",
         group: Group::State,
         shown: Shown::Always,
@@ -358,7 +358,7 @@ flags! {
             let target = Arch::from_name(text).ok_or("the name of a target is needed")?;
             stored(&mut options.machine.target, target)
         },
-        operand: Operand::NamedWord("NAME", || {
+        operand: FlagValue::NamedWord("NAME", || {
             let word = |arch: &&Arch| Word { text: arch.name, help: "" };
             arch::TARGETS.iter().map(word).collect()
         }),
@@ -382,7 +382,7 @@ flags! {
         name: "threads",
         help: "The number of threads, 1 or 2; has no effect on results",
         set: |options, text| worded(&mut options.machine.threads, text),
-        operand: Operand::NamedWord("N", Threads::words),
+        operand: FlagValue::NamedWord("N", Threads::words),
         group: Group::Machine,
         details: || {
             "With 2, the caller and a helper thread each compute half of a cell, if that is faster."
@@ -396,7 +396,7 @@ flags! {
         name: "unroll",
         help: "How far to unroll loops",
         set: |options, text| worded(&mut options.tuning.unroll, text),
-        operand: Operand::Word("HOW", Unroll::words),
+        operand: FlagValue::Word("HOW", Unroll::words),
         group: Group::Machine,
         details: || {
             "full is refused above 8192 multiply-adds; rustc may take minutes.".to_owned()
@@ -412,7 +412,7 @@ flags! {
             let precision = Precision::from_word(text).ok_or_else(words_of::<Precision>)?;
             stored(&mut options.numerics.precision, Some(precision))
         },
-        operand: Operand::NamedWord("PRECISION", Precision::words),
+        operand: FlagValue::NamedWord("PRECISION", Precision::words),
         example: "int8",
         group: Group::Precision,
         shown: Shown::Always,
@@ -433,7 +433,7 @@ flags! {
         name: "precision-of",
         help: "The precision of one layer, by its name in the model",
         set: |options, text| added(&mut options.numerics.precision_of, Precision::of_layer(text)?),
-        operand: Operand::Each("LAYER=PRECISION"),
+        operand: FlagValue::Each("LAYER=PRECISION"),
         example: "head=int8",
         group: Group::Precision,
         comment_rank: Some(8),
@@ -445,7 +445,7 @@ flags! {
         name: "accuracy",
         help: "The accuracy of activation functions",
         set: |options, text| worded(&mut options.numerics.accuracy, text),
-        operand: Operand::Word("LEVEL", Accuracy::words),
+        operand: FlagValue::Word("LEVEL", Accuracy::words),
         group: Group::Precision,
         default: Some("exact"),
         comment_rank: Some(5),
@@ -455,7 +455,7 @@ flags! {
         name: "fma",
         help: "Whether multiply-adds are fused",
         set: |options, text| worded(&mut options.numerics.fma, text),
-        operand: Operand::Word("HOW", Fma::words),
+        operand: FlagValue::Word("HOW", Fma::words),
         group: Group::Precision,
         default: Some("auto"),
         comment_rank: Some(4),
@@ -478,7 +478,7 @@ flags! {
         help: "Decisions of the planner, KEY=VALUE; no effect on results",
         set: |options, text| options.tuning.set(text),
         method: "tuning",
-        operand: Operand::Texts("CHOICES"),
+        operand: FlagValue::Texts("CHOICES"),
         example: "fuse=on",
         group: Group::Developers,
         details: || {
@@ -496,7 +496,7 @@ flags! {
         help: "The name of the type and functions [default: the name of the output file, else the \
             model]",
         set: |options, text| stored(&mut options.output.name, Some(text.to_owned())),
-        operand: Operand::Text("NAME"),
+        operand: FlagValue::Text("NAME"),
         example: "denoiser",
         group: Group::Output,
         commands: Commands::Compile,
@@ -506,7 +506,7 @@ flags! {
         name: "weights-as",
         help: "Where to put the weights",
         set: |options, text| worded(&mut options.output.weights_as, text),
-        operand: Operand::Word("WHERE", WeightsAs::words),
+        operand: FlagValue::Word("WHERE", WeightsAs::words),
         group: Group::Output,
         commands: Commands::Compile,
         default: Some("auto"),
@@ -529,7 +529,7 @@ flags! {
         name: "interface",
         help: "Write a header file that declares a struct of function pointers (C only)",
         set: |options, text| stored(&mut options.output.interface, Some(PathBuf::from(text))),
-        operand: Operand::Text("FILE"),
+        operand: FlagValue::Text("FILE"),
         example: "common.h",
         group: Group::Output,
         commands: Commands::Compile,
@@ -545,7 +545,7 @@ flags! {
             let isa = isa.ok_or_else(|| arch::ALL.map(|isa| isa.name).join(", "))?;
             added(options.machine.isas.get_or_insert_default(), isa)
         },
-        operand: Operand::List("LIST", || {
+        operand: FlagValue::List("LIST", || {
             arch::ALL.iter().map(|isa| Word { text: isa.name, help: "" }).collect()
         }),
         group: Group::Machine,
@@ -560,7 +560,7 @@ flags! {
         name: "range",
         help: "The largest magnitudes of inputs and states for the stated error bound",
         set: |options, text| stored(&mut options.numerics.range, Range::read(text)?),
-        operand: Operand::Text("X[,H]"),
+        operand: FlagValue::Text("X[,H]"),
         example: "2,0.5",
         group: Group::Precision,
         commands: Commands::Compile,
@@ -586,7 +586,7 @@ pub(super) fn given(options: &Options) -> Vec<String> {
     for flag in flags {
         for value in (flag.given)(options) {
             words.push(format!("--{}", flag.name));
-            words.extend((!matches!(flag.operand, Operand::Switch)).then_some(value));
+            words.extend((!matches!(flag.operand, FlagValue::Switch)).then_some(value));
         }
     }
     words
@@ -683,7 +683,7 @@ mod tests {
             let name = format!("--{}", flag.name);
             let expected = match flag.operand {
                 _ if flag.comment_rank.is_none() => Vec::new(),
-                Operand::Switch => vec![name],
+                FlagValue::Switch => vec![name],
                 _ => vec![name, value],
             };
             assert_eq!(options.given(), expected);

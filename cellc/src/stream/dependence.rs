@@ -125,7 +125,7 @@ impl<'m> Dependence<'m> {
         };
         if let CoreOp::Loop(body) = &node.op {
             for slice in &body.slices {
-                self.rules[slice.piece] = (OperandEffect::Linear, vec![slice.of]);
+                self.rules[slice.piece] = (OperandEffect::Linear, vec![slice.whole]);
             }
             for carried in &body.carried {
                 // a single iteration reads the initial value alone
@@ -134,7 +134,7 @@ impl<'m> Dependence<'m> {
                 self.rules[carried.value] = (OperandEffect::Linear, sources.collect());
             }
             for result in &body.results {
-                self.rules[result.out] = (OperandEffect::Linear, vec![result.of]);
+                self.rules[result.out] = (OperandEffect::Linear, vec![result.value]);
             }
             return;
         }

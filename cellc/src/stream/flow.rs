@@ -41,13 +41,13 @@ impl<'m> Flow<'m> {
                 CoreOp::Loop(body) if body.trips == 1 => {
                     body.slices
                         .iter()
-                        .for_each(|slice| producers[slice.piece] = Producer::Same(slice.of));
+                        .for_each(|slice| producers[slice.piece] = Producer::Same(slice.whole));
                     body.carried
                         .iter()
                         .for_each(|c| producers[c.value] = Producer::Same(c.initial));
                     body.results
                         .iter()
-                        .for_each(|result| producers[result.out] = Producer::Same(result.of));
+                        .for_each(|result| producers[result.out] = Producer::Same(result.value));
                 }
                 _ => {}
             }
@@ -110,11 +110,11 @@ impl<'m> Flow<'m> {
 
     /// By element of a tensor: the index of the element in the value `of`, if views lead to `of`.
     /// `None` if the tensor is computed in other ways, or if the search ended at [`MOST_FLOW`].
-    pub(crate) fn places_in(&self, mut source: Source, of: usize) -> Option<Vec<usize>> {
+    pub(crate) fn places_in(&self, mut source: Source, target: usize) -> Option<Vec<usize>> {
         let mut places: Vec<usize> = (0..self.model.len(source)).collect();
         loop {
             let Source::Value(value) = source else { return None };
-            if value == of {
+            if value == target {
                 return Some(places);
             }
             self.followed.set(self.followed.get().saturating_add(places.len()));

@@ -14,7 +14,7 @@ use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
 
 /// The minimum work of a call.
 #[derive(Default)]
-pub struct Work {
+pub struct LeastWork {
     parts: Vec<WeightStream>,
     multiply_adds: usize,
 }
@@ -56,7 +56,7 @@ impl FloorTimes {
     }
 }
 
-impl Work {
+impl LeastWork {
     /// Work of `weights` weights, read in one pass, and `multiply_adds` multiply-adds.
     pub fn new(weights: usize, multiply_adds: usize) -> Self {
         Self { parts: vec![WeightStream::new(weights, 1)], multiply_adds }
@@ -136,7 +136,7 @@ impl WeightStream {
 
 impl Floor {
     /// The two halves of the floor as turns, streaming first.
-    pub fn turns<'a>(&'a self, work: &'a Work) -> [Turn<'a>; 2] {
+    pub fn turns<'a>(&'a self, work: &'a LeastWork) -> [Turn<'a>; 2] {
         let stream = |out: &mut Line<u32>| {
             for part in &work.parts {
                 for _ in 0..part.passes {

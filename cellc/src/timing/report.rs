@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::agreement::Agreement;
-use super::floor::{Floor, FloorTimes, Work};
+use super::floor::{Floor, FloorTimes, LeastWork};
 use super::turns::{Samples, Turn, measure};
 use crate::arch::Isa;
 
@@ -68,7 +68,7 @@ impl Run {
     /// The first error of a turn.
     pub fn measure<'a>(
         floors: &'a [Floor],
-        work: &'a Work,
+        work: &'a LeastWork,
         others: &mut Vec<Turn<'a>>,
         steps: usize,
         rounds: usize,
@@ -101,7 +101,7 @@ pub struct Report {
     /// Steps per call. Times are per step.
     pub steps: usize,
     /// The work of a call.
-    pub work: Work,
+    pub work: LeastWork,
     /// The contenders.
     pub rows: Vec<Row>,
     /// The runs, at least one.

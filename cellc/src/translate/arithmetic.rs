@@ -37,7 +37,7 @@ pub(super) fn fold_or_emit(
     // kernels compute these activations, also for constants: folding would need a second
     // implementation with the same bits
     let is_computed_in_kernels = match function {
-        Primitive::Activation(of) => activation::constants(of) == Constants::AtRunTime,
+        Primitive::Activation(function) => activation::constants(function) == Constants::AtRunTime,
         _ => false,
     };
     if !is_computed_in_kernels {
@@ -101,7 +101,9 @@ fn no_float_conditions(conditions: &[Known]) -> Rule<()> {
 /// Refuses integers as operands of activations, constant or not. Roundings keep integers.
 fn no_integers(function: Primitive, operands: &[Known]) -> Rule<()> {
     let name = match function {
-        Primitive::Activation(of) if of.graph() != Graph::Stairs => of.name(),
+        Primitive::Activation(activation) if activation.graph() != Graph::Stairs => {
+            activation.name()
+        }
         Primitive::PRelu => "prelu",
         _ => return Ok(()),
     };
@@ -130,11 +132,13 @@ pub(super) fn emit(
     shape: &[usize],
 ) -> Rule<Known> {
     match (function, inputs[0].element().is_float()) {
-        (Primitive::Activation(of), true) => {
-            let function = PointwiseFunction::Activation(of);
+        (Primitive::Activation(function), true) => {
+            let function = PointwiseFunction::Activation(function);
             with_sources(core, inputs, |core, x| pointwise(core, function, x, shape))
         }
-        (Primitive::Activation(of), false) if of.graph() == Graph::Stairs => Ok(inputs[0].clone()),
+        (Primitive::Activation(activation), false) if activation.graph() == Graph::Stairs => {
+            Ok(inputs[0].clone())
+        }
         (Primitive::PRelu, true) => {
             let slope = inputs[1].tensor();
             with_sources(core, inputs, |core, x| prelu(core, slope, x, shape))
@@ -142,16 +146,16 @@ pub(super) fn emit(
         (Primitive::Activation(_) | Primitive::PRelu, false) => {
             unreachable!("translate: an activation of integers is refused")
         }
-        (Primitive::Unary(of), true) => {
-            with_sources(core, inputs, |core, x| unary(core, of, x[0], shape))
+        (Primitive::Unary(function), true) => {
+            with_sources(core, inputs, |core, x| unary(core, function, x[0], shape))
         }
-        (Primitive::Unary(of), false) => integers::unary(core, of, inputs, shape),
-        (Primitive::Binary(of), true) => {
-            with_sources(core, inputs, |core, x| binary(core, of, [x[0], x[1]], shape))
+        (Primitive::Unary(function), false) => integers::unary(core, function, inputs, shape),
+        (Primitive::Binary(function), true) => {
+            with_sources(core, inputs, |core, x| binary(core, function, [x[0], x[1]], shape))
         }
-        (Primitive::Binary(of), false) => integers::binary(core, of, inputs, shape),
-        (Primitive::Comparison(of), _) => comparison(core, of, inputs, shape),
-        (Primitive::Logic(of), _) => logic(core, of, inputs, shape),
+        (Primitive::Binary(function), false) => integers::binary(core, function, inputs, shape),
+        (Primitive::Comparison(function), _) => comparison(core, function, inputs, shape),
+        (Primitive::Logic(function), _) => logic(core, function, inputs, shape),
         (Primitive::Select, _) => selection(core, inputs, shape),
     }
 }

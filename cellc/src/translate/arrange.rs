@@ -17,7 +17,7 @@ use crate::model::{
 };
 
 /// Largest size of an axis that Resize computes.
-const MOST_BETWEEN: usize = 1 << 20;
+const MOST_RESIZED: usize = 1 << 20;
 
 /// CumSum. Inputs: x, axis.
 pub(super) fn running_sum(
@@ -251,29 +251,30 @@ fn of_places(
 }
 
 /// DepthToSpace and SpaceToDepth: channels become blocks in space, or blocks become channels.
-pub(super) fn blocks(core: &mut CoreBuilder, args: &Operands, of: Blocks) -> Rule<Known> {
+pub(super) fn blocks(core: &mut CoreBuilder, args: &Operands, attributes: Blocks) -> Rule<Known> {
     let x = args.get(0)?;
     let shape = core.shape_of(&x);
-    let (size, axes) = (of.size, shape.len().saturating_sub(2));
+    let (size, axes) = (attributes.size, shape.len().saturating_sub(2));
     let power = (0..axes).try_fold(1usize, |product, _| product.checked_mul(size));
-    let fits = power.filter(|&power| match of.to_space {
+    let fits = power.filter(|&power| match attributes.to_space {
         true => power > 0 && axes > 0 && shape[1].is_multiple_of(power),
         false => size > 0 && axes > 0 && shape[2..].iter().all(|n| n.is_multiple_of(size)),
     });
     let Some(power) = fits else {
         let found = format!("blocks of {size} for the shape {}", shape_text(&shape));
-        let valid = "data [N, C, ..], of which C or the other sizes can be divided into blocks";
+        let valid =
+            "data [N, C, ..], of which C or the attributes sizes can be divided into blocks";
         return Err(Refusal::new(found, valid, "correct the block size"));
     };
     // the axes of channels and of places within a block, in the split shape
     let block = vec![size; axes];
-    let (split, order): (Vec<usize>, Vec<usize>) = if of.to_space {
+    let (split, order): (Vec<usize>, Vec<usize>) = if attributes.to_space {
         let channels = shape[1] / power;
-        let inner = match of.channel_first {
+        let inner = match attributes.channel_first {
             true => [&[channels], &block[..]].concat(),
             false => [&block[..], &[channels]].concat(),
         };
-        let (channel, first) = if of.channel_first { (1, 2) } else { (1 + axes, 1) };
+        let (channel, first) = if attributes.channel_first { (1, 2) } else { (1 + axes, 1) };
         let places = (0..axes).flat_map(|k| [2 + axes + k, first + k]);
         (
             [&shape[..1], &inner, &shape[2..]].concat(),
@@ -282,7 +283,7 @@ pub(super) fn blocks(core: &mut CoreBuilder, args: &Operands, of: Blocks) -> Rul
     } else {
         let inner = shape[2..].iter().flat_map(|n| [n / size, size]);
         let places: Vec<usize> = (0..axes).map(|k| 3 + 2 * k).collect();
-        let channels = match of.channel_first {
+        let channels = match attributes.channel_first {
             true => [&[1], &places[..]].concat(),
             false => [&places[..], &[1]].concat(),
         };
@@ -299,7 +300,7 @@ pub(super) fn blocks(core: &mut CoreBuilder, args: &Operands, of: Blocks) -> Rul
         strides: order.iter().map(|&d| row_major[d] as isize).collect(),
         shape: order.iter().map(|&d| split[d]).collect(),
     };
-    let to: Vec<usize> = match of.to_space {
+    let to: Vec<usize> = match attributes.to_space {
         true => [shape[0], shape[1] / power]
             .into_iter()
             .chain(shape[2..].iter().map(|n| n * size))
@@ -315,7 +316,7 @@ pub(super) fn blocks(core: &mut CoreBuilder, args: &Operands, of: Blocks) -> Rul
 
 /// Resize: an element of the output is the nearest element of the data, or a weighted sum of
 /// neighbours.
-pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, of: Resize) -> Rule<Known> {
+pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, attributes: Resize) -> Rule<Known> {
     let mut x = args.get(0)?;
     let shape = core.shape_of(&x);
     let axes: Vec<usize> = if args.len() > 2 {
@@ -324,7 +325,7 @@ pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, of: Resize) -> Rul
     } else {
         (0..shape.len()).collect()
     };
-    let scaled = scaled(args, of, &shape, &axes)?;
+    let scaled = scaled(args, attributes, &shape, &axes)?;
     for (&axis, (size, scale)) in axes.iter().zip(scaled) {
         let from = shape[axis];
         // the size is checked before a tensor of the size is made
@@ -335,10 +336,10 @@ pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, of: Resize) -> Rul
             .map(|(d, own)| if d == axis { size } else { own })
             .collect();
         core.fits_constant(&to)?;
-        let is_cut = of.by == ResizeBy::Factors && scale * from as f32 != size as f32;
+        let is_cut = attributes.by == ResizeBy::Factors && scale * from as f32 != size as f32;
         if is_cut
-            && of.scaling == Scaling::AlignCorners
-            && !matches!(of.sampling, Sampling::Nearest(_))
+            && attributes.scaling == Scaling::AlignCorners
+            && !matches!(attributes.sampling, Sampling::Nearest(_))
         {
             let found = format!(
                 "align_corners with the factor {scale} on {from} elements, on which engines do \
@@ -348,8 +349,8 @@ pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, of: Resize) -> Rul
             return Err(Refusal::new(found, valid, "give the sizes in place of the factors"));
         }
         let places: Vec<f32> =
-            (0..size).map(|out| of.scaling.place(out, scale, from, size)).collect();
-        x = match of.sampling {
+            (0..size).map(|out| attributes.scaling.place(out, scale, from, size)).collect();
+        x = match attributes.sampling {
             Sampling::Nearest(nearest) => {
                 let places: Vec<usize> =
                     places.iter().map(|&at| nearest.place(at, scale, from)).collect();
@@ -361,20 +362,25 @@ pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, of: Resize) -> Rul
             {
                 x
             }
-            _ => between(core, &x, axis, &places, of.sampling)?,
+            _ => between(core, &x, axis, &places, attributes.sampling)?,
         };
     }
     Ok(x)
 }
 
 /// The new size along each axis, and the scale factor.
-fn scaled(args: &Operands, of: Resize, shape: &[usize], axes: &[usize]) -> Rule<Vec<(usize, f32)>> {
+fn scaled(
+    args: &Operands,
+    resize: Resize,
+    shape: &[usize],
+    axes: &[usize],
+) -> Rule<Vec<(usize, f32)>> {
     let wrong = |found: String| {
         let valid = "a factor above 0, or a size of 1 or more, for each axis";
         Refusal::new(found, valid, "correct the factors or the sizes")
     };
     let mut all = Vec::new();
-    if of.by != ResizeBy::Factors {
+    if resize.by != ResizeBy::Factors {
         let sizes = args.integers(1, "the sizes")?;
         for (&size, &axis) in sizes.iter().zip(axes) {
             legal_extents("a size", [size])?;
@@ -384,7 +390,7 @@ fn scaled(args: &Operands, of: Resize, shape: &[usize], axes: &[usize]) -> Rule<
             all.push((size, size as f32 / shape[axis] as f32));
         }
         let factors = all.iter().map(|&(_, factor)| factor);
-        let factor = match of.by {
+        let factor = match resize.by {
             ResizeBy::NotLarger => factors.reduce(f32::min),
             ResizeBy::NotSmaller => factors.reduce(f32::max),
             ResizeBy::Factors | ResizeBy::Sizes => None,
@@ -427,11 +433,11 @@ fn between(
     sampling: Sampling,
 ) -> Rule<Known> {
     let shape = core.shape_of(x);
-    if at.len() > MOST_BETWEEN {
+    if at.len() > MOST_RESIZED {
         let found = format!("{} elements between others", at.len());
         return Err(Refusal::new(
             found,
-            format!("{MOST_BETWEEN} or fewer"),
+            format!("{MOST_RESIZED} or fewer"),
             "resize to fewer, or by nearest",
         ));
     }

@@ -3,7 +3,7 @@
 
 use super::computed_weights::with_computed_weights;
 use super::refusal::{Refusal, Rule};
-use super::regrouped::{CellWeights, Given, regrouped};
+use super::regrouped::{CellSources, CellWeights, regrouped};
 use super::sequence::cells;
 use super::translator::Translator;
 use crate::check::cell::{CellPort, CellSizes, Recurrent, recurrent};
@@ -56,7 +56,7 @@ fn cell_weights(
     let b = tensors.map(|tensor| optional(CellPort::B(tensor))).collect::<Rule<Vec<_>>>()?;
     let is_given = |source: &Source| matches!(source, Source::Constant(_) | Source::Parameter(_));
     if ![w, r].iter().chain(b.iter().flatten()).chain(&p).all(is_given) {
-        return regrouped(core, recurrent, &Given { w, r, b, p }, sizes);
+        return regrouped(core, recurrent, &CellSources { w, r, b, p }, sizes);
     }
     let weight = |source: Source| match source {
         Source::Constant(i) => WeightSource::Constant(i),

@@ -145,17 +145,17 @@ fn legal(wrong: Option<WrongAttribute>) -> Rule<()> {
 }
 
 /// Computes the remainder of a division.
-pub(super) fn remainder(core: &mut CoreBuilder, of: Remainder, inputs: &[Known]) -> Rule<Known> {
+pub(super) fn remainder(core: &mut CoreBuilder, kind: Remainder, inputs: &[Known]) -> Rule<Known> {
     let shape = broadcast_shape(core, inputs)?;
     one_type(inputs)?;
     let element = inputs[0].element();
-    let fold = |constants: &Broadcasts| fold::remainder(of, constants);
+    let fold = |constants: &Broadcasts| fold::remainder(kind, constants);
     if let Some(folded) = folded(core, inputs, (&shape, element), fold)? {
         return Ok(folded);
     }
     match element.is_float() {
-        true => remainder_of_floats(core, of, inputs),
-        false => integers::remainder(core, of, inputs, &shape),
+        true => remainder_of_floats(core, kind, inputs),
+        false => integers::remainder(core, kind, inputs, &shape),
     }
 }
 

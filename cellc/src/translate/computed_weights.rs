@@ -132,8 +132,8 @@ fn over_time(
     let (mut slices, mut pieces) = (Vec::new(), Vec::new());
     for whole in operands.inputs.iter().chain(mask) {
         let columns = core.shape_of(whole)[2];
-        let (of, piece) = (core.source(whole)?, core.value(vec![1, batch, columns]));
-        slices.push(LoopSlice { of, axis: 0, reverse: way.reverse, piece });
+        let (source, piece) = (core.source(whole)?, core.value(vec![1, batch, columns]));
+        slices.push(LoopSlice { whole: source, axis: 0, reverse: way.reverse, piece });
         pieces.push(Known::Source(Source::Value(piece), element));
     }
     let h = Carried::new(core, &first.h, vec![batch, hidden])?;
@@ -149,8 +149,8 @@ fn over_time(
     }
     let mut results = Vec::new();
     let mut result = |core: &mut CoreBuilder, known: &Known, pieces, shape| -> Rule<Known> {
-        let (of, out) = (core.source(known)?, core.value(shape));
-        results.push(LoopResult { of, pieces, out });
+        let (source, out) = (core.source(known)?, core.value(shape));
+        results.push(LoopResult { value: source, pieces, out });
         Ok(Known::Source(Source::Value(out), element))
     };
     let y = result(core, &y, Some((0, way.reverse)), vec![steps, batch, hidden])?;
@@ -360,7 +360,7 @@ fn one_step(
     inputs: &[Known],
     State { h, c }: &State,
 ) -> Rule<State> {
-    let mut step = Step { core, recurrent, operands, inputs };
+    let mut step = StepBuilder { core, recurrent, operands, inputs };
     match (recurrent.cell.kind, c) {
         (CellKind::Rnn, _) => {
             let sum = step.sum(0, h)?;
@@ -373,14 +373,14 @@ fn one_step(
 }
 
 /// One step under construction.
-struct Step<'s> {
+struct StepBuilder<'s> {
     core: &'s mut CoreBuilder,
     recurrent: &'s Recurrent<'s>,
     operands: &'s CellOperands,
     inputs: &'s [Known],
 }
 
-impl Step<'_> {
+impl StepBuilder<'_> {
     fn apply(&mut self, function: impl Into<Elementwise>, operands: [&Known; 2]) -> Rule<Known> {
         compute(self.core, function, operands.map(Known::clone).to_vec())
     }

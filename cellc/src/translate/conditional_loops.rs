@@ -132,12 +132,12 @@ impl<'a> Translator<'_, 'a> {
     /// The loop with integers in known ranges, or the ranges to try next.
     fn attempt(
         &mut self,
-        of: &CountedLoop<'a, '_>,
+        counted: &CountedLoop<'a, '_>,
         ranges: &Ranges,
     ) -> Option<Result<Vec<Known>, Ranges>> {
-        let CountedLoop { node, body, count: Count { most, huge, .. }, .. } = *of;
+        let CountedLoop { node, body, count: Count { most, huge, .. }, .. } = *counted;
         let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
-        let (slices, edges) = self.inputs_of_body(of, ranges, &mut known)?;
+        let (slices, edges) = self.inputs_of_body(counted, ranges, &mut known)?;
         let up_to = [0.0, most as f64];
         let counter = match body.current_iteration.and_then(|parameter| body.parameter(parameter)) {
             None => None,
@@ -170,9 +170,14 @@ impl<'a> Translator<'_, 'a> {
         let running = ends.then_some(running);
         let (behind, nodes) = self.appended(nodes, |this| {
             let mut carried = this.next_values(node, edges, counter, &results, running.as_ref())?;
-            let length =
-                this.count_and_condition(of, &results, (count, running.as_ref()), &mut carried)?;
-            let values = this.values_of_outputs(of, &results, running.as_ref(), &mut carried)?;
+            let length = this.count_and_condition(
+                counted,
+                &results,
+                (count, running.as_ref()),
+                &mut carried,
+            )?;
+            let values =
+                this.values_of_outputs(counted, &results, running.as_ref(), &mut carried)?;
             Some((carried, length, values))
         });
         let (carried, length, values) = behind?;
@@ -185,7 +190,7 @@ impl<'a> Translator<'_, 'a> {
                 next: self.core.source(next).ok()?,
             });
         }
-        let (out, outputs) = self.outputs_of_loop(of, &values, length.as_ref())?;
+        let (out, outputs) = self.outputs_of_loop(counted, &values, length.as_ref())?;
         let running = running.and_then(|known| match known {
             Known::Source(Source::Value(value), _) => Some(value),
             _ => None,
@@ -204,11 +209,11 @@ impl<'a> Translator<'_, 'a> {
     /// The slices and the back edges of a loop. Writes the values of the body's inputs to `known`.
     fn inputs_of_body(
         &mut self,
-        of: &CountedLoop<'a, '_>,
+        counted: &CountedLoop<'a, '_>,
         ranges: &Ranges,
         known: &mut [Option<Known>],
     ) -> Option<(Vec<LoopSlice>, Vec<BackEdge>)> {
-        let CountedLoop { node, body, inputs, cut, .. } = *of;
+        let CountedLoop { node, body, inputs, cut, .. } = *counted;
         let (mut slices, mut edges) = (Vec::new(), Vec::new());
         let mut assumed = ranges.iter();
         for (input, pieces) in body.inputs.iter().zip(cut) {
@@ -219,9 +224,9 @@ impl<'a> Translator<'_, 'a> {
                     let whole = self.build(node, |core| only_pieces(core, outside, *pieces))?;
                     let mut shape = self.core.shape_of(&whole);
                     shape[pieces.axis] = pieces.part;
-                    let (of, piece) = (self.core.source(&whole).ok()?, self.core.value(shape));
+                    let (source, piece) = (self.core.source(&whole).ok()?, self.core.value(shape));
                     slices.push(LoopSlice {
-                        of,
+                        whole: source,
                         axis: pieces.axis,
                         reverse: pieces.reverse,
                         piece,
@@ -329,12 +334,12 @@ impl<'a> Translator<'_, 'a> {
     /// `Some(None)` for a loop without a condition, `None` after an error.
     fn count_and_condition(
         &mut self,
-        of: &CountedLoop<'a, '_>,
+        counted: &CountedLoop<'a, '_>,
         results: &[Known],
         (count, running): (Known, Option<&Known>),
         carried: &mut Vec<CarriedValue>,
     ) -> Option<Option<[Known; 2]>> {
-        let CountedLoop { node, body, inputs, .. } = *of;
+        let CountedLoop { node, body, inputs, .. } = *counted;
         let (Some(running), Some(condition)) = (running, body.condition) else {
             return Some(None);
         };
@@ -365,12 +370,12 @@ impl<'a> Translator<'_, 'a> {
     /// last iteration.
     fn values_of_outputs(
         &mut self,
-        of: &CountedLoop<'a, '_>,
+        counted: &CountedLoop<'a, '_>,
         results: &[Known],
         running: Option<&Known>,
         carried: &mut Vec<CarriedValue>,
     ) -> Option<Vec<Known>> {
-        let CountedLoop { node, body, .. } = *of;
+        let CountedLoop { node, body, .. } = *counted;
         let mut values = Vec::new();
         for output in &body.outputs {
             let last = &results[output.result];
@@ -416,11 +421,11 @@ impl<'a> Translator<'_, 'a> {
     /// number of iterations, and the condition after the last.
     fn outputs_of_loop(
         &mut self,
-        of: &CountedLoop<'a, '_>,
+        counted: &CountedLoop<'a, '_>,
         values: &[Known],
         length: Option<&[Known; 2]>,
     ) -> Option<(Vec<LoopResult>, Vec<Known>)> {
-        let CountedLoop { node, body, count: Count { most, may_cut, .. }, .. } = *of;
+        let CountedLoop { node, body, count: Count { most, may_cut, .. }, .. } = *counted;
         let (mut out, mut outputs) = (Vec::new(), Vec::new());
         for (output, value) in body.outputs.iter().zip(values) {
             let mut shape = self.core.shape_of(value);
@@ -495,16 +500,16 @@ impl<'a> Translator<'_, 'a> {
         &mut self,
         node: &'a Node,
         out: &mut Vec<LoopResult>,
-        of: &Known,
+        known: &Known,
         pieces: Option<(usize, bool)>,
         shape: Vec<usize>,
     ) -> Option<Known> {
         self.build(node, |core| Ok(core.computable(&shape)?))?;
-        self.build(node, |_| all_exact(std::slice::from_ref(of)))?;
-        let (source, value) = (self.core.source(of).ok()?, self.core.value(shape));
-        out.push(LoopResult { of: source, pieces, out: value });
-        let output = Known::Source(Source::Value(value), of.element());
-        let range = self.core.facts.range_of(of);
+        self.build(node, |_| all_exact(std::slice::from_ref(known)))?;
+        let (source, value) = (self.core.source(known).ok()?, self.core.value(shape));
+        out.push(LoopResult { value: source, pieces, out: value });
+        let output = Known::Source(Source::Value(value), known.element());
+        let range = self.core.facts.range_of(known);
         self.core.facts.set_range(
             &output,
             if pieces.is_some() { [range[0].min(0.0), range[1].max(0.0)] } else { range },

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::convolution::{Cut, convolution};
+use super::convolution::{DroppedEnd, convolution};
 use super::elementwise::compute;
 use super::layout::slices::{Along, Slices};
 use super::operands::Operands;
@@ -13,10 +13,10 @@ use crate::core::Known;
 use crate::model::{Axes, Convolution, Model, Node, Padding, ValueId};
 
 /// True if a convolution pads the end of an axis.
-fn pads_behind(of: &Convolution) -> bool {
+fn pads_behind(convolution: &Convolution) -> bool {
     // the last outputs of a transposed convolution are sums of fewer elements, as with padding
-    of.transposed
-        || match &of.window.padding {
+    convolution.transposed
+        || match &convolution.window.padding {
             Padding::Explicit { end, .. } => end.iter().any(|&end| end > 0),
             Padding::SameUpper | Padding::SameLower => true,
             Padding::Valid => false,
@@ -24,7 +24,7 @@ fn pads_behind(of: &Convolution) -> bool {
 }
 
 /// The most values between a slice and the convolutions with the sliced ends.
-const MOST_BETWEEN: usize = 64;
+const MOST_VALUES_BETWEEN: usize = 64;
 
 /// The last elements of an axis that a slice drops.
 #[derive(Clone, Copy)]
@@ -53,13 +53,13 @@ pub(super) fn between(model: &Model) -> Vec<bool> {
         let (mut nodes, mut values, mut is_padded) = (vec![slice], Vec::new(), false);
         let mut open: Vec<ValueId> = node.inputs.first().copied().into_iter().collect();
         while let Some(value) = open.pop()
-            && values.len() <= MOST_BETWEEN
+            && values.len() <= MOST_VALUES_BETWEEN
         {
             let Some(at) = producers[value.0].filter(|_| !values.contains(&value)) else {
                 continue;
             };
             match model.nodes[at].op.facts().axes {
-                Axes::Convolved(of) if pads_behind(of) => is_padded = true,
+                Axes::Convolved(convolution) if pads_behind(convolution) => is_padded = true,
                 Axes::Broadcast(_) => open.extend(&model.nodes[at].inputs),
                 // `shortened` accepts other operands only if they are broadcast along the axis
                 _ => continue,
@@ -68,7 +68,7 @@ pub(super) fn between(model: &Model) -> Vec<bool> {
             nodes.push(at);
         }
         let alone = |value: &ValueId| readers[value.0].iter().all(|reader| nodes.contains(reader));
-        if is_padded && values.len() <= MOST_BETWEEN && values.iter().all(alone) {
+        if is_padded && values.len() <= MOST_VALUES_BETWEEN && values.iter().all(alone) {
             values.iter().for_each(|value| between[value.0] = true);
         }
     }
@@ -119,10 +119,10 @@ impl<'a> Translator<'_, 'a> {
         let args = self.cuttable.get(&value)?.clone();
         let (node, layer) = (args.node, self.core.layer.clone());
         let known = match node.op.facts().axes {
-            Axes::Convolved(of) => cut.axis.checked_sub(2).and_then(|axis| {
+            Axes::Convolved(attributes) => cut.axis.checked_sub(2).and_then(|axis| {
                 self.begin(&args, layer.place);
-                let cut = Cut { axis, count: cut.count };
-                self.build(node, |core| convolution(core, &args, of, Some(cut)))?
+                let cut = DroppedEnd { axis, count: cut.count };
+                self.build(node, |core| convolution(core, &args, attributes, Some(cut)))?
             }),
             Axes::Broadcast(function) => {
                 let shorter = self.shorter_operands(&args, cut, done);

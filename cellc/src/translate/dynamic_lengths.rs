@@ -51,9 +51,10 @@ impl<'a> Translator<'_, 'a> {
             Axes::Normalized(normalization) if open.len() == 1 => {
                 normalizes_inside(&self.core, &args, normalization, axis).then_some(axis)
             }
-            Axes::Convolved(of) if open.len() == 1 && port == 0 => {
-                let y = self
-                    .build(node, |core| convolution_of_open_length(core, &args, of, length, axis));
+            Axes::Convolved(convolution) if open.len() == 1 && port == 0 => {
+                let y = self.build(node, |core| {
+                    convolution_of_open_length(core, &args, convolution, length, axis)
+                });
                 return self.set_lengthened(node, length, y);
             }
             Axes::Product { transpose_a, transpose_b } => {
@@ -175,7 +176,7 @@ impl<'a> Translator<'_, 'a> {
         results: &[Known],
     ) -> Option<()> {
         let open = results.iter().find_map(|known| {
-            self.core.facts.dynamic_length(known).filter(|of| of.parts_along.is_some())
+            self.core.facts.dynamic_length(known).filter(|length| length.parts_along.is_some())
         });
         match open {
             Some(length) => {

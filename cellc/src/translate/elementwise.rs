@@ -16,7 +16,7 @@ pub(super) fn compute(
 ) -> Rule<Known> {
     match function.into() {
         Elementwise::Primitive(primitive) => fold_or_emit(core, primitive, inputs),
-        Elementwise::Remainder(of) => remainder(core, of, &inputs),
+        Elementwise::Remainder(kind) => remainder(core, kind, &inputs),
         Elementwise::Power => power(core, &inputs),
         Elementwise::Composed(composed) => compose(core, composed, &inputs),
     }

@@ -65,7 +65,9 @@ impl Translator<'_, '_> {
             Op::MatMul { transpose_b, .. } => {
                 w.iter().rev().nth(usize::from(!transpose_b && w.len() > 1)).map_or(1, |n| *n)
             }
-            Op::Convolution(of) if !of.transposed && matches!(of.groups, Groups::Count(_)) => {
+            Op::Convolution(convolution)
+                if !convolution.transposed && matches!(convolution.groups, Groups::Count(_)) =>
+            {
                 w.iter().skip(1).product()
             }
             _ => w.iter().product(),
@@ -256,15 +258,19 @@ pub(super) fn binary(
 /// The quotient of two integers, rounded to an integer; 0 for a divisor of 0.
 fn whole_quotient(
     core: &mut CoreBuilder,
-    of: &IntegerOperands,
+    operands: &IntegerOperands,
     rounded: Activation,
     shape: &[usize],
 ) -> Rule<Source> {
-    let mut quotient = pointwise(core, Binary::Divide, &of.sources, shape)?;
-    if of.may_divide_by_zero() {
+    let mut quotient = pointwise(core, Binary::Divide, &operands.sources, shape)?;
+    if operands.may_divide_by_zero() {
         let zero = core.scalar(0.0);
-        let no_divisor =
-            pointwise(core, PointwiseFunction::Equal, &[of.sources[1], zero], &of.shapes[1])?;
+        let no_divisor = pointwise(
+            core,
+            PointwiseFunction::Equal,
+            &[operands.sources[1], zero],
+            &operands.shapes[1],
+        )?;
         quotient =
             pointwise(core, PointwiseFunction::Select, &[no_divisor, zero, quotient], shape)?;
     }

@@ -13,16 +13,16 @@ use crate::model::{self, Activation, ElementType, Heads, shape_text};
 pub(super) fn linear_attention(
     core: &mut CoreBuilder,
     args: &Operands,
-    of: &model::LinearAttention,
+    attention: &model::LinearAttention,
 ) -> Rule<Vec<Known>> {
     let inputs = args.all()?;
     all_floats(&inputs)?;
-    let sizes = sizes(core, args, of, &inputs[..3])?;
+    let sizes = sizes(core, args, attention, &inputs[..3])?;
     let AttentionSizes { batch, steps, heads, queries, key, value } = sizes;
     let mut rest = inputs[3..].iter();
     let of_state = vec![batch, heads, key, value];
     core.computable(&of_state)?;
-    let state = match of.has_past.then(|| rest.next()).flatten() {
+    let state = match attention.has_past.then(|| rest.next()).flatten() {
         Some(state) => with_shape(core, state, "a past state", &of_state)?,
         None => {
             core.foldable(&of_state, ElementType::F32)?;
@@ -31,11 +31,11 @@ pub(super) fn linear_attention(
             core.view(&zero, zeros)?
         }
     };
-    let decay = match of.rule.has_decay().then(|| rest.next()).flatten() {
+    let decay = match attention.rule.has_decay().then(|| rest.next()).flatten() {
         Some(decay) => Some(decay_of(core, decay, sizes)?),
         None => None,
     };
-    let rate = match of.rule.has_rate().then(|| rest.next()).flatten() {
+    let rate = match attention.rule.has_rate().then(|| rest.next()).flatten() {
         Some(rate) => Some(rate_of(core, rate, sizes)?),
         None => None,
     };
@@ -53,14 +53,14 @@ pub(super) fn linear_attention(
         state: state?,
         decay,
         rate,
-        scale: of.scale.unwrap_or((1.0 / (key as f64).sqrt()) as f32),
+        scale: attention.scale.unwrap_or((1.0 / (key as f64).sqrt()) as f32),
         y: Some(y),
         last: Some(last),
     }));
     core.note_layer_value(last);
     let known = |value| Known::Source(Source::Value(value), ElementType::F32);
     let mut y = known(y);
-    if of.heads == Heads::Axis {
+    if attention.heads == Heads::Axis {
         y = core.view(&y, Geometry::reshaped(vec![batch, steps, heads * queries, value]))?;
     }
     Ok(vec![y, known(last)])
@@ -70,13 +70,13 @@ pub(super) fn linear_attention(
 fn sizes(
     core: &CoreBuilder,
     args: &Operands,
-    of: &model::LinearAttention,
+    attention: &model::LinearAttention,
     inputs: &[Known],
 ) -> Rule<AttentionSizes> {
     let shapes: Vec<_> = inputs.iter().map(|input| core.shape_of(input)).collect();
     let wrong =
         |valid: &str| shapes_differ(&shapes, valid, "correct the shapes, or the numbers of heads");
-    let (split, valid): (Vec<_>, _) = match of.heads {
+    let (split, valid): (Vec<_>, _) = match attention.heads {
         Heads::Axis => (
             shapes.iter().map(|shape| <[usize; 4]>::try_from(&shape[..]).ok()).collect(),
             "query [N, T, H, K], key [N, T, H, K] and value [N, T, H, V]".to_owned(),
@@ -99,12 +99,13 @@ fn sizes(
     };
     let [Some(query), Some(key), Some(value)] = split[..] else { return Err(wrong(&valid)) };
     let [batch, steps, heads, of_value] = value;
-    let same = [query, key].iter().all(|of| of[..2] == [batch, steps]) && query[3] == key[3];
+    let same = [query, key].iter().all(|sizes_of_input| sizes_of_input[..2] == [batch, steps])
+        && query[3] == key[3];
     if !same || query[3] == 0 || of_value == 0 {
         return Err(wrong(&valid));
     }
     let divides = |a: usize, b: usize| a > 0 && b.is_multiple_of(a);
-    let may_share = !matches!(of.heads, Heads::Joined { shares_queries: false, .. });
+    let may_share = !matches!(attention.heads, Heads::Joined { shares_queries: false, .. });
     let shared = may_share && divides(query[2], heads) || divides(heads, query[2]);
     if !shared || !divides(key[2], heads) {
         let found =

@@ -21,7 +21,7 @@ pub(super) fn look_up(
     }
     all_exact(&[data.clone(), indices.clone()])?;
     let row_major = strides(&shape);
-    let others = |of: &[usize]| [&of[..axis], &of[axis + 1..]].concat();
+    let others = |sizes_along: &[usize]| [&sizes_along[..axis], &sizes_along[axis + 1..]].concat();
     let (inner, inner_strides) = (others(&shape), others(&row_major));
     // the axis of the lookup becomes the first axis
     let table = Geometry {

@@ -23,7 +23,7 @@ const MOST_WRITTEN_OUT: usize = 64;
 
 /// The pieces of a tensor along an axis, one for each iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pieces {
+pub(super) struct AxisPieces {
     pub(super) axis: usize,
     /// The first element of any piece.
     pub(super) start: usize,
@@ -55,7 +55,7 @@ struct Carried {
 struct Unfit;
 
 /// The pieces of each input of a loop.
-pub(super) type InputPieces = Vec<Option<Pieces>>;
+pub(super) type InputPieces = Vec<Option<AxisPieces>>;
 
 /// The iterations of a loop.
 struct Iterations {
@@ -150,7 +150,7 @@ impl<'a> Translator<'_, 'a> {
         node: &'a Node,
         body: &'a Loop,
         inputs: &[Known],
-        cut: &[Option<Pieces>],
+        cut: &[Option<AxisPieces>],
         trips: usize,
     ) -> Option<Vec<Known>> {
         let mut known: Vec<Option<Known>> = vec![None; body.body.values.len()];
@@ -218,7 +218,7 @@ impl<'a> Translator<'_, 'a> {
         node: &'a Node,
         body: &'a Loop,
         inputs: &[Known],
-        cut: &[Option<Pieces>],
+        cut: &[Option<AxisPieces>],
         trips: Option<usize>,
     ) -> Option<Vec<Known>> {
         let mut results: Vec<Known> = Vec::new();
@@ -371,7 +371,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// The pieces of a tensor.
-    fn pieces(&mut self, node: &'a Node, slicing: Slicing, shape: &[usize]) -> Option<Pieces> {
+    fn pieces(&mut self, node: &'a Node, slicing: Slicing, shape: &[usize]) -> Option<AxisPieces> {
         let axis = self.rule(node, |_, args| args.axis(slicing.axis, shape.len()))?;
         let size = shape[axis];
         let pieces = pieces(slicing, axis, size);
@@ -394,7 +394,7 @@ impl<'a> Translator<'_, 'a> {
         iteration: &mut Iteration<'a>,
         input: &LoopInput,
         known: &Known,
-        pieces: Option<Pieces>,
+        pieces: Option<AxisPieces>,
     ) -> Option<Known> {
         let node = iteration.node;
         match (pieces, input.back_edge) {
@@ -412,7 +412,7 @@ impl<'a> Translator<'_, 'a> {
                 let sliced = self.core.source(&whole).ok()?;
                 let piece = self.core.value(shape);
                 iteration.slices.push(LoopSlice {
-                    of: sliced,
+                    whole: sliced,
                     axis: pieces.axis,
                     reverse: pieces.reverse,
                     piece,
@@ -590,7 +590,7 @@ impl<'a> Translator<'_, 'a> {
         let part = shape[axis];
         let size = part.saturating_mul(trips);
         let wanted =
-            Pieces { axis, start: 0, trips, part, stride: part, reverse: slicing.stride < 0 };
+            AxisPieces { axis, start: 0, trips, part, stride: part, reverse: slicing.stride < 0 };
         if pieces(slicing, axis, size) != Some(wanted) {
             let Slicing { start, end, stride, part_size, .. } = slicing;
             let found = format!(
@@ -617,14 +617,19 @@ impl<'a> Translator<'_, 'a> {
             .source(known)
             .expect("translate: what is floating point is no number of an iteration");
         let out = self.core.value(shape);
-        results.push(LoopResult { of: sliced, pieces, out });
+        results.push(LoopResult { value: sliced, pieces, out });
         Known::Source(Source::Value(out), element)
     }
 }
 
 /// The piece that one iteration sees.
-fn one_piece(core: &mut CoreBuilder, known: &Known, pieces: Pieces, trip: usize) -> Rule<Known> {
-    let Pieces { axis, start, trips, part, stride, reverse } = pieces;
+fn one_piece(
+    core: &mut CoreBuilder,
+    known: &Known,
+    pieces: AxisPieces,
+    trip: usize,
+) -> Rule<Known> {
+    let AxisPieces { axis, start, trips, part, stride, reverse } = pieces;
     let mut shape = core.shape_of(known);
     let row_major = strides(&shape);
     let place = start + stride * if reverse { trips - 1 - trip } else { trip };
@@ -634,8 +639,12 @@ fn one_piece(core: &mut CoreBuilder, known: &Known, pieces: Pieces, trip: usize)
 }
 
 /// A tensor without the elements outside of the pieces.
-pub(super) fn only_pieces(core: &mut CoreBuilder, known: &Known, pieces: Pieces) -> Rule<Known> {
-    let Pieces { axis, start, trips, part, stride, .. } = pieces;
+pub(super) fn only_pieces(
+    core: &mut CoreBuilder,
+    known: &Known,
+    pieces: AxisPieces,
+) -> Rule<Known> {
+    let AxisPieces { axis, start, trips, part, stride, .. } = pieces;
     let mut shape = core.shape_of(known);
     let row_major = signed(strides(&shape));
     let offset = start * row_major[axis] as usize;
@@ -706,7 +715,7 @@ pub(super) fn iteration_number(body: &Loop, value: ValueId) -> (Vec<usize>, Elem
 
 /// The places of pieces along an axis of a size; `None` if they do not fit. By OpenVINO's rules -1
 /// is the end, and the distance from start to end is a multiple of the stride.
-fn pieces(slicing: Slicing, axis: usize, size: usize) -> Option<Pieces> {
+fn pieces(slicing: Slicing, axis: usize, size: usize) -> Option<AxisPieces> {
     let Slicing { start, end, stride, part_size, .. } = slicing;
     let whole = i64::try_from(size).ok()?;
     let place = |at: i64| if at < 0 { at.checked_add(whole)?.checked_add(1) } else { Some(at) };
@@ -721,7 +730,7 @@ fn pieces(slicing: Slicing, axis: usize, size: usize) -> Option<Pieces> {
     // OpenVINO defines pieces that are longer or shorter than the stride for forward loops only
     let inside =
         if reverse { part_size == step } else { (trips - 1) * step <= whole - first - part_size };
-    inside.then_some(Pieces {
+    inside.then_some(AxisPieces {
         axis,
         start: first as usize,
         trips: trips as usize,

@@ -193,52 +193,54 @@ impl<'a> Translator<'_, 'a> {
                 self.apply(node, |core, args| product(core, &args.all()?, a, b));
                 self.range_of_products(node);
             }
-            Op::Convolution(ref of) => {
-                let y = self.rule(node, |core, args| convolution(core, args, of, None));
+            Op::Convolution(ref attributes) => {
+                let y = self.rule(node, |core, args| convolution(core, args, attributes, None));
                 self.set_all(node, y.flatten().map(|y| vec![y]));
                 self.range_of_products(node);
             }
-            Op::Pool(ref of) => self.apply_with(node, pool, of),
+            Op::Pool(ref attributes) => self.apply_with(node, pool, attributes),
             Op::Pad(mode) => self.apply_with(node, pad, mode),
             Op::Concat { axis } => self.apply_with(node, concat, axis),
             Op::Split { parts } => self.apply_all(node, |core, args| split(core, args, parts)),
             Op::VariadicSplit => self.apply_all(node, variadic_split),
-            Op::RunningSum(of) => self.apply_with(node, running_sum, of),
-            Op::Softmax(of) => self.apply_with(node, softmax, of),
-            Op::Reduce(of) => self.apply_with(node, reduce, of),
-            Op::Normalize(of) => self.apply_with(node, normalize, of),
+            Op::RunningSum(sum) => self.apply_with(node, running_sum, sum),
+            Op::Softmax(attributes) => self.apply_with(node, softmax, attributes),
+            Op::Reduce(attributes) => self.apply_with(node, reduce, attributes),
+            Op::Normalize(normalization) => self.apply_with(node, normalize, normalization),
             Op::Reshape { zero_keeps } => self.apply_with(node, reshape, zero_keeps),
             Op::Squeeze { skip } => self.apply_with(node, squeeze, skip),
             Op::Unsqueeze => self.apply(node, unsqueeze),
             Op::Transpose => self.apply(node, transpose),
             Op::Gather { batch_dims } => self.apply_with(node, gather, batch_dims),
             Op::Broadcast(mode) => self.apply_with(node, broadcast_input, mode),
-            Op::ReverseSequence(of) => self.apply_with(node, reverse_sequence, of),
+            Op::ReverseSequence(reversed) => self.apply_with(node, reverse_sequence, reversed),
             Op::ScatterUpdate => self.apply(node, scatter_update),
             Op::ScatterNd { combine } => self.apply_with(node, scatter_nd, combine),
             Op::ScatterElements { combine } => self.apply_with(node, scatter_elements, combine),
             Op::GatherElements { axis } => self.apply_with(node, gather_elements, axis),
-            Op::GatherNd(of) => self.apply_with(node, gather_nd, of),
-            Op::Dft(of) => self.apply_with(node, dft, of),
+            Op::GatherNd(attributes) => self.apply_with(node, gather_nd, attributes),
+            Op::Dft(attributes) => self.apply_with(node, dft, attributes),
             Op::Stft { one_sided } => self.apply_with(node, stft, one_sided),
-            Op::SpectralWindow(of) => self.apply_with(node, spectral_window, of),
+            Op::SpectralWindow(spectral) => self.apply_with(node, spectral_window, spectral),
             Op::MelWeights => self.apply(node, mel_weights),
             Op::Attention { causal } => self.apply_with(node, attention, causal),
-            Op::LinearAttention(ref of) => {
-                self.apply_all(node, |core, args| linear_attention(core, args, of));
+            Op::LinearAttention(ref attributes) => {
+                self.apply_all(node, |core, args| linear_attention(core, args, attributes));
             }
             Op::Tile => self.apply(node, tile),
-            Op::OneHot(of) => self.apply_with(node, one_hot, of),
+            Op::OneHot(attributes) => self.apply_with(node, one_hot, attributes),
             Op::Triangle { upper } => self.apply_with(node, triangle, upper),
             Op::EyeLike { diagonal } => self.apply_with(node, eye_like, diagonal),
             Op::Eye => self.apply(node, eye),
             Op::Roll => self.apply(node, roll),
-            Op::Blocks(of) => self.apply_with(node, blocks, of),
+            Op::Blocks(attributes) => self.apply_with(node, blocks, attributes),
             Op::Einsum { ref equation } => self.apply_with(node, einsum, equation.as_str()),
-            Op::Resize(of) => self.apply_with(node, resize, of),
+            Op::Resize(attributes) => self.apply_with(node, resize, attributes),
             Op::ShapeOf => self.apply(node, shape_of_op),
             Op::Range { .. } => self.apply(node, range),
-            Op::TopK(of) => self.apply_all(node, |core, args| top_k(core, args, of)),
+            Op::TopK(attributes) => {
+                self.apply_all(node, |core, args| top_k(core, args, attributes))
+            }
         }
     }
 

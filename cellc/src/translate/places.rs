@@ -15,11 +15,11 @@ use crate::model::{Binary, Comparison, ElementType, GatherNd, Primitive};
 
 /// GatherND: parts of data, one for each row of the indices. Constant indices are resolved when
 /// compiling. Computed indices outside of an axis are clamped.
-pub(super) fn gather_nd(core: &mut CoreBuilder, args: &Operands, of: GatherNd) -> Rule<Known> {
+pub(super) fn gather_nd(core: &mut CoreBuilder, args: &Operands, gather: GatherNd) -> Rule<Known> {
     let (data, indices) = (args.get(0)?, args.get(1)?);
     let (shape, of_indices) = (core.shape_of(&data), core.shape_of(&indices));
     let rank = shape.len().min(of_indices.len().saturating_sub(1));
-    let batch = batch_axes(args, of.batch_dims, [0, rank as i64], 0)?;
+    let batch = batch_axes(args, gather.batch_dims, [0, rank as i64], 0)?;
     let depth = of_indices.last().copied().unwrap_or(0);
     if depth == 0 || batch + depth > shape.len() || shape[..batch] != of_indices[..batch] {
         let valid = "equal sizes in the batch, and 1 index or more, at most one for each axis \
@@ -30,7 +30,7 @@ pub(super) fn gather_nd(core: &mut CoreBuilder, args: &Operands, of: GatherNd) -
     let outer = &of_indices[..of_indices.len() - 1];
     let first: usize = outer[..batch].iter().product();
     let of_batch =
-        if of.flattens_batch && batch > 1 { vec![first] } else { outer[..batch].to_vec() };
+        if gather.flattens_batch && batch > 1 { vec![first] } else { outer[..batch].to_vec() };
     let to = [&of_batch, &outer[batch..], &shape[batch + depth..]].concat();
     Ok(core.view(&found, Geometry::reshaped(to))?)
 }

@@ -52,10 +52,10 @@ pub(super) fn absolute(core: &mut CoreBuilder, input: Source, shape: &[usize]) -
 /// The valid elements of lines computed as one line.
 pub(super) fn of_lines(core: &mut CoreBuilder, lines: &Known, geometry: Geometry) -> Built<Known> {
     let view = core.view(lines, geometry.clone())?;
-    if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(of), _)) =
+    if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(viewed), _)) =
         (&view, lines)
     {
-        core.facts.lines.insert(*view, (*of, geometry));
+        core.facts.lines.insert(*view, (*viewed, geometry));
     }
     Ok(view)
 }
@@ -71,18 +71,18 @@ fn pointwise_of_lines(
 ) -> Built<Option<Known>> {
     let line = inputs.iter().enumerate().find_map(|(at, input)| match input {
         Source::Value(value) => {
-            core.facts.lines.get(value).map(|(of, geometry)| (at, *of, geometry.clone()))
+            core.facts.lines.get(value).map(|(viewed, geometry)| (at, *viewed, geometry.clone()))
         }
         _ => None,
     });
-    let Some((at, of, geometry)) = line else { return Ok(None) };
-    let to = core.model.values[of].shape.clone();
+    let Some((at, viewed, geometry)) = line else { return Ok(None) };
+    let to = core.model.values[viewed].shape.clone();
     let channels = geometry.shape[1];
     // the operand's shape for the operation, and for joined lines
     let mut flat = Vec::new();
     for (i, input) in inputs.iter().enumerate() {
         match input {
-            _ if i == at => flat.push((Source::Value(of), None)),
+            _ if i == at => flat.push((Source::Value(viewed), None)),
             Source::Constant(constant) => {
                 let tensor = &core.model.constants[*constant];
                 let tensor_shape = tensor.shape();

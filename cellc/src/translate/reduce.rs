@@ -179,7 +179,7 @@ pub(super) fn reduced(
 /// The tensor with the largest finite numbers in place of infinities. Subtracting the result
 /// keeps infinities infinite.
 fn finite(core: &mut CoreBuilder, input: &Known) -> Rule<Known> {
-    let is_finite = |of: &Tensor| (0..of.len()).all(|i| of.get_f64(i).is_finite());
+    let is_finite = |tensor: &Tensor| (0..tensor.len()).all(|i| tensor.get_f64(i).is_finite());
     if !input.element().is_float() || input.tensor().is_some_and(is_finite) {
         return Ok(input.clone());
     }

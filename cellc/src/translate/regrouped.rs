@@ -16,7 +16,7 @@ const VALID: &str = "a constant, an input of the model, or all gates of one in a
     (Split, Slice, Concat, Reshape, Transpose); of B also sums of two parts (Add)";
 
 /// The weights of a cell as sources of any kind.
-pub(super) struct Given {
+pub(super) struct CellSources {
     pub(super) w: Source,
     pub(super) r: Source,
     /// `None` where B is left out.
@@ -113,9 +113,9 @@ impl<'v> Views<'v> {
                 }
                 Err(refused())
             }
-            CoreOp::Pointwise(of)
-                if of.function == PointwiseFunction::Binary(Binary::Add)
-                    && of.inputs.len() == 2 =>
+            CoreOp::Pointwise(pointwise)
+                if pointwise.function == PointwiseFunction::Binary(Binary::Add)
+                    && pointwise.inputs.len() == 2 =>
             {
                 let place_in = |input: Source| {
                     let strides = broadcast_strides(self.core.shape(input), shape);
@@ -124,16 +124,16 @@ impl<'v> Views<'v> {
                         .map(|(at, stride)| at * stride)
                         .sum()
                 };
-                let [one, other] =
-                    [of.inputs[0], of.inputs[1]].map(|input| (input, place_in(input)));
+                let [one, other] = [pointwise.inputs[0], pointwise.inputs[1]]
+                    .map(|input| (input, place_in(input)));
                 sum(one, other)
             }
-            CoreOp::Reduce(of) if of.combiner == Combiner::Add => {
-                let [_, size, inner] = of.extents(self.core.shape(of.input));
+            CoreOp::Reduce(reduce) if reduce.combiner == Combiner::Add => {
+                let [_, size, inner] = reduce.extents(self.core.shape(reduce.input));
                 let first = place / inner * size * inner + place % inner;
                 match size {
-                    1 => self.element(of.input, first),
-                    2 => sum((of.input, first), (of.input, first + inner)),
+                    1 => self.element(reduce.input, first),
+                    2 => sum((reduce.input, first), (reduce.input, first + inner)),
                     _ => Err(refused()),
                 }
             }
@@ -216,7 +216,7 @@ fn coordinates(shape: &[usize], place: usize) -> impl Iterator<Item = usize> {
 pub(super) fn regrouped(
     core: &mut CoreBuilder,
     recurrent: &Recurrent,
-    given: &Given,
+    given: &CellSources,
     sizes: CellSizes,
 ) -> Rule<CellWeights> {
     match sources(core, recurrent, given, sizes) {
@@ -237,7 +237,7 @@ pub(super) fn regrouped(
 fn sources(
     core: &mut CoreBuilder,
     recurrent: &Recurrent,
-    given: &Given,
+    given: &CellSources,
     sizes: CellSizes,
 ) -> Result<WeightSources, String> {
     let (cell, hidden) = (recurrent.cell, recurrent.cell.hidden_size);

@@ -33,17 +33,22 @@ const MOST_PIECES: usize = 4096;
 type Run = (usize, usize, usize);
 
 /// Adds an element to a list of runs. Adds nothing above the largest number of runs.
-fn add(runs: &mut Vec<Run>, of: usize, at: usize) {
+fn add(runs: &mut Vec<Run>, operand: usize, at: usize) {
     let many = runs.len() > MOST_PIECES;
     match runs.last_mut() {
-        Some((last, start, count)) if *last == of && *start + *count == at => *count += 1,
+        Some((last, start, count)) if *last == operand && *start + *count == at => *count += 1,
         _ if many => {}
-        _ => runs.push((of, at, 1)),
+        _ => runs.push((operand, at, 1)),
     }
 }
 
 /// A tensor made of runs of elements of other tensors, in order.
-fn of_runs(core: &mut CoreBuilder, of: &[&Known], runs: &[Run], shape: Vec<usize>) -> Rule<Known> {
+fn of_runs(
+    core: &mut CoreBuilder,
+    operands: &[&Known],
+    runs: &[Run],
+    shape: Vec<usize>,
+) -> Rule<Known> {
     if runs.len() > MOST_PIECES {
         let found = format!(
             "more than {MOST_PIECES} pieces of a tensor at places that are not next to each \
@@ -54,7 +59,7 @@ fn of_runs(core: &mut CoreBuilder, of: &[&Known], runs: &[Run], shape: Vec<usize
     let mut pieces = Vec::new();
     for &(which, offset, count) in runs {
         let piece = Geometry { offset, strides: vec![1], shape: vec![count] };
-        pieces.push(core.view(of[which], piece)?);
+        pieces.push(core.view(operands[which], piece)?);
     }
     let whole = put_together(core, &pieces, 0)?;
     Ok(core.view(&whole, Geometry::reshaped(shape))?)
@@ -170,12 +175,18 @@ fn named_elements(
         ));
     }
     // the place in the data for each index
-    let (own, of) = (strides(shape), strides(&of_indices));
+    let (own, index_strides) = (strides(shape), strides(&of_indices));
     let mut places = Vec::with_capacity(indices.len());
     for (k, &index) in indices.iter().enumerate() {
         let place = place(index, shape[axis])?;
         let at: usize = (0..shape.len())
-            .map(|d| if d == axis { place * own[d] } else { k / of[d] % of_indices[d] * own[d] })
+            .map(|d| {
+                if d == axis {
+                    place * own[d]
+                } else {
+                    k / index_strides[d] % of_indices[d] * own[d]
+                }
+            })
             .sum();
         places.push(at);
     }
@@ -271,12 +282,12 @@ fn scattered_at_run_time(
     };
     let mut whole = core.view(data, part(0, &reached))?;
     for k in 0..count {
-        let [index, update] = [&indices, updates].map(|of| {
+        let [index, update] = [&indices, updates].map(|tensor| {
             let row_major = strides(&shapes[1]);
             let mut shape = shapes[1].clone();
             shape[axis] = 1;
             let strides = row_major.iter().map(|&stride| stride as isize).collect();
-            core.view(of, Geometry { offset: k * row_major[axis], strides, shape })
+            core.view(tensor, Geometry { offset: k * row_major[axis], strides, shape })
         });
         let is_meant = compute(core, Comparison::Equal, vec![numbers.clone(), index?])?;
         let new = match combine {

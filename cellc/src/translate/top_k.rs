@@ -99,7 +99,9 @@ impl Best {
         let row_major = strides(&best);
         let (stride, others) = row_major.split_last().expect("translate: an axis");
         let (count, sizes) = best.split_last().expect("translate: an axis");
-        let back = |of: &[usize], one: usize| [&of[..axis], &[one], &of[axis..]].concat();
+        let back = |sizes_along: &[usize], one: usize| {
+            [&sizes_along[..axis], &[one], &sizes_along[axis..]].concat()
+        };
         let geometry = || Geometry {
             offset: 0,
             strides: back(others, *stride).iter().map(|&stride| stride as isize).collect(),

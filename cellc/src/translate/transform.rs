@@ -103,15 +103,15 @@ fn transformed(
     x: &Known,
     axis: usize,
     length: usize,
-    of: Dft,
+    dft: Dft,
 ) -> Rule<Known> {
     let shape = core.shape_of(x);
     let (&parts, outer) = shape.split_last().expect("translate: an axis");
-    let most = if of.one_sided && of.inverse { length / 2 + 1 } else { length };
+    let most = if dft.one_sided && dft.inverse { length / 2 + 1 } else { length };
     let matrix = TransformMatrix {
         length,
-        inverse: of.inverse,
-        one_sided: of.one_sided,
+        inverse: dft.inverse,
+        one_sided: dft.one_sided,
         taken: shape[axis].min(most),
         parts,
     };
@@ -143,20 +143,21 @@ fn transformed(
 }
 
 /// A discrete Fourier transform, as products with constant matrices.
-pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Known> {
+pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, attributes: Dft) -> Rule<Known> {
     let mut x = args.get(0)?;
     all_floats(std::slice::from_ref(&x))?;
     let axes = args.integers(1, "the axes")?;
     let shape = core.shape_of(&x);
-    let is_real = of.one_sided && !of.inverse && !of.parts_of_real;
+    let is_real = attributes.one_sided && !attributes.inverse && !attributes.parts_of_real;
     if is_real {
         x = core.view(&x, Geometry::reshaped([&shape[..], &[1]].concat()))?;
     }
-    let wanted: &[usize] = match (is_real, of.one_sided && !of.inverse, of.parts_of_real) {
-        (true, ..) | (_, true, true) => &[1],
-        (_, _, true) => &[1, 2],
-        (_, _, false) => &[2],
-    };
+    let wanted: &[usize] =
+        match (is_real, attributes.one_sided && !attributes.inverse, attributes.parts_of_real) {
+            (true, ..) | (_, true, true) => &[1],
+            (_, _, true) => &[1, 2],
+            (_, _, false) => &[2],
+        };
     let parts = *core.shape_of(&x).last().expect("translate: an axis");
     if !wanted.contains(&parts) || shape.len() < 2 && !is_real {
         let valid =
@@ -166,7 +167,7 @@ pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Know
     }
     // what the last dimension of ONNX counts as an axis, OpenVINO does not
     let signal = core.shape_of(&x).len() - 1;
-    let rank = if of.parts_of_real { signal + 1 } else { signal };
+    let rank = if attributes.parts_of_real { signal + 1 } else { signal };
     let places: Option<Vec<usize>> = axes.iter().map(|&axis| axis_index(axis, rank)).collect();
     let places = places.filter(|places| {
         let mut sorted = places.clone();
@@ -178,24 +179,24 @@ pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Know
         let found = format!("the axes {} of a signal of {signal} dimensions", shape_text(&axes));
         return Err(Refusal::new(found, "axes of the signal, each once", "correct the axes"));
     };
-    let lengths = dft_lengths(core, args, of, &places, &x)?;
+    let lengths = dft_lengths(core, args, attributes, &places, &x)?;
     // of a real signal the first transform, of a real result the last one, is along the last
     // axis that is named
     let (&last, others) = places.split_last().expect("translate: an axis");
     let (&length, of_others) = lengths.split_last().expect("translate: an axis");
-    let whole = Dft { one_sided: false, ..of };
-    let first = of.one_sided && !of.inverse;
+    let whole = Dft { one_sided: false, ..attributes };
+    let first = attributes.one_sided && !attributes.inverse;
     if first {
-        x = transformed(core, &x, last, length, of)?;
+        x = transformed(core, &x, last, length, attributes)?;
     }
     for (&axis, &length) in others.iter().zip(of_others) {
         x = transformed(core, &x, axis, length, whole)?;
     }
     if !first {
-        x = transformed(core, &x, last, length, of)?;
+        x = transformed(core, &x, last, length, attributes)?;
     }
     let shape = core.shape_of(&x);
-    if of.one_sided && of.inverse && !of.parts_of_real {
+    if attributes.one_sided && attributes.inverse && !attributes.parts_of_real {
         return Ok(core.view(&x, Geometry::reshaped(shape[..signal].to_vec()))?);
     }
     Ok(x)
@@ -205,7 +206,7 @@ pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, of: Dft) -> Rule<Know
 fn dft_lengths(
     core: &mut CoreBuilder,
     args: &Operands,
-    of: Dft,
+    dft: Dft,
     axes: &[usize],
     x: &Known,
 ) -> Rule<Vec<usize>> {
@@ -214,7 +215,7 @@ fn dft_lengths(
         _ => args.integers(2, "the lengths of the transform")?,
     };
     let shape = core.shape_of(x);
-    let to_signal = of.one_sided && of.inverse;
+    let to_signal = dft.one_sided && dft.inverse;
     let default_len = |at: usize| match to_signal && at + 1 == axes.len() {
         true => 2 * (shape[axes[at]] - 1),
         false => shape[axes[at]],
@@ -298,18 +299,18 @@ pub(super) fn stft(core: &mut CoreBuilder, args: &Operands, one_sided: bool) -> 
 pub(super) fn spectral_window(
     core: &mut CoreBuilder,
     args: &Operands,
-    of: SpectralWindow,
+    spectral: SpectralWindow,
 ) -> Rule<Known> {
     let size = args.integer(0, "the length of the window")?;
-    let least = if of.periodic { 1 } else { 2 };
+    let least = if spectral.periodic { 1 } else { 2 };
     let Some(size) = usize::try_from(size).ok().filter(|&size| size >= least) else {
         let found = format!("a window of {size} elements");
         return Err(Refusal::new(found, format!("{least} or more"), "correct the length"));
     };
-    let whole = if of.periodic { size } else { size - 1 };
+    let whole = if spectral.periodic { size } else { size - 1 };
     set_numbers(core, args, vec![size], |at| {
         let cosine = |k: usize| of_turn(k * at % whole, whole)[0];
-        (0..3).map(|k| of.cosines[k] * cosine(k)).sum()
+        (0..3).map(|k| spectral.cosines[k] * cosine(k)).sum()
     })
 }
 

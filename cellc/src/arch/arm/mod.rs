@@ -125,7 +125,7 @@ const PAIRS_OF_BYTES: CLoads = CLoads {
 /// Several vectors of f32, or of the bits of f32. Two vectors are loaded relative to one pointer,
 /// more from an extra pointer.
 const VECTORS_OF: [CLoads; 4] = {
-    let of = CLoads {
+    let one = CLoads {
         lanes: 4,
         element: Element::F32,
         count: None,
@@ -134,8 +134,8 @@ const VECTORS_OF: [CLoads; 4] = {
         list: "",
     };
     let two =
-        CLoads { count: Some(2), text: "EACH     *to# = (TYPE)vld1q_f32(from + 4 * #);\n", ..of };
-    [of, CLoads { element: Element::U32, ..of }, two, CLoads { element: Element::U32, ..two }]
+        CLoads { count: Some(2), text: "EACH     *to# = (TYPE)vld1q_f32(from + 4 * #);\n", ..one };
+    [one, CLoads { element: Element::U32, ..one }, two, CLoads { element: Element::U32, ..two }]
 };
 
 /// NEON, available on every AArch64.

@@ -107,9 +107,9 @@ impl CLoads {
                     pair += next;
                     lines.next();
                 }
-                let of =
+                let pair =
                     |i: usize| pair.replace('#', &i.to_string()).replace('$', &(i + 1).to_string());
-                all.extend((0..count / 2).map(|i| of(2 * i)));
+                all.extend((0..count / 2).map(|i| pair(2 * i)));
             } else if let Some(line) = line.strip_prefix("ODD ") {
                 all.extend((count / 2 * 2..count).map(|i| line.replace('#', &i.to_string())));
             } else {

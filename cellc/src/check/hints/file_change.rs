@@ -83,9 +83,9 @@ impl Hints<'_, '_> {
                 .iter()
                 .any(|(own, size)| own == name && size.is_some())
         };
-        let of_axis = |of: &&crate::model::AxisName| {
-            of.axis == axis && names.contains(&of.input) && given(&of.name)
+        let of_axis = |other: &&crate::model::AxisName| {
+            other.axis == axis && names.contains(&other.input) && given(&other.name)
         };
-        self.context.model.axis_names.iter().find(of_axis).map(|of| &of.name[..])
+        self.context.model.axis_names.iter().find(of_axis).map(|axis_name| &axis_name.name[..])
     }
 }

@@ -31,8 +31,10 @@ impl Hints<'_, '_> {
     pub(crate) fn rows_named_steps(&self, input: usize) -> Option<Mistaken> {
         let names = self.context.names_of_input(input);
         let rows = self.inputs.sequence_axes[input]?.rows;
-        let says = |of: &&crate::model::AxisName| {
-            of.axis == rows && names.contains(&of.input) && names_steps(&of.name)
+        let says = |axis_name: &&crate::model::AxisName| {
+            axis_name.axis == rows
+                && names.contains(&axis_name.input)
+                && names_steps(&axis_name.name)
         };
         self.context.model.axis_names.iter().find(says)?;
         self.rows_as_steps(|other| Some(rows).filter(|_| other == input))

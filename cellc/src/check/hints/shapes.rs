@@ -251,8 +251,9 @@ impl Hints<'_, '_> {
         all.extend(sizes_of_weights(self.context.model));
         // a running sum of one step would be its input
         let steps = self.inputs.open.unwrap_or(1);
-        let is_sum =
-            |of: &Lookback| matches!(of.before, Before::Zero) && of.along(&[steps]).is_some();
+        let is_sum = |lookback: &Lookback| {
+            matches!(lookback.before, Before::Zero) && lookback.along(&[steps]).is_some()
+        };
         if self.steps.history.lookbacks.iter().any(is_sum) {
             all.retain(|&steps| steps > 1);
         }
@@ -402,9 +403,9 @@ impl Hints<'_, '_> {
             .as_ref()
             .filter(|_| inputs.iter().any(OpenInput::has_other_axes))
             .and_then(|found| {
-                let (of, sizes) = (inputs.iter(), vec![ANOTHER_SIZE; inputs.len()]);
+                let (open, sizes) = (inputs.iter(), vec![ANOTHER_SIZE; inputs.len()]);
                 let steps =
-                    of.zip(found).find_map(|(input, (_, sizes))| sizes[input.time?]).unwrap_or(1);
+                    open.zip(found).find_map(|(input, (_, sizes))| sizes[input.time?]).unwrap_or(1);
                 Some(shapes(StepSizes::PerCall(steps), &sizes)).filter(&works)
             });
         let by_batch = inputs.iter().any(|input| input.only_rows)

@@ -93,8 +93,9 @@ impl Hints<'_, '_> {
         };
         let shapes: Vec<String> =
             self.context.model.parameters.iter().enumerate().map(shape).collect();
-        let list =
-            |of: &dyn Fn(&String) -> String| shapes.iter().map(of).collect::<Vec<_>>().join(", ");
+        let list = |spelled: &dyn Fn(&String) -> String| {
+            shapes.iter().map(spelled).collect::<Vec<_>>().join(", ")
+        };
         let zeros = list(&|shape| format!("keras.ops.zeros({shape})"));
         let zeros = if shapes.len() == 1 { zeros } else { format!("[{zeros}]") };
         let signature =
@@ -215,7 +216,8 @@ fn read(
         Axes::Same if node.op != Op::Result => Read::Each(steps),
         Axes::Broadcast(function) if function != Primitive::PRelu.into() => {
             let others = (0..node.inputs.len()).filter(|&other| other != port);
-            match others.into_iter().all(|other| rank_of(other).is_some_and(|of| of <= rank)) {
+            match others.into_iter().all(|other| rank_of(other).is_some_and(|least| least <= rank))
+            {
                 true => Read::Each(steps),
                 false => Read::Several,
             }

@@ -52,7 +52,9 @@ impl StateMessages<'_, '_> {
         }
         let nodes = &self.hints.context.model.nodes;
         let found = self.hints.steps.history.lookbacks.iter();
-        let found = found.filter_map(|of| Some((&nodes[of.node], of.before, of.along(&steps)?)));
+        let found = found.filter_map(|lookback| {
+            Some((&nodes[lookback.node], lookback.before, lookback.along(&steps)?))
+        });
         let found: Vec<(&Node, Before, Front)> = found
             .filter(|(node, before, front)| {
                 let is_unclear = matches!(before, Before::Zero) && front.size == 1;

@@ -24,7 +24,7 @@ fn any_state() -> Setting {
 }
 
 /// The tensors of a pair in the options, or why the model has no such tensors.
-type Named = (Result<usize, String>, Result<usize, String>);
+type NamedPair = (Result<usize, String>, Result<usize, String>);
 
 /// The names of the inputs and outputs of a model.
 struct PairNames {
@@ -40,7 +40,7 @@ impl PairNames {
         }
     }
 
-    fn find(&self, (input, output): &(String, String)) -> Named {
+    fn find(&self, (input, output): &(String, String)) -> NamedPair {
         let input = find_name(&self.inputs, input, Side::Input);
         (input, find_name(&self.outputs, output, Side::Output))
     }

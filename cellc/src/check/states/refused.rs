@@ -16,8 +16,9 @@ fn bare(name: &str) -> String {
 /// these pairs, as the option replaces found states.
 fn pairs_for_option(taken: &[StatePair], refused: &[RefusedPair]) -> Vec<StatePair> {
     let mut pairs = taken.to_vec();
-    for refused in
-        refused.iter().filter(|of| matches!(of.reason, Reason::Doubt(_)) && of.others.is_empty())
+    for refused in refused
+        .iter()
+        .filter(|pair| matches!(pair.reason, Reason::Doubt(_)) && pair.others.is_empty())
     {
         let shares = |pair: &StatePair| {
             pair.parameter == refused.pair.parameter || pair.result == refused.pair.result
@@ -37,7 +38,7 @@ impl StateMessages<'_, '_> {
         let whole = pairs_for_option(&model.states, refused);
         // h and c of a layer that are refused for the same reason
         let alike = |a: &RefusedPair, b: &RefusedPair| {
-            let layer = |of: &RefusedPair| layer_of(&of.reason).map(std::ptr::from_ref);
+            let layer = |pair: &RefusedPair| layer_of(&pair.reason).map(std::ptr::from_ref);
             let one = a.others.is_empty() && b.others.is_empty();
             why(model, &a.reason) == why(model, &b.reason) && layer(a) == layer(b) && one
         };

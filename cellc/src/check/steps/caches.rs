@@ -160,8 +160,9 @@ fn one_size(long: &CheckedModel, caches: &[GrowingCache]) -> Option<Shapes> {
         };
         let single = with(&|_| 1)?;
         // a mask covers the cache and the new element: other sizes are refused
-        let fits =
-            |input: usize, own: usize| with(&|of| if of == input { own } else { 1 }).is_some();
+        let fits = |input: usize, own: usize| {
+            with(&|wanted| if wanted == input { own } else { 1 }).is_some()
+        };
         let is_mask = |&input: &usize| {
             time[input].is_some() && !is_cache(input) && !fits(input, 2) && fits(input, size + 1)
         };

@@ -100,8 +100,8 @@ pub(crate) fn pads_in_front(long: &CheckedModel) -> Option<String> {
 /// Adds pads in front of an axis of an operation. `None` if its padding is no number of elements.
 fn add_pads(op: &mut Op, short: ShortOf) -> Option<()> {
     let window = match op {
-        Op::Convolution(of) if !of.transposed => &mut of.window,
-        Op::Pool(of) => &mut of.window,
+        Op::Convolution(convolution) if !convolution.transposed => &mut convolution.window,
+        Op::Pool(pool) => &mut pool.window,
         _ => return None,
     };
     let (mut begin, mut end) = match &window.padding {

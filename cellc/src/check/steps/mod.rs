@@ -160,8 +160,8 @@ fn only_some(
     time: &[Option<usize>],
     steps: usize,
 ) -> Diagnostics {
-    let errors = |of: &CheckedModel| -> Vec<Diagnostic> {
-        of.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
+    let errors = |checked: &CheckedModel| -> Vec<Diagnostic> {
+        checked.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
     };
     let refused = |origin: &Origin, layer: Option<String>, why: Message, help: Message| {
         let mut error =

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::quoted;
 use crate::model::counted;
-use crate::stream::steps::{InFront, NotStepwise, Place, Why};
+use crate::stream::steps::{InFront, ModelPlace, NotStepwise, Why};
 
 /// Operations that may read elements in front of the first step.
 const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each element follow \
@@ -20,13 +20,13 @@ pub(super) fn in_words(NotStepwise { in_front, place, why }: &NotStepwise) -> St
             format!("{} ({kind}) puts {elements} in front of the first step, and ", quoted(name));
     }
     let place = match place {
-        Place::Node { name, kind } => format!("{} ({kind})", quoted(name)),
-        Place::Layer(name) => quoted(name),
-        Place::Input(index) => format!("input {index}"),
-        Place::Output(index) => format!("output {index}"),
-        Place::Variable => "a variable".to_owned(),
-        Place::Padding => "what stands in front of the first step".to_owned(),
-        Place::Cell => "a cell".to_owned(),
+        ModelPlace::Node { name, kind } => format!("{} ({kind})", quoted(name)),
+        ModelPlace::Layer(name) => quoted(name),
+        ModelPlace::Input(index) => format!("input {index}"),
+        ModelPlace::Output(index) => format!("output {index}"),
+        ModelPlace::Variable => "a variable".to_owned(),
+        ModelPlace::Padding => "what stands in front of the first step".to_owned(),
+        ModelPlace::Cell => "a cell".to_owned(),
     };
     format!("{text}{place} {}", why_in_words(why))
 }

@@ -96,7 +96,8 @@ fn a_state_that_is_moved_before_its_cell_has_the_batch() {
     for (name, through) in moves {
         let graph = recurrent_through(false, [-1, 4], &[], through);
         let valid = accepted(&graph, &Options::default().with_batch(Some(2)));
-        let state = valid.parameters.iter().find(|of| of.names[0] == "h").expect("the state");
+        let state =
+            valid.parameters.iter().find(|parameter| parameter.names[0] == "h").expect("the state");
         assert_eq!(state.shape, [1, 2, H], "{name}");
     }
 }

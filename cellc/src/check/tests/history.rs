@@ -21,7 +21,7 @@ fn window(begin: i64, end: i64) -> Window {
 fn convolved(graph: &mut Graph, x: ValueId, kernel: usize, [begin, end]: [i64; 2]) -> ValueId {
     let (window, groups) = (window(begin, end), Groups::Count(1));
     let (output_padding, output_sizes) = (Vec::new(), OutputSizes::Follow);
-    let of = Convolution {
+    let convolution = Convolution {
         kernel: Vec::new(),
         window,
         groups,
@@ -30,7 +30,7 @@ fn convolved(graph: &mut Graph, x: ValueId, kernel: usize, [begin, end]: [i64; 2
         output_sizes,
     };
     let w = graph.constant(&[H, H, kernel]);
-    graph.op(Op::Convolution(Box::new(of)), &[x, w])
+    graph.op(Op::Convolution(Box::new(convolution)), &[x, w])
 }
 
 fn turned(graph: &mut Graph, x: ValueId) -> ValueId {
@@ -125,13 +125,13 @@ fn what_looks_ahead_is_told_to_keep_its_inputs() {
     let ahead: Vec<(&str, Between)> = vec![
         ("convolution", |g, x| convolved(g, x, 3, [1, 1])),
         ("pool", |g, x| {
-            let of = Pool {
+            let pool = Pool {
                 kind: PoolKind::Max,
                 window: window(1, 1),
                 kernel: vec![3],
                 rounding: Rounding::Floor,
             };
-            g.op(Op::Pool(Box::new(of)), &[x])
+            g.op(Op::Pool(Box::new(pool)), &[x])
         }),
     ];
     for (name, between) in ahead {
@@ -243,7 +243,7 @@ fn windows_beside_the_steps_lose_nothing() {
     let graph = kept_behind(1, |g, x| {
         let rows = turned(g, x);
         let w = g.constant(&[1, 1, 3]);
-        let of = Convolution {
+        let convolution = Convolution {
             kernel: Vec::new(),
             window: window(1, 1),
             groups: Groups::Count(1),
@@ -251,7 +251,7 @@ fn windows_beside_the_steps_lose_nothing() {
             output_padding: Vec::new(),
             output_sizes: OutputSizes::Follow,
         };
-        let y = g.op(Op::Convolution(Box::new(of)), &[rows, w]);
+        let y = g.op(Op::Convolution(Box::new(convolution)), &[rows, w]);
         turned(g, y)
     });
     assert_eq!(said(&graph, &Options::default()), "");

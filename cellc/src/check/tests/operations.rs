@@ -981,10 +981,13 @@ fn convolutions_and_normalisations_follow_a_slice_up_to_a_computed_stop() {
     let x = [1.0, 2.0, 3.0, 40.0, 50.0, -1.0, 1.0, 2.0, 60.0, 70.0];
     let convolution = |graph: &mut Graph, x: ValueId, pads: [i64; 2], stride: usize| {
         let weights = graph.floats(&[1, 2, 2], &[1.0, 10.0, 0.5, 0.0]);
-        let Op::Convolution(mut of) = super::hints::valid_convolution() else { unreachable!() };
-        of.window.padding = Padding::Explicit { begin: vec![pads[0]], end: vec![pads[1]] };
-        of.window.strides = vec![stride];
-        graph.op(Op::Convolution(of), &[x, weights])
+        let Op::Convolution(mut convolution_op) = super::hints::valid_convolution() else {
+            unreachable!()
+        };
+        convolution_op.window.padding =
+            Padding::Explicit { begin: vec![pads[0]], end: vec![pads[1]] };
+        convolution_op.window.strides = vec![stride];
+        graph.op(Op::Convolution(convolution_op), &[x, weights])
     };
     let convolved = [
         ([0, 0], vec![1.0 + 20.0 - 0.5, 2.0 + 30.0 + 0.5]),

@@ -62,36 +62,36 @@ impl Given {
 
 /// ONNX's weights of a kind of cell as a converter rearranges them; `given`: W, R and B.
 fn converted(kind: CellKind, given: [As; 3]) -> Given {
-    let mut of = Given { graph: Graph::default(), inputs: Vec::new() };
+    let mut built = Given { graph: Graph::default(), inputs: Vec::new() };
     let gates = kind.gates();
-    let w = of.tensor(given[0], "W", &[2, gates * 3, 2]);
-    let r = of.tensor(given[1], "R", &[2, gates * 3, 3]);
-    let b = of.tensor(given[2], "B", &[2, 2 * gates * 3]);
+    let w = built.tensor(given[0], "W", &[2, gates * 3, 2]);
+    let r = built.tensor(given[1], "R", &[2, gates * 3, 3]);
+    let b = built.tensor(given[2], "B", &[2, 2 * gates * 3]);
     let order: &[usize] = if kind == CellKind::Lstm { &[2, 0, 3, 1] } else { &[1, 0, 2] };
-    let (w, r) = (of.in_order(w, order), of.in_order(r, order));
+    let (w, r) = (built.in_order(w, order), built.in_order(r, order));
     let b = match kind {
         CellKind::Gru(ResetGate::AfterMatMul) => {
-            let parts = of.parts(b, 1, 6);
+            let parts = built.parts(b, 1, 6);
             let sums =
-                [1, 0].map(|at| of.graph.elementwise(Binary::Add, &[parts[at], parts[at + 3]]));
-            of.graph.op(Op::Concat { axis: 1 }, &[sums[0], sums[1], parts[2], parts[5]])
+                [1, 0].map(|at| built.graph.elementwise(Binary::Add, &[parts[at], parts[at + 3]]));
+            built.graph.op(Op::Concat { axis: 1 }, &[sums[0], sums[1], parts[2], parts[5]])
         }
         CellKind::Lstm => {
-            let shape = of.graph.ints(&[2, 2, 12]);
-            let halves = of.graph.op(Op::Reshape { zero_keeps: false }, &[b, shape]);
-            let axes = of.graph.ints(&[1]);
+            let shape = built.graph.ints(&[2, 2, 12]);
+            let halves = built.graph.op(Op::Reshape { zero_keeps: false }, &[b, shape]);
+            let axes = built.graph.ints(&[1]);
             let reduce =
                 Op::Reduce(Reduce { reduction: Reduction::Sum, keep: false, no_axes: NoAxes::All });
-            let sum = of.graph.op(reduce, &[halves, axes]);
-            of.in_order(sum, order)
+            let sum = built.graph.op(reduce, &[halves, axes]);
+            built.in_order(sum, order)
         }
         _ => {
-            let halves = of.parts(b, 1, 2);
-            let sum = of.graph.elementwise(Binary::Add, &halves);
-            of.in_order(sum, order)
+            let halves = built.parts(b, 1, 2);
+            let sum = built.graph.elementwise(Binary::Add, &halves);
+            built.in_order(sum, order)
         }
     };
-    of.sequence(kind, [w, r, b])
+    built.sequence(kind, [w, r, b])
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn weights_in_another_order_are_packed_from_the_inputs() {
         // where W or R alone is a constant, it is rearranged
         let mixed = [[As::Input, As::Constant, As::Input], [As::Constant, As::Input, As::Constant]];
         for given in [[As::Input; 3]].into_iter().chain(mixed) {
-            let of = converted(kind, given);
-            assert_eq!(computed(&of.graph, &of.inputs), wanted, "{kind:?}");
-            let valid = accepted(&of.graph, &Options::default());
+            let built = converted(kind, given);
+            assert_eq!(computed(&built.graph, &built.inputs), wanted, "{kind:?}");
+            let valid = accepted(&built.graph, &Options::default());
             let weights = valid.parameters.iter().filter(|parameter| parameter.weight).count();
             assert_eq!(weights, given.iter().filter(|&&given| given == As::Input).count());
             let views = valid
@@ -125,12 +125,12 @@ fn weights_in_another_order_are_packed_from_the_inputs() {
 #[test]
 fn biases_of_two_inputs_are_added_when_they_are_packed() {
     let of = |given: As| {
-        let mut of = Given { graph: Graph::default(), inputs: Vec::new() };
+        let mut built = Given { graph: Graph::default(), inputs: Vec::new() };
         let [w, r] =
-            [("W", 2), ("R", 3)].map(|(name, row)| of.tensor(As::Constant, name, &[2, 3, row]));
-        let [b, c] = ["Wb", "Rb"].map(|name| of.tensor(given, name, &[2, 3]));
-        let b = of.graph.elementwise(Binary::Add, &[b, c]);
-        of.sequence(CellKind::Rnn, [w, r, b])
+            [("W", 2), ("R", 3)].map(|(name, row)| built.tensor(As::Constant, name, &[2, 3, row]));
+        let [b, c] = ["Wb", "Rb"].map(|name| built.tensor(given, name, &[2, 3]));
+        let b = built.graph.elementwise(Binary::Add, &[b, c]);
+        built.sequence(CellKind::Rnn, [w, r, b])
     };
     let (inputs, constants) = (of(As::Input), of(As::Constant));
     assert_eq!(
@@ -145,16 +145,16 @@ type Change = fn(&mut Given, ValueId) -> ValueId;
 
 /// Ways to compute W `[2, 12, 2]` of an LSTM that no packing does.
 const CHANGES: [(&str, Change); 5] = [
-    ("doubled", |of, w| {
-        let two = of.graph.floats(&[], &[2.0]);
-        of.graph.elementwise(Binary::Multiply, &[w, two])
+    ("doubled", |each, w| {
+        let two = each.graph.floats(&[], &[2.0]);
+        each.graph.elementwise(Binary::Multiply, &[w, two])
     }),
-    ("a gate twice", |of, w| of.in_order(w, &[0, 1, 2, 2])),
-    ("R in another order", |of, w| of.in_order(w, &[1, 0, 2, 3])),
-    ("units in another order", |of, w| of.in_order(w, &[1, 0, 2, 3, 4, 5])),
-    ("an output too", |of, w| {
-        of.graph.result("same", w);
-        of.in_order(w, &[2, 0, 3, 1])
+    ("a gate twice", |built, w| built.in_order(w, &[0, 1, 2, 2])),
+    ("R in another order", |built, w| built.in_order(w, &[1, 0, 2, 3])),
+    ("units in another order", |built, w| built.in_order(w, &[1, 0, 2, 3, 4, 5])),
+    ("an output too", |built, w| {
+        built.graph.result("same", w);
+        built.in_order(w, &[2, 0, 3, 1])
     }),
 ];
 
@@ -162,12 +162,12 @@ const CHANGES: [(&str, Change); 5] = [
 fn computed_weights_give_what_folded_ones_give() {
     for (name, change) in CHANGES {
         let case = |given: As| {
-            let mut of = Given { graph: Graph::default(), inputs: Vec::new() };
-            let w = of.tensor(given, "W", &[2, 12, 2]);
-            let w = change(&mut of, w);
+            let mut built = Given { graph: Graph::default(), inputs: Vec::new() };
+            let w = built.tensor(given, "W", &[2, 12, 2]);
+            let w = change(&mut built, w);
             let [r, b] = [("R", &[2, 12, 3][..]), ("B", &[2, 12])]
-                .map(|(name, shape)| of.tensor(given, name, shape));
-            of.sequence(CellKind::Lstm, [w, r, b])
+                .map(|(name, shape)| built.tensor(given, name, shape));
+            built.sequence(CellKind::Lstm, [w, r, b])
         };
         let (inputs, constants) = (case(As::Input), case(As::Constant));
         let (found, wanted) = (
@@ -187,32 +187,32 @@ fn computed_weights_give_what_folded_ones_give() {
 #[test]
 fn an_input_of_computed_and_of_packed_weights_is_refused() {
     let case = |kind: CellKind, shared: bool| {
-        let mut of = Given { graph: Graph::default(), inputs: Vec::new() };
+        let mut built = Given { graph: Graph::default(), inputs: Vec::new() };
         let (gates, parts) = (kind.gates(), kind.bias_parts());
         let sets = if kind.has_attention() { 1 } else { 2 };
-        let w = of.tensor(As::Input, "W", &[sets, gates * 3, 2]);
-        let twice = of.in_order(w, &vec![0; gates]);
+        let w = built.tensor(As::Input, "W", &[sets, gates * 3, 2]);
+        let twice = built.in_order(w, &vec![0; gates]);
         let [r, b] = [("R", vec![sets, gates * 3, 3]), ("B", vec![sets, parts * 3])]
-            .map(|(name, shape)| of.tensor(As::Constant, name, &shape));
+            .map(|(name, shape)| built.tensor(As::Constant, name, &shape));
         if kind.has_attention() {
             let [x, h, a] = [("X", [2, 3, 2]), ("h0", [2, 1, 3]), ("A", [2, 3, 1])]
-                .map(|(name, shape)| of.tensor(As::Input, name, &shape));
-            let lengths = of.graph.ints(&[3, 3]);
+                .map(|(name, shape)| built.tensor(As::Input, name, &shape));
+            let lengths = built.graph.ints(&[3, 3]);
             let cell = Op::Sequence(Cell::new(kind, 3), Direction::Forward);
-            let outputs = of.graph.ops(cell, &[x, h, lengths, twice, r, b, a], 2);
-            of.graph.result("Y", outputs[0]);
-            return of.graph;
+            let outputs = built.graph.ops(cell, &[x, h, lengths, twice, r, b, a], 2);
+            built.graph.result("Y", outputs[0]);
+            return built.graph;
         }
-        let mut of = of.sequence(kind, [twice, r, b]);
+        let mut built = built.sequence(kind, [twice, r, b]);
         if shared {
             let [x, h] = [("x", &[2, 3, 2][..]), ("h", &[2, 2, 3])]
-                .map(|(name, shape)| of.tensor(As::Input, name, shape));
-            let lengths = of.graph.ints(&[3, 2]);
+                .map(|(name, shape)| built.tensor(As::Input, name, shape));
+            let lengths = built.graph.ints(&[3, 2]);
             let cell = Op::Sequence(Cell::new(kind, 3), Direction::Bidirectional);
-            let outputs = of.graph.ops(cell, &[x, h, lengths, w, r, b], 2);
-            of.graph.result("packed", outputs[0]);
+            let outputs = built.graph.ops(cell, &[x, h, lengths, w, r, b], 2);
+            built.graph.result("packed", outputs[0]);
         }
-        of.graph
+        built.graph
     };
     let gru = ResetGate::BeforeMatMul;
     let cases = vec![

@@ -109,10 +109,10 @@ fn transforms_of_one_axis() {
     let data: Vec<f64> = (0..10).map(|i| f64::from(i * i % 7) - 2.5).collect();
     let pairs: Vec<[f64; 2]> = data.chunks(2).map(|pair| [pair[0], pair[1]]).collect();
     for length in [3usize, 5, 8] {
-        let build = |of: Dft| {
+        let build = |dft: Dft| {
             move |g: &mut Graph, x| {
                 let (axis, length) = (g.int(0), g.int(length as i64));
-                vec![g.op(Op::Dft(of), &[x, axis, length])]
+                vec![g.op(Op::Dft(dft), &[x, axis, length])]
             }
         };
         let of = |inverse: bool, one_sided: bool| Dft { inverse, one_sided, parts_of_real: false };

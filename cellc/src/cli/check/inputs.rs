@@ -3,7 +3,7 @@
 use crate::bound::states;
 use crate::cli::Failure;
 use crate::core::CoreModel;
-use crate::harness::Numbers;
+use crate::harness::InputElements;
 use crate::random::Random;
 use crate::request::Range;
 
@@ -64,7 +64,7 @@ impl<'a> Inputs<'a> {
         step: usize,
         model: &CoreModel,
         reached: &[Vec<f64>],
-        parameters: &mut [Numbers],
+        parameters: &mut [InputElements],
     ) -> Result<Next, Failure> {
         match self.source {
             Source::Drawn { range, .. } => {
@@ -86,7 +86,9 @@ impl<'a> Inputs<'a> {
                         // within a call the state continues from step to step
                         (Some(state), Some(_)) if frame > 0 => of_reached(&reached[state]),
                         (Some(state), None) if !fresh => of_reached(&reached[state]),
-                        (_, None) => Numbers::Floats(vec![0.0; parameter.shape.iter().product()]),
+                        (_, None) => {
+                            InputElements::Floats(vec![0.0; parameter.shape.iter().product()])
+                        }
                         (_, Some(_)) => call.input(i, &parameter.shape, frame),
                     };
                     changed.push(i);
@@ -102,7 +104,7 @@ impl<'a> Inputs<'a> {
         model: &CoreModel,
         range: Range,
         reached: &[Vec<f64>],
-        parameters: &mut [Numbers],
+        parameters: &mut [InputElements],
     ) -> Vec<usize> {
         let mut changed = Vec::new();
         let held = states(model);
@@ -110,21 +112,22 @@ impl<'a> Inputs<'a> {
         for (i, (parameter, values)) in model.parameters.iter().zip(parameters).enumerate() {
             let state = model.states.iter().position(|pair| pair.parameter == i);
             let len = parameter.shape.iter().product();
-            *values = match (state, parameter.largest_drawn()) {
-                _ if parameter.weight && step > 0 => continue,
-                // as PyTorch initialises weights: sums stay of order 1 for every size
-                _ if parameter.weight => {
-                    Numbers::Floats(random.even(
+            *values =
+                match (state, parameter.largest_drawn()) {
+                    _ if parameter.weight && step > 0 => continue,
+                    // as PyTorch initialises weights: sums stay of order 1 for every size
+                    _ if parameter.weight => InputElements::Floats(random.even(
                         len,
                         parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip()),
-                    ))
-                }
-                (None, Some(most)) => Numbers::Integers(random.lengths(len, most)),
-                (None, None) if held.contains(&i) => Numbers::Floats(random.varied(len, range.h)),
-                (None, None) => Numbers::Floats(random.varied(len, range.x)),
-                (Some(_), _) if step == 0 => Numbers::Floats(random.varied(len, range.h)),
-                (Some(s), _) => of_reached(&reached[s]),
-            };
+                    )),
+                    (None, Some(most)) => InputElements::Integers(random.lengths(len, most)),
+                    (None, None) if held.contains(&i) => {
+                        InputElements::Floats(random.varied(len, range.h))
+                    }
+                    (None, None) => InputElements::Floats(random.varied(len, range.x)),
+                    (Some(_), _) if step == 0 => InputElements::Floats(random.varied(len, range.h)),
+                    (Some(s), _) => of_reached(&reached[s]),
+                };
             changed.push(i);
         }
         changed
@@ -132,6 +135,6 @@ impl<'a> Inputs<'a> {
 }
 
 /// A state of the reference, rounded to f32.
-fn of_reached(state: &[f64]) -> Numbers {
-    Numbers::Floats(state.iter().map(|&v| v as f32).collect())
+fn of_reached(state: &[f64]) -> InputElements {
+    InputElements::Floats(state.iter().map(|&v| v as f32).collect())
 }

@@ -16,7 +16,7 @@ use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::Field;
 use crate::free_run::{INTEGER_STEPS, IntegerRuns, STEPS, layers_in_integers};
-use crate::harness::{Executable, Numbers, Variables};
+use crate::harness::{Executable, InputElements, Variables};
 use crate::reference::{Outcome, initial_variables, reference};
 use crate::request::{Precision, Range};
 
@@ -139,17 +139,19 @@ fn too_far<'a>(found: &'a [Checked], arguments: &'a CheckArguments) -> Vec<TooFa
 
 /// The limit of an output: its own, else that of all outputs.
 fn limit<'a>(arguments: &'a CheckArguments, output: &str) -> Option<&'a MaxError> {
-    let of =
+    let largest =
         |name: Option<&str>| arguments.max_error.iter().find(|most| most.output.as_deref() == name);
-    of(Some(output)).or_else(|| of(None))
+    largest(Some(output)).or_else(|| largest(None))
 }
 
 /// Refuses two limits of one output, and limits of outputs that the model does not have.
 fn refuse_wrong_limits(limits: &[MaxError], outputs: &[Field]) -> Result<(), Failure> {
     for (at, MaxError { output, .. }) in limits.iter().enumerate() {
         if limits[..at].iter().any(|other| other.output == *output) {
-            let of = output.as_deref().map_or_else(|| "all outputs".to_owned(), quoted);
-            return Err(Failure::Usage(format!("two limits of {of} are given by --max-error")));
+            let largest = output.as_deref().map_or_else(|| "all outputs".to_owned(), quoted);
+            return Err(Failure::Usage(format!(
+                "two limits of {largest} are given by --max-error"
+            )));
         }
         if let Some(output) =
             output.as_deref().filter(|output| outputs.iter().all(|field| field.name != **output))
@@ -230,7 +232,7 @@ struct Run<'m> {
     threshold: Option<f64>,
     tables: Vec<Table>,
     /// The parameters of a step: for generated code, and in float64 for the reference.
-    given: Vec<Numbers>,
+    given: Vec<InputElements>,
     exact: Vec<Vec<f64>>,
     /// States and variables after the last step: of the reference, and of generated code.
     exact_states: Vec<Vec<f64>>,
@@ -249,7 +251,7 @@ impl<'m> Run<'m> {
             tables: (0..model.results.len() + model.variables.len())
                 .map(|_| Table::default())
                 .collect(),
-            given: vec![Numbers::Floats(Vec::new()); model.parameters.len()],
+            given: vec![InputElements::Floats(Vec::new()); model.parameters.len()],
             exact: vec![Vec::new(); model.parameters.len()],
             exact_states: Vec::new(),
             own_states: Vec::new(),
@@ -301,7 +303,7 @@ impl<'m> Run<'m> {
             for (s, pair) in model.states.iter().enumerate() {
                 self.exact[pair.parameter] = std::mem::take(&mut self.exact_states[s]);
                 self.given[pair.parameter] =
-                    Numbers::Floats(std::mem::take(&mut self.own_states[s]));
+                    InputElements::Floats(std::mem::take(&mut self.own_states[s]));
             }
             expected = reference(model, &self.exact, &self.exact_variables);
             got = harness.call(&self.given, false, Variables::Given(&self.own_variables))?;
@@ -328,7 +330,7 @@ impl<'m> Run<'m> {
     fn widen_range(&mut self) {
         let held = bound::states(self.model);
         for (i, parameter) in self.model.parameters.iter().enumerate() {
-            if let (Numbers::Floats(values), false) = (&self.given[i], parameter.weight) {
+            if let (InputElements::Floats(values), false) = (&self.given[i], parameter.weight) {
                 let largest = if held.contains(&i) { &mut self.range.h } else { &mut self.range.x };
                 *largest = values.iter().fold(*largest, |most, value| most.max(value.abs()));
             }

@@ -204,8 +204,9 @@ fn verdict(arguments: &CheckArguments, all: &[Checked]) -> String {
     }
     let far = too_far(all, arguments);
     for TooFar { precision, output, error, most } in &far {
-        let of = if all.len() > 1 { format!(" in {}", precision.name()) } else { String::new() };
-        _ = writeln!(text, "the largest error of {output}{of}, {error:.3e}, is above {most}");
+        let suffix =
+            if all.len() > 1 { format!(" in {}", precision.name()) } else { String::new() };
+        _ = writeln!(text, "the largest error of {output}{suffix}, {error:.3e}, is above {most}");
     }
     if far.is_empty() {
         let limits: Vec<String> = arguments.max_error.iter().map(MaxError::to_string).collect();
@@ -251,13 +252,13 @@ fn digits(value: f32) -> String {
 fn recorded(all: &[Checked]) -> String {
     let mut text = String::new();
     for checked in all {
-        let of =
+        let suffix =
             if all.len() > 1 { format!(" in {}", checked.precision.name()) } else { String::new() };
         for (table, field) in checked.tables.iter().zip(&checked.compilation.interface.outputs) {
             let Some(compared) = &table.recording else { continue };
             _ = writeln!(
                 text,
-                "the largest error of {}{of} against the recording is {:.3e}",
+                "the largest error of {}{suffix} against the recording is {:.3e}",
                 field.name, compared.error
             );
         }

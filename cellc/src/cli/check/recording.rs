@@ -8,7 +8,7 @@ use crate::cli::calls::{self, Calls, Expected, frames, one_step, places, steps_o
 use crate::compile::Compilation;
 use crate::core::{CoreModel, ResultValue};
 use crate::diagnostic::{Diagnostic, Origin};
-use crate::harness::Numbers;
+use crate::harness::InputElements;
 use crate::model::{Model, Tensor};
 use crate::request::Options;
 
@@ -27,7 +27,7 @@ pub(super) struct Recording {
 
 /// The contents of the files of one call.
 pub(super) struct Call {
-    pub(super) inputs: Vec<Option<(Numbers, Vec<usize>)>>,
+    pub(super) inputs: Vec<Option<(InputElements, Vec<usize>)>>,
     outputs: Vec<Option<Tensor>>,
 }
 
@@ -151,7 +151,7 @@ impl Recording {
         let input = |(path, expected): (&Option<PathBuf>, &Expected)| {
             let Some(path) = path else { return Ok(None) };
             let tensor = calls::read(path, expected)?;
-            Ok(Some((Numbers::from_tensor(&tensor), tensor.shape().to_vec())))
+            Ok(Some((InputElements::from_tensor(&tensor), tensor.shape().to_vec())))
         };
         let output = |path: &Option<PathBuf>| path.as_deref().map(calls::read_npy).transpose();
         Ok(Call {
@@ -213,7 +213,7 @@ impl Recording {
 
 impl Call {
     /// An input of one step, whose shape is `one`.
-    pub(super) fn input(&self, i: usize, one: &[usize], frame: usize) -> Numbers {
+    pub(super) fn input(&self, i: usize, one: &[usize], frame: usize) -> InputElements {
         let (numbers, shape) = self.inputs[i].as_ref().expect("an input that a file gives");
         one_step(numbers, shape, one, frame)
     }

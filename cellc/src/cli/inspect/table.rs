@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use crate::estimate::rounded;
 use crate::report::{
-    ALIKE_IN_TIME, ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, Layer, Operand,
-    Ram, Report, TargetCost, Totals,
+    ALIKE_IN_TIME, ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, Layer, Ram, Report,
+    TargetCost, TensorSource, Totals,
 };
 
 use super::done;
@@ -354,12 +354,12 @@ fn depth(layer: &Layer, report: &Report) -> usize {
     std::iter::successors(Some(layer), around).count() - 1
 }
 
-fn operand_text(operand: Operand, report: &Report) -> String {
+fn operand_text(operand: TensorSource, report: &Report) -> String {
     match operand {
-        Operand::Input(i) => visible(&report.inputs[i].name),
-        Operand::Variable(i) => visible(&report.variables[i].name),
-        Operand::Constant(_) => "constant".to_owned(),
-        Operand::Layer(i) => i.to_string(),
+        TensorSource::Input(i) => visible(&report.inputs[i].name),
+        TensorSource::Variable(i) => visible(&report.variables[i].name),
+        TensorSource::Constant(_) => "constant".to_owned(),
+        TensorSource::Layer(i) => i.to_string(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::cli::{Failure, report};
 use crate::compile::{self, Compilation};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin};
 use crate::emit::names::Interface;
-use crate::harness::{Executable, Harness, Numbers, Variables};
+use crate::harness::{Executable, Harness, InputElements, Variables};
 use crate::model::Model;
 use crate::request::Options;
 
@@ -148,7 +148,7 @@ impl Grouped<'_> {
     ) -> Result<Vec<Vec<f32>>, Failure> {
         let Running { harness, interface, parts, limits } = running;
         let read = |(i, path): (usize, &Option<PathBuf>)| match path {
-            Some(path) => Ok(Numbers::from_tensor(&calls::read(path, &self.expected[i])?)),
+            Some(path) => Ok(InputElements::from_tensor(&calls::read(path, &self.expected[i])?)),
             None => Ok(self.kept.value(i)),
         };
         let parameters =

@@ -12,7 +12,7 @@ use crate::core::{CoreModel, CoreNode, CoreOp, Integers, StatePair};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::Field;
 use crate::files::{self, NewFile};
-use crate::harness::Numbers;
+use crate::harness::InputElements;
 use crate::model::{ElementType, Model, Op};
 use crate::request::Options;
 
@@ -151,19 +151,19 @@ fn limits(model: &CoreModel) -> Vec<IntegerLimit> {
         let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
             return None;
         };
-        let of = &model.parameters[parameter];
+        let declared = &model.parameters[parameter];
         // booleans have no limits; indices into a table may count from its end
-        let rows = of.rows.map(|rows| [-(rows as i64), rows as i64 - 1]);
+        let rows = declared.rows.map(|rows| [-(rows as i64), rows as i64 - 1]);
         let [least, most] = rows.unwrap_or([least.into(), most.into()]);
-        (of.element != ElementType::Bool).then_some(IntegerLimit { parameter, least, most })
+        (declared.element != ElementType::Bool).then_some(IntegerLimit { parameter, least, most })
     };
     model.all_nodes().iter().filter_map(of_node).collect()
 }
 
 /// Warns about numbers of a file outside of an input's range.
-fn say_beyond(limit: &IntegerLimit, numbers: &Numbers, path: &Path) {
+fn say_beyond(limit: &IntegerLimit, numbers: &InputElements, path: &Path) {
     let &IntegerLimit { least, most, .. } = limit;
-    let Numbers::Integers(all) = numbers else { return };
+    let InputElements::Integers(all) = numbers else { return };
     let beyond = all.iter().filter(|number| !(least..=most).contains(*number)).count();
     if beyond > 0 {
         let are = if beyond == 1 { "1 number is" } else { &format!("{beyond} numbers are") };
@@ -240,8 +240,8 @@ impl Kept {
         &self.state(parameter).shape
     }
 
-    fn value(&self, parameter: usize) -> Numbers {
-        Numbers::Floats(self.state(parameter).value.clone())
+    fn value(&self, parameter: usize) -> InputElements {
+        InputElements::Floats(self.state(parameter).value.clone())
     }
 
     /// Updates the state that an output updates.

@@ -11,7 +11,7 @@ use crate::compile::core_model;
 use crate::compile::{self, Compilation};
 use crate::core::{CoreModel, StatePair};
 use crate::emit::names::Field;
-use crate::harness::{Executable, Harness, Numbers, Variables};
+use crate::harness::{Executable, Harness, InputElements, Variables};
 use crate::model::{Model, Tensor};
 use crate::request::Options;
 
@@ -54,8 +54,10 @@ impl Streamed<'_> {
         for k in 0..self.calls.len() {
             for limit in &limits {
                 if let Some(path) = &self.calls[k][limit.parameter] {
-                    let numbers =
-                        Numbers::from_tensor(&calls::read(path, &self.expected[limit.parameter])?);
+                    let numbers = InputElements::from_tensor(&calls::read(
+                        path,
+                        &self.expected[limit.parameter],
+                    )?);
                     progress.suspend(|| say_beyond(limit, &numbers, path));
                 }
             }
@@ -89,23 +91,25 @@ impl Streamed<'_> {
         let shapes = self.result_shapes(&given, model)?;
         let mut whole: Vec<Vec<f32>> =
             shapes.iter().map(|shape| vec![0.0; shape.iter().product()]).collect();
-        let numbers: Vec<Option<(Numbers, Vec<usize>)>> = given
+        let numbers: Vec<Option<(InputElements, Vec<usize>)>> = given
             .iter()
-            .map(|tensor| tensor.as_ref().map(|t| (Numbers::from_tensor(t), t.shape().to_vec())))
+            .map(|tensor| {
+                tensor.as_ref().map(|t| (InputElements::from_tensor(t), t.shape().to_vec()))
+            })
             .collect();
         let mut fed: Vec<(StatePair, Vec<f32>)> = Vec::new();
         for step in 0..steps {
-            let input = |(i, of): (usize, &Option<(Numbers, Vec<usize>)>)| match (
+            let input = |(i, given): (usize, &Option<(InputElements, Vec<usize>)>)| match (
                 fed.iter().find(|(pair, _)| pair.parameter == i),
-                of,
+                given,
             ) {
-                (Some((_, values)), _) => Numbers::Floats(values.clone()),
+                (Some((_, values)), _) => InputElements::Floats(values.clone()),
                 (None, Some((numbers, shape))) => {
                     calls::one_step(numbers, shape, &model.parameters[i].shape, step)
                 }
                 (None, None) => self.kept.value(i),
             };
-            let inputs: Vec<Numbers> = numbers.iter().enumerate().map(input).collect();
+            let inputs: Vec<InputElements> = numbers.iter().enumerate().map(input).collect();
             let variables = if begins && step == 0 { Variables::Initial } else { Variables::Kept };
             let outcome = harness.call(&inputs, true, variables)?;
             fed = model
@@ -115,7 +119,7 @@ impl Streamed<'_> {
                 .collect();
             for (result, values) in outcome.results.iter().enumerate() {
                 self.kept.take(result, values);
-                let is_each = model.steps.as_ref().is_some_and(|of| of.results[result]);
+                let is_each = model.steps.as_ref().is_some_and(|steps| steps.results[result]);
                 let places = calls::places(&shapes[result], &model.results[result].shape, step)
                     .filter(|_| is_each);
                 put(&mut whole[result], values, places);

@@ -25,7 +25,7 @@ enum Of {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Across {
     columns: usize,
-    of: Of,
+    dots: Of,
     /// The number of vectors per column outside the loop.
     rest: usize,
     /// True if the function has a loop.
@@ -38,13 +38,13 @@ impl Across {
     /// The function for the sums of `tiles` with weights of a type, and the iterations of its loop.
     pub(super) fn new(tiles: &Tiles, weights: Element, isa: &Isa) -> (Self, usize) {
         let (turns, rest) = tiles.turns(isa.code.rows);
-        let of = match (tiles.in_word, weights) {
+        let dots = match (tiles.in_word, weights) {
             (4, _) => Of::Quads,
             (_, Element::I8Pair) => Of::PairsOfBytes,
             _ => Of::Pairs,
         };
         let is_apart = tiles.step > tiles.columns * tiles.abreast;
-        (Self { columns: tiles.columns, of, rest, has_loop: turns > 0, is_apart }, turns)
+        (Self { columns: tiles.columns, dots, rest, has_loop: turns > 0, is_apart }, turns)
     }
 
     /// All functions for an instruction set.
@@ -54,9 +54,14 @@ impl Across {
         for (columns, rest) in
             COLUMNS.into_iter().flat_map(|columns| (0..rests).map(move |rest| (columns, rest)))
         {
-            for of in [Of::Quads, Of::Pairs, Of::PairsOfBytes] {
-                let of = |has_loop, is_apart| Self { columns, of, rest, has_loop, is_apart };
-                all.extend([of(false, false), of(false, true), of(true, false), of(true, true)]);
+            for dots in [Of::Quads, Of::Pairs, Of::PairsOfBytes] {
+                let variant = |has_loop, is_apart| Self { columns, dots, rest, has_loop, is_apart };
+                all.extend([
+                    variant(false, false),
+                    variant(false, true),
+                    variant(true, false),
+                    variant(true, true),
+                ]);
             }
         }
         all
@@ -64,20 +69,20 @@ impl Across {
 
     /// The name in the file.
     pub(super) fn name(self, prefix: &str) -> String {
-        let of = match self.of {
+        let suffix = match self.dots {
             Of::Quads => "quads",
             Of::Pairs => "pairs",
             Of::PairsOfBytes => "pairs_of_bytes",
         };
         let looped = if self.has_loop { "_looped" } else { "" };
         let apart = if self.is_apart { "_apart" } else { "" };
-        format!("{prefix}_across{}_{}_{of}{looped}{apart}", self.columns, self.rest)
+        format!("{prefix}_across{}_{}_{suffix}{looped}{apart}", self.columns, self.rest)
     }
 
     /// The arguments after the common ones.
     pub(super) fn arguments(self, turns: usize, tiles: &Tiles) -> String {
         let beyond = (tiles.step - tiles.columns * tiles.abreast)
-            * if self.of == Of::PairsOfBytes { 2 } else { 4 };
+            * if self.dots == Of::PairsOfBytes { 2 } else { 4 };
         let mut text = String::new();
         for (_, value) in
             [(self.has_loop, turns), (self.is_apart, beyond)].into_iter().filter(|(has, _)| *has)
@@ -95,7 +100,7 @@ impl Across {
         [float, bits]: [&str; 2],
     ) -> (String, String) {
         let how = isa.c.across.expect("emit: what adds across lanes has a text");
-        let weights = if self.of == Of::PairsOfBytes { "uint16_t" } else { "float" };
+        let weights = if self.dots == Of::PairsOfBytes { "uint16_t" } else { "float" };
         let others = [(self.has_loop, "turns"), (self.is_apart, "beyond")];
         let others = || others.iter().filter(|(has, _)| *has).map(|(_, name)| *name);
         let params: String = others().map(|name| format!(", size_t {name}")).collect();
@@ -116,7 +121,7 @@ impl Across {
             let end = if at + 1 < lines.len() { "\\n\\t" } else { "" };
             let _ = writeln!(body, "        \"{line}{end}\"");
         }
-        let pointer = if self.of == Of::PairsOfBytes { how.pointer_to_bytes } else { "+r" };
+        let pointer = if self.dots == Of::PairsOfBytes { how.pointer_to_bytes } else { "+r" };
         let mut outputs = vec![
             format!("[weights]\"{pointer}\"(weights)"),
             "[elements]\"+r\"(elements)".to_owned(),
@@ -142,7 +147,7 @@ impl Across {
 
     /// The instructions.
     fn lines(self, how: &CAcross, sums: &[String], at_once: usize) -> Vec<String> {
-        let (first, next, load) = match self.of {
+        let (first, next, load) = match self.dots {
             Of::Quads => (how.quads, how.add_quads, how.weights),
             Of::Pairs => (how.pairs, how.add_pairs, how.weights),
             Of::PairsOfBytes => (how.pairs, how.add_pairs, how.pairs_of_bytes),

@@ -75,14 +75,14 @@ impl CFile<'_> {
         };
         // places of tensors that differ from step to step
         let step_places = |StepTensor { field, written, each_step }: StepTensor<'_>| {
-            let of = if written { "outputs" } else { "inputs" };
+            let role = if written { "outputs" } else { "inputs" };
             each_step.then(|| {
-                format!("{of}.{0} = {0} + steps_done * {cast}{1};", field.name, self.size(field))
+                format!("{role}.{0} = {0} + steps_done * {cast}{1};", field.name, self.size(field))
             })
         };
         let state_places = |(state, output): (&Field, &Field)| {
-            let swapped = |of: &str, field: &Field, odd: &str, even: &str| {
-                format!("{of}.{} = steps_done % 2u != 0u ? {odd} : {even};", field.name)
+            let swapped = |role: &str, field: &Field, odd: &str, even: &str| {
+                format!("{role}.{} = steps_done % 2u != 0u ? {odd} : {even};", field.name)
             };
             let held = format!("self->{}", state.name);
             [

@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, PrivateMemory, RowSums, RowText,
-    Subscript, Support, Text, TextKind, Together, UnrollHints, Walking, decimal, function_name,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, MovingWindow, PrivateMemory,
+    RowSums, RowText, Subscript, Support, Text, TextKind, Together, UnrollHints, decimal,
+    function_name,
 };
 use super::across::Across;
 use super::block_comment;
@@ -965,9 +966,9 @@ impl Dialect for C<'_> {
 
     fn low_bytes(&mut self, to: (&Block, usize), from: (&Block, usize), words: usize) {
         let function = self.name("low_bytes", 1);
-        let place = |(of, at): (&Block, usize)| match at {
-            0 => of.name.clone(),
-            at => format!("{} + {at}", of.name),
+        let place = |(block, at): (&Block, usize)| match at {
+            0 => block.name.clone(),
+            at => format!("{} + {at}", block.name),
         };
         self.line(&format!("{function}({}, {}, {words});", place(to), place(from)));
     }
@@ -1036,7 +1037,7 @@ impl Dialect for C<'_> {
         count: usize,
         turn: Option<&str>,
         backwards: Option<&str>,
-        walks: &[Walking<'_>],
+        walks: &[MovingWindow<'_>],
     ) {
         let mut i = self.begin_turns(0, count);
         let is_of_passes = walks.iter().any(|walk| walk.is_pass);
@@ -1063,15 +1064,21 @@ impl Dialect for C<'_> {
             let is_counted = walk.step == 1 && !(self.shares && is_of_passes);
             let k = if is_counted { k } else { format!("{k} * {}", self.unsigned(walk.step)) };
             let from = match walk.offset {
-                0 => walk.of.name.clone(),
-                offset => format!("{} + {}", walk.of.name, self.unsigned(offset)),
+                0 => walk.block.name.clone(),
+                offset => format!("{} + {}", walk.block.name, self.unsigned(offset)),
             };
-            let ty = spelling(walk.of.element).c;
+            let ty = spelling(walk.block.element).c;
             self.line(&format!("{constant}{ty} *{} = {from} + {k};", walk.window.name));
         }
     }
 
-    fn begin_pick(&mut self, at: Text, count: usize, most: Option<usize>, walking: &Walking<'_>) {
+    fn begin_pick(
+        &mut self,
+        at: Text,
+        count: usize,
+        most: Option<usize>,
+        walking: &MovingWindow<'_>,
+    ) {
         let (window, i) = (&walking.window, counter(self.within.loops));
         self.line("{");
         self.within.blocks.push(Around::Loop);
@@ -1085,7 +1092,8 @@ impl Dialect for C<'_> {
             None => i.clone(),
         };
         let k = if walking.step == 1 { k } else { format!("(size_t){k} * {}", walking.step) };
-        let (from, ty) = (plus(&walking.of.name, walking.offset), spelling(walking.of.element).c);
+        let (from, ty) =
+            (plus(&walking.block.name, walking.offset), spelling(walking.block.element).c);
         let constant = if walking.written { "" } else { "const " };
         self.line(&format!("{constant}{ty} *{} = {from} + {k};", window.name));
     }

@@ -20,7 +20,7 @@ fn common_file<'a>(file: &'a CFile<'_>) -> Option<&'a str> {
 pub(super) fn lists(file: &CFile<'_>) -> Vec<List> {
     let interface = file.interface;
     let open = interface.steps.is_some();
-    let of = |is_written: bool| {
+    let calls_by = |is_written: bool| {
         let tensors = interface.step_tensors().filter(|tensor| tensor.written == is_written);
         let words = |(at, StepTensor { field, each_step, .. }): (usize, StepTensor<'_>)| {
             // each call is one step, unless the number of steps is open
@@ -34,10 +34,10 @@ pub(super) fn lists(file: &CFile<'_>) -> Vec<List> {
     vec![
         when("common", common_file(file).is_some()),
         when("no steps", !open),
-        ("read by calls", by_calls(of(false))),
-        ("written by calls", by_calls(of(true))),
-        ("read", of(false)),
-        ("written", of(true)),
+        ("read by calls", by_calls(calls_by(false))),
+        ("written by calls", by_calls(calls_by(true))),
+        ("read", calls_by(false)),
+        ("written", calls_by(true)),
     ]
 }
 

@@ -39,7 +39,7 @@ pub(super) enum Operation {
     Lanes(LaneOp),
     /// Adds a row of weights of type `of` times an element to `count` sums.
     Row {
-        of: Element,
+        element: Element,
         count: usize,
     },
     /// An activation with a number of arguments.
@@ -187,7 +187,7 @@ impl Joined {
         let scalars = [(Scalar::F32, "F"), (Scalar::U32, "U")];
         let scalars = &scalars[..if self.has_bits() { 2 } else { 1 }];
         let names = self.different().map(|(name, _)| name.to_ascii_uppercase());
-        let types = scalars.iter().map(|(_, of)| (*of).to_owned());
+        let types = scalars.iter().map(|(_, spelling)| (*spelling).to_owned());
         let parameters: Vec<_> = ["T".to_owned()]
             .into_iter()
             .chain(types)
@@ -195,10 +195,10 @@ impl Joined {
             .chain(names)
             .collect();
         let mut lines = vec![flowing(&format!("#define {upper}_VALUES"), &parameters, "", end)];
-        lines.extend(scalars.iter().map(|(scalar, of)| {
-            format!("    typedef {of} {};", spelled(prefix, *scalar, "T", "##"))
+        lines.extend(scalars.iter().map(|(scalar, spelling)| {
+            format!("    typedef {spelling} {};", spelled(prefix, *scalar, "T", "##"))
         }));
-        let of = |scalar: Scalar| match scalar {
+        let spell = |scalar: Scalar| match scalar {
             Scalar::F32 => "F".to_owned(),
             Scalar::U32 => "U".to_owned(),
         };
@@ -212,10 +212,10 @@ impl Joined {
                 ["T".to_owned(), "TARGET".to_owned()].into_iter().chain(values).collect();
             lines.push(flowing(&format!("{upper}_OPERATIONS"), &values, "    ", end));
         } else {
-            lines.extend(self.functions((prefix, &of), self.of_registers(), value));
-            lines.extend(self.added_rows((prefix, &of)));
+            lines.extend(self.functions((prefix, &spell), self.of_registers(), value));
+            lines.extend(self.added_rows((prefix, &spell)));
         }
-        lines.extend(self.functions((prefix, &of), self.only_of_registers(), value));
+        lines.extend(self.functions((prefix, &spell), self.only_of_registers(), value));
         let flushes = self.different().any(|(name, _)| name == "flush");
         let flushed = match flushes {
             true => format!(
@@ -257,7 +257,7 @@ impl Joined {
     /// The functions of a macro that add rows of weights.
     fn added_rows(&self, types: (&str, &dyn Fn(Scalar) -> String)) -> Vec<String> {
         let row = |(name, operation): (&String, &Operation)| match operation {
-            Operation::Row { of, count } => added_row(types, name, *of, *count),
+            Operation::Row { element, count } => added_row(types, name, *element, *count),
             _ => Vec::new(),
         };
         self.operations.iter().flat_map(row).collect()
@@ -266,15 +266,15 @@ impl Joined {
     /// The macro for the operations of every type.
     fn of_both(&self, prefix: &str) -> String {
         let (upper, end) = (prefix.to_ascii_uppercase(), " \\");
-        let of = |scalar: Scalar| spelled(prefix, scalar, "T", "##");
+        let spell = |scalar: Scalar| spelled(prefix, scalar, "T", "##");
         let names = self.of_registers().map(|(name, _)| name.to_ascii_uppercase());
         let parameters: Vec<_> =
             ["T".to_owned(), "TARGET".to_owned()].into_iter().chain(names).collect();
         let head = flowing(&format!("#define {upper}_OPERATIONS"), &parameters, "", end);
         let functions =
-            self.functions((prefix, &of), self.of_registers(), |name| name.to_ascii_uppercase());
+            self.functions((prefix, &spell), self.of_registers(), |name| name.to_ascii_uppercase());
         let lines: Vec<_> =
-            [head].into_iter().chain(functions).chain(self.added_rows((prefix, &of))).collect();
+            [head].into_iter().chain(functions).chain(self.added_rows((prefix, &spell))).collect();
         format!(
             "\n/* The operations on values of type T, each as an expression of x, y, z, w, a \
              number or a place. */\n{}\n",
@@ -288,19 +288,19 @@ impl Joined {
         let mut lines = vec![format!("#define {upper}_JOINED(T, A, LANES_OF_A, B, TARGET)")];
         for scalar in if self.has_bits() { &[Scalar::F32, Scalar::U32][..] } else { &[Scalar::F32] }
         {
-            let of = |ty| spelled(prefix, *scalar, ty, "##");
+            let spell = |ty| spelled(prefix, *scalar, ty, "##");
             lines.push(format!(
                 "    typedef struct {{ {} a; {} b; }} {};",
-                of("A"),
-                of("B"),
-                of("T")
+                spell("A"),
+                spell("B"),
+                spell("T")
             ));
         }
         for (name, operation) in &self.operations {
             if matches!(operation, Operation::Call { .. }) {
                 let statement = format!("return {}", both(prefix, name, operation));
-                let of = |scalar: Scalar| spelled(prefix, scalar, "T", "##");
-                lines.extend(function((prefix, &of), name, operation, &statement));
+                let spell = |scalar: Scalar| spelled(prefix, scalar, "T", "##");
+                lines.extend(function((prefix, &spell), name, operation, &statement));
             }
         }
         let values = self.of_registers().map(|(name, operation)| both(prefix, name, operation));
@@ -317,7 +317,7 @@ impl Joined {
 
 /// A function of the file's macros, on one line or on three.
 fn function(
-    (prefix, of): (&str, &dyn Fn(Scalar) -> String),
+    (prefix, spell): (&str, &dyn Fn(Scalar) -> String),
     name: &str,
     operation: &Operation,
     statement: &str,
@@ -325,15 +325,17 @@ fn function(
     let (operands, operand, result) = operation.signature();
     let (result, params) = match operation {
         Operation::Load { element, .. } => {
-            (of(result), format!("const {} *from", spelling(*element).c))
+            (spell(result), format!("const {} *from", spelling(*element).c))
         }
-        Operation::Store => ("void".to_owned(), format!("float *to, {} x", of(Scalar::F32))),
-        Operation::Number(Scalar::F32) => (of(result), "float number".to_owned()),
-        Operation::Number(Scalar::U32) => (of(result), "uint32_t number".to_owned()),
+        Operation::Store => ("void".to_owned(), format!("float *to, {} x", spell(Scalar::F32))),
+        Operation::Number(Scalar::F32) => (spell(result), "float number".to_owned()),
+        Operation::Number(Scalar::U32) => (spell(result), "uint32_t number".to_owned()),
         _ => {
-            let params: Vec<_> =
-                OPERANDS[..operands].iter().map(|name| format!("{} {name}", of(operand))).collect();
-            (of(result), params.join(", "))
+            let params: Vec<_> = OPERANDS[..operands]
+                .iter()
+                .map(|name| format!("{} {name}", spell(operand)))
+                .collect();
+            (spell(result), params.join(", "))
         }
     };
     let head = format!(
@@ -352,8 +354,8 @@ pub(super) fn counted(sums: usize) -> String {
 }
 
 /// The name of the load function for weights of a type.
-pub(super) fn loading(of: Element, is_constant: bool) -> &'static str {
-    match of {
+pub(super) fn loading(element: Element, is_constant: bool) -> &'static str {
+    match element {
         Element::F16 => "load_f16",
         Element::I8Pair => "load_i8_pairs",
         Element::I8 => "load_i8",
@@ -367,12 +369,12 @@ pub(super) fn loading(of: Element, is_constant: bool) -> &'static str {
 fn added_row(
     (prefix, ty): (&str, &dyn Fn(Scalar) -> String),
     name: &str,
-    of: Element,
+    element: Element,
     count: usize,
 ) -> Vec<String> {
     let ty = ty(Scalar::F32);
     let apart = (count > 1).then(|| "size_t apart".to_owned());
-    let row = [format!("const {} *row", spelling(of).c)];
+    let row = [format!("const {} *row", spelling(element).c)];
     let sums = (0..count).map(|at| format!("{ty} *sum{at}"));
     let params: Vec<_> =
         row.into_iter().chain(apart).chain(["float x".to_owned()]).chain(sums).collect();
@@ -386,7 +388,7 @@ fn added_row(
             1 => "row + apart".to_owned(),
             _ => format!("row + {at} * apart"),
         };
-        let weights = format!("{prefix}_{}_##T({place})", loading(of, false));
+        let weights = format!("{prefix}_{}_##T({place})", loading(element, false));
         lines.push(format!("        *sum{at} = {prefix}_mul_add_##T({weights}, x_k, *sum{at});"));
     }
     lines.push("    }".to_owned());
@@ -398,7 +400,7 @@ fn both(prefix: &str, name: &str, operation: &Operation) -> String {
     let (operands, _, result) = operation.signature();
     let on = |part: &str, args: &str| format!("{prefix}_{name}_##{part}({args})");
     let parts = |a: &str, b: &str| [on("A", a), on("B", b)];
-    let of = |part: &str| {
+    let half = |part: &str| {
         OPERANDS[..operands]
             .iter()
             .map(|name| format!("{name}.{part}"))
@@ -409,7 +411,7 @@ fn both(prefix: &str, name: &str, operation: &Operation) -> String {
         Operation::Store => return parts("to, x.a", "to + LANES_OF_A, x.b").join("; "),
         Operation::Load { .. } => parts("from", "from + LANES_OF_A"),
         Operation::Number(_) => parts("number", "number"),
-        _ => parts(&of("a"), &of("b")),
+        _ => parts(&half("a"), &half("b")),
     };
     format!("(({}){{{}}})", spelled(prefix, result, "T", "##"), parts.join(", "))
 }
@@ -433,7 +435,7 @@ pub(super) fn members(registers: usize) -> Vec<String> {
         return vec![String::new()];
     }
     let a = registers.next_power_of_two() / 2;
-    let of = |name: &str, count| {
+    let numbered = |name: &str, count| {
         let inner = members(count).into_iter();
         inner
             .map(
@@ -443,5 +445,5 @@ pub(super) fn members(registers: usize) -> Vec<String> {
             )
             .collect::<Vec<_>>()
     };
-    [of("a", a), of("b", registers - a)].concat()
+    [numbered("a", a), numbered("b", registers - a)].concat()
 }

@@ -4,10 +4,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::super::traversal::{Block, Shared, Taken};
+use super::super::traversal::{Block, Shared, TakenNames};
 use super::dialect::{C, DEEPEST, counter, ending, of_each, outlined, plus};
 use super::joined::Joined;
-use super::once::{Defined, Once, Piece, Pieces, RUN, target};
+use super::once::{Defined, Piece, Pieces, RUN, SharedTexts, target};
 use super::vectors::{self, VectorFunction, spaced};
 use super::{CFile, api, guarded, several, weights, wrap};
 use crate::arch::{Calls, Isa, PlannedIsa};
@@ -32,7 +32,7 @@ pub(super) fn bodies(
     file: &CFile<'_>,
     shares: bool,
     used: &RefCell<BTreeSet<VectorFunction>>,
-) -> (String, Once) {
+) -> (String, SharedTexts) {
     let mut joined = Joined::default();
     let mut all: Vec<_> =
         file.bodies().map(|spelled| Texts::new(file, spelled, shares, used)).collect();
@@ -45,7 +45,7 @@ pub(super) fn bodies(
     let types: Vec<_> =
         all.iter_mut().flat_map(|texts| texts.dialect.expressions(&joined)).collect();
     joined.share(&types);
-    let once = Once::new(
+    let once = SharedTexts::new(
         file.prefix(),
         all.iter().filter(|texts| texts.dialect.shares).map(Texts::pieces),
     );
@@ -119,7 +119,7 @@ impl<'f> Texts<'f> {
     }
 
     /// The body.
-    fn body(mut self, file: &CFile<'_>, joined: &Joined, once: &Once) -> String {
+    fn body(mut self, file: &CFile<'_>, joined: &Joined, once: &SharedTexts) -> String {
         let Spelled { isa, fused_by, body } = self.spelled;
         let profile =
             if self.dialect.needs.is_fused && fused_by.is_none() { "fused" } else { "unfused" };
@@ -170,7 +170,7 @@ fn refer_to_header(doc: &mut Vec<String>, header: &[String]) {
 /// The names of a body.
 fn shared(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
     let taken = reserved_names(file.prefix(), isa, body);
-    let taken = Taken {
+    let taken = TakenNames {
         around: taken.iter().map(String::as_str).collect(),
         counters: Vec::new(),
         suffix: "",
@@ -441,7 +441,7 @@ impl CFile<'_> {
                 let element = self.program.buffer(id).element;
                 weights::place(self, element, at * 4 / element.size())
             }
-            Location::Part(of, at) => plus(&self.argument(body, shared, of, block), at),
+            Location::Part(buffer, at) => plus(&self.argument(body, shared, buffer, block), at),
         }
     }
 }

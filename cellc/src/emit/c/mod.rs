@@ -33,7 +33,7 @@ use super::text::{listed, single_spaced, when};
 use super::{Contents, Passes};
 use crate::arch::{Calls, Condition, Isa};
 pub(crate) use interface::FILE as INTERFACE;
-use once::Once;
+use once::SharedTexts;
 use vectors::VectorFunction;
 
 /// The condition for gcc, without compilers that imitate gcc.
@@ -285,7 +285,7 @@ impl CFile<'_> {
             ("HELP", help.to_owned()),
             ("SOURCE_FILE", if is_plain(&file) { file } else { "FILE.c".to_owned() }),
             ("FLOAT_FLAGS", arch.c.float_flags.to_owned()),
-            ("TUNING\n", arch.c.pragmas.iter().map(|of| of.text(shares)).collect()),
+            ("TUNING\n", arch.c.pragmas.iter().map(|pragmas| pragmas.text(shares)).collect()),
             ("IS_GCC", C_IS_GCC.to_owned()),
             ("BASELINE_HEADER", baseline.to_owned()),
             ("ADDS_OFFSETS", arch.c.rows.to_owned()),
@@ -301,7 +301,7 @@ impl CFile<'_> {
 
 /// The code of a file.
 struct Code {
-    once: Once,
+    once: SharedTexts,
     /// The sections that the file includes.
     shared: String,
     code: String,

@@ -82,9 +82,9 @@ struct Parameters {
 }
 
 /// The index of a list in `all`. Appends a missing list.
-fn position(of: Vec<usize>, all: &mut Vec<Vec<usize>>) -> usize {
-    all.iter().position(|known| *known == of).unwrap_or_else(|| {
-        all.push(of);
+fn position(key: Vec<usize>, all: &mut Vec<Vec<usize>>) -> usize {
+    all.iter().position(|known| *known == key).unwrap_or_else(|| {
+        all.push(key);
         all.len() - 1
     })
 }
@@ -150,8 +150,12 @@ impl Parameters {
         };
         let lanes =
             self.lanes.iter().enumerate().filter(|(_, lanes)| differs(lanes)).map(|(at, lanes)| {
-                let of = |kind: &str| format!("{upper}_{kind}{}", self.number(at));
-                (of("LANES"), is_used(&["LANES", "F", "U", "V"].map(of)), &lanes[..])
+                let macro_name = |kind: &str| format!("{upper}_{kind}{}", self.number(at));
+                (
+                    macro_name("LANES"),
+                    is_used(&["LANES", "F", "U", "V"].map(macro_name)),
+                    &lanes[..],
+                )
             });
         let counts = self.counts.iter().enumerate().map(|(at, counts)| {
             let name = format!("{upper}_COUNT{at}");
@@ -202,7 +206,7 @@ fn words(text: &str) -> BTreeSet<&str> {
 /// Texts included for several instances: vector types for activations, instruction sets for
 /// kernels.
 #[derive(Default)]
-struct Part {
+struct SharedText {
     isas: Vec<&'static Isa>,
     /// The lanes of each instance of the activations.
     lanes: Vec<usize>,
@@ -211,7 +215,7 @@ struct Part {
     texts: Vec<(String, String)>,
 }
 
-impl Part {
+impl SharedText {
     /// The texts, concatenated.
     fn text(&self) -> String {
         self.texts.iter().map(|(_, text)| text.as_str()).collect()
@@ -276,14 +280,14 @@ impl Defined {
 
 /// The shared texts of a file.
 #[derive(Default)]
-pub(super) struct Once {
+pub(super) struct SharedTexts {
     prefix: String,
-    activations: Part,
+    activations: SharedText,
     /// Kernels: one part for each group of instruction sets.
-    kernels: Vec<Part>,
+    kernels: Vec<SharedText>,
 }
 
-impl Once {
+impl SharedTexts {
     /// Finds the kernels and activations shared by these bodies.
     pub(super) fn new<'a>(prefix: &str, bodies: impl Iterator<Item = Pieces<'a>>) -> Self {
         let bodies: Vec<_> = bodies.collect();
@@ -313,7 +317,7 @@ impl Once {
                 }
                 let at =
                     self.kernels.iter().position(|part| part.isas == isas).unwrap_or_else(|| {
-                        self.kernels.push(Part { isas, ..Part::default() });
+                        self.kernels.push(SharedText { isas, ..SharedText::default() });
                         self.kernels.len() - 1
                     });
                 let part = &mut self.kernels[at];
@@ -466,7 +470,7 @@ impl Once {
         out: &mut String,
         (isa, defined): (&'static Isa, &mut Defined),
         number: Option<usize>,
-        part: &Part,
+        part: &SharedText,
     ) {
         let upper = self.upper();
         let differing = part.parameters.differing(&upper, &part.text());
@@ -476,7 +480,7 @@ impl Once {
         if let Some(number) = number {
             defined.define(out, format!("{upper}_PART"), number.to_string());
         }
-        for (at, _) in part.isas.iter().enumerate().filter(|(_, of)| **of == isa) {
+        for (at, _) in part.isas.iter().enumerate().filter(|(_, known)| **known == isa) {
             defined.define(out, format!("{upper}_ISA"), isa.name.to_owned());
             defined.define(out, target(&self.prefix), attribute(&self.prefix, isa));
             if let (Some(lanes), true) = (part.lanes.get(at), self.linkage().ends_with("_LINKAGE"))
@@ -601,17 +605,17 @@ mod tests {
 
     #[test]
     fn texts_that_differ_in_types_and_counts_are_one() {
-        let of = |isa: &'static str, lanes: usize, other: &str| {
+        let piece = |isa: &'static str, lanes: usize, other: &str| {
             format!(
                 "p_f32x{lanes}_{isa} a; for ({}) p_add_f32x{lanes}_{isa}(x + {lanes}); {other}",
                 48 / lanes
             )
         };
-        let [a, b] = [of("avx2", 16, ""), of("avx512", 48, "")];
+        let [a, b] = [piece("avx2", 16, ""), piece("avx512", 48, "")];
         let both = [tokens(&a, "p", "avx2"), tokens(&b, "p", "avx512")];
         let text = Parameters::default().unified("P", &both).expect("they are alike");
         assert_eq!(text, "P_F0 a; for (P_COUNT0) P_V0(add)(x + P_LANES0); ");
-        let c = of("avx512", 48, "return;");
+        let c = piece("avx512", 48, "return;");
         assert_eq!(
             Parameters::default().unified("P", &[both[0].clone(), tokens(&c, "p", "avx512")]),
             None

@@ -169,12 +169,12 @@ impl C<'_> {
             return Support::Missing;
         }
         self.needs.is_fused |= row.is_fused && self.fuses;
-        let of = if weights.element == Element::F32 {
+        let name = if weights.element == Element::F32 {
             String::new()
         } else {
             format!("{}_", weights.element)
         };
-        let kind = format!("add_{}row_of_{of}{count}", if is_together { "loaded_" } else { "" });
+        let kind = format!("add_{}row_of_{name}{count}", if is_together { "loaded_" } else { "" });
         let name = match is_together {
             false => {
                 for (name, operation) in [
@@ -187,7 +187,7 @@ impl C<'_> {
                 ] {
                     self.joined(name, row.lanes, operation);
                 }
-                self.joined(&kind, row.lanes, Operation::Row { of: weights.element, count })
+                self.joined(&kind, row.lanes, Operation::Row { element: weights.element, count })
             }
             true => format!("{}_{kind}_{}", self.prefix, self.ending(row.lanes)),
         };
@@ -240,7 +240,7 @@ impl C<'_> {
         (ty, count): (Type, usize),
         most: usize,
     ) -> String {
-        let names = |of: &str| (0..count).map(|at| format!("{of}{at}")).collect::<Vec<_>>();
+        let names = |prefix: &str| (0..count).map(|at| format!("{prefix}{at}")).collect::<Vec<_>>();
         let (weight, sum) = (names("w"), names("sum"));
         let row = Block { name: "row".to_owned(), ..weights.clone() };
         let spelled = self.ty(ty);
@@ -363,10 +363,10 @@ impl C<'_> {
         let shares = std::mem::replace(&mut self.shares, false);
         let registers: Vec<_> =
             self.all_lanes().into_iter().filter(|lanes| !self.is_joined(*lanes)).collect();
-        let of = |lanes: usize| {
+        let pieces = |lanes: usize| {
             file.expressed().filter_map(|(_, one)| self.of_register(one, lanes)).collect()
         };
-        let all = registers.into_iter().map(of).collect();
+        let all = registers.into_iter().map(pieces).collect();
         self.shares = shares;
         all
     }

@@ -152,7 +152,7 @@ impl VectorFunction {
         let own = isa.and_then(|isa| {
             let gives =
                 |loads: &CLoads| lanes == 1 || of_bits || !to_bits || loads.text.contains("TYPE");
-            let of = |only| {
+            let loads = |only| {
                 isa.c.loads.iter().find(|loads| {
                     loads.lanes == lanes
                         && loads.element == element
@@ -160,7 +160,7 @@ impl VectorFunction {
                         && gives(loads)
                 })
             };
-            of(Some(count)).or_else(|| of(None))
+            loads(Some(count)).or_else(|| loads(None))
         });
         let one = one.unwrap_or_default();
         let from_bits =
@@ -508,11 +508,14 @@ pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String
     let across = Across::all(isa).into_iter().map(|across| across.name(prefix));
     let elements = [Element::F32, Element::F16, Element::I8, Element::I8Pair, Element::U32];
     let loads = (2..=isa.code.loads).flat_map(|count| {
-        let of = |scalar| {
+        let functions = |scalar| {
             elements
                 .map(|element| VectorFunction::loads(element, Type { scalar, lanes }, count, isa))
         };
-        [of(Scalar::F32), of(Scalar::U32)].concat().into_iter().map(|loads| loads.name(prefix))
+        [functions(Scalar::F32), functions(Scalar::U32)]
+            .concat()
+            .into_iter()
+            .map(|loads| loads.name(prefix))
     });
     let named = kinds.map(|kind| VectorFunction::new(kind, lanes, Some(isa)).name(prefix));
     named.chain(loads).chain(across).chain([bits(prefix, lanes)]).collect()

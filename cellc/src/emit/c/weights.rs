@@ -22,7 +22,7 @@ pub(super) fn declare(out: &mut String, file: &CFile<'_>) {
         out.push_str(&text(
             file,
             match file.inline {
-                _ if Few::find(file).is_some() => "few",
+                _ if WeightStruct::find(file).is_some() => "few",
                 true => "inline",
                 false => "beside",
             },
@@ -33,7 +33,7 @@ pub(super) fn declare(out: &mut String, file: &CFile<'_>) {
 /// Defines `<prefix>_weight_data` at the end of the source, if the numbers are in the source.
 pub(super) fn define(out: &mut String, file: &CFile<'_>) {
     let bytes = &file.packed.bytes;
-    if !file.inline || bytes.is_empty() || Few::find(file).is_some() {
+    if !file.inline || bytes.is_empty() || WeightStruct::find(file).is_some() {
         return;
     }
     out.push_str(&text(file, "numbers"));
@@ -42,7 +42,7 @@ pub(super) fn define(out: &mut String, file: &CFile<'_>) {
 }
 
 /// The weights of a network with less than a vector of units, with one member for each array.
-pub(super) struct Few {
+pub(super) struct WeightStruct {
     members: Vec<Member>,
 }
 
@@ -55,7 +55,7 @@ struct Member {
     numbers: Vec<f32>,
 }
 
-impl Few {
+impl WeightStruct {
     /// `None` for larger networks, and for weights that have no decimal form.
     pub(super) fn find(file: &CFile<'_>) -> Option<Self> {
         let bytes = &file.packed.bytes;
@@ -115,7 +115,7 @@ impl Few {
 /// The expression in C for the address of a baked weight: element `at` of the elements of a type.
 pub(super) fn place(file: &CFile<'_>, element: Element, at: usize) -> String {
     let data = format!("{}_weight_data", file.prefix());
-    match Few::find(file) {
+    match WeightStruct::find(file) {
         Some(few) => format!("{data}.{}", few.place(at)),
         None => plus(&format!("{data}.{}", member(element)), at),
     }
@@ -175,8 +175,8 @@ fn text(file: &CFile<'_>, name: &str) -> String {
         ("narrow", narrow.iter().map(member).collect()),
         ("arrays", arrays(file).into_iter().map(placed).collect()),
     ]);
-    let few = Few::find(file);
-    let descriptions = few.as_ref().map_or_else(String::new, Few::descriptions);
+    let few = WeightStruct::find(file);
+    let descriptions = few.as_ref().map_or_else(String::new, WeightStruct::descriptions);
     lists.push(("few", few.map(|few| few.words()).unwrap_or_default()));
     let tail = Tail::new(&file.packed.bytes, Language::C);
     let words = [

@@ -363,15 +363,15 @@ mod tests {
 
     #[test]
     fn functions_of_one_short_statement_are_one_line() {
-        let of =
+        let wrapped =
             |name: &str, statement: &str| format!("int {name}(int a) {{\n    {statement}\n}}\n");
-        let (f, g) = (of("f", "return a;"), of("g", "return -a;"));
+        let (f, g) = (wrapped("f", "return a;"), wrapped("g", "return -a;"));
         assert_eq!(
             short_functions(&format!("{f}\n/* -a */\n{g}\nint b;\n")),
             "int f(int a) { return a; }\n/* -a */\nint g(int a) { return -a; }\n\nint b;\n"
         );
-        let long = of("f", &format!("return {};", "a + ".repeat(30) + "a"));
-        for text in [long, of("f", "if (a) return 1;"), "x = {\n    1,\n}\n".to_owned()] {
+        let long = wrapped("f", &format!("return {};", "a + ".repeat(30) + "a"));
+        for text in [long, wrapped("f", "if (a) return 1;"), "x = {\n    1,\n}\n".to_owned()] {
             assert_eq!(short_functions(&text), text);
         }
     }

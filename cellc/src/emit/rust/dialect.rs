@@ -9,8 +9,8 @@ use super::vectors::{self, Used};
 use crate::arch::{ByLane, Dot};
 use crate::emit::hints;
 use crate::emit::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, Pass, PassForm, PrivateMemory,
-    RowSums, Support, Text, Walking, decimal, function_name,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, MovingWindow, Pass, PassForm,
+    PrivateMemory, RowSums, Support, Text, decimal, function_name,
 };
 use crate::kernel::{BlockProduct, BlockSums, Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
@@ -65,7 +65,7 @@ impl Rust {
         count: usize,
         turn: Option<&str>,
         backwards: &str,
-        walks: &[Walking<'_>],
+        walks: &[MovingWindow<'_>],
     ) {
         let turn = turn.unwrap_or("turn");
         let last = count - 1;
@@ -136,8 +136,8 @@ impl Rust {
     }
 
     /// The window of an iteration with a run-time number.
-    fn window_at(&mut self, count: usize, walk: &Walking<'_>, at: &str) -> String {
-        let Walking { of, offset, step, window, .. } = walk;
+    fn window_at(&mut self, count: usize, walk: &MovingWindow<'_>, at: &str) -> String {
+        let MovingWindow { block, offset, step, window, .. } = walk;
         let name = self.shared(if walk.written { "part_from_mut" } else { "part_from" });
         let start = if *offset == 0 { String::new() } else { format!("{offset} + ") };
         let at = match *step {
@@ -146,17 +146,17 @@ impl Rust {
             step => format!("{at} * {step}"),
         };
         let last = offset + (count - 1) * step;
-        format!("{name}::<{last}, {}, _, _>({}, {start}{at})", window.len, of.name)
+        format!("{name}::<{last}, {}, _, _>({}, {start}{at})", window.len, block.name)
     }
 
     /// The windows of a walk: an iterator over arrays.
-    fn windows(&mut self, count: usize, walk: &Walking<'_>) -> String {
-        let Walking { of, offset, step, window, .. } = walk;
+    fn windows(&mut self, count: usize, walk: &MovingWindow<'_>) -> String {
+        let MovingWindow { block, offset, step, window, .. } = walk;
         let len = window.len;
-        let of = if walk.hides_place {
-            format!("{}({})", self.shared(hints::MERGED_LOADS.printed), of.name)
+        let place = if walk.hides_place {
+            format!("{}({})", self.shared(hints::MERGED_LOADS.printed), block.name)
         } else {
-            of.name.clone()
+            block.name.clone()
         };
         let name = match (walk.written, walk.is_apart()) {
             (true, true) => "windows_mut",
@@ -167,20 +167,20 @@ impl Rust {
         };
         let name = self.shared(name);
         match walk.is_apart() {
-            true => format!("{name}::<{offset}, {step}, {len}, {count}, _, _>({of})"),
+            true => format!("{name}::<{offset}, {step}, {len}, {count}, _, _>({place})"),
             false => {
                 let hidden = walk.count.map_or(String::new(), |count| format!(", {count}"));
-                format!("{name}::<{offset}, {len}, {count}, _, _>({of}{hidden})")
+                format!("{name}::<{offset}, {len}, {count}, _, _>({place}{hidden})")
             }
         }
     }
 
     /// The part of `len` elements of a block from element `at` on: the block itself if that is all.
-    fn part(&mut self, of: &Block, at: usize, len: usize, function: &'static str) -> String {
-        if (at, len) == (0, of.len) {
-            return of.name.clone();
+    fn part(&mut self, block: &Block, at: usize, len: usize, function: &'static str) -> String {
+        if (at, len) == (0, block.len) {
+            return block.name.clone();
         }
-        format!("{}::<{at}, {len}, _, _>({})", self.shared(function), of.name)
+        format!("{}::<{at}, {len}, _, _>({})", self.shared(function), block.name)
     }
 
     /// Records a function of the file, shared by all modules.
@@ -643,14 +643,15 @@ impl Dialect for Rust {
         count: usize,
         turn: Option<&str>,
         backwards: Option<&str>,
-        walks: &[Walking<'_>],
+        walks: &[MovingWindow<'_>],
     ) {
         if let Some(backwards) = backwards {
             return self.begin_either_way(count, turn, backwards, walks);
         }
         // overlapping written windows are lent to one iteration after another
-        let is_lent =
-            |walk: &&Walking<'_>| walk.written && walk.is_apart() && walk.step < walk.window.len;
+        let is_lent = |walk: &&MovingWindow<'_>| {
+            walk.written && walk.is_apart() && walk.step < walk.window.len
+        };
         let lent: Vec<_> = walks.iter().filter(is_lent).collect();
         let mut sources: Vec<(&str, String)> = Vec::new();
         sources.extend(turn.map(|turn| (turn, format!("0..{count}u32"))));
@@ -755,15 +756,15 @@ impl Dialect for Rust {
     }
 
     /// Prevents LLVM from reusing stored vectors: [`hints::REUSED`].
-    fn read_otherwise(&mut self, of: &Block) {
+    fn read_otherwise(&mut self, block: &Block) {
         let written = self.shared(hints::REUSED.printed);
-        let _ = writeln!(self.out, "{written}({});", of.name);
+        let _ = writeln!(self.out, "{written}({});", block.name);
     }
 
     /// Prevents LLVM from keeping broadcast elements: [`hints::BROADCASTS_SHARED`].
     fn read_again(&mut self, elements: &[(&Block, bool)]) {
-        for (of, is_private) in elements {
-            let name = &of.name;
+        for (block, is_private) in elements {
+            let name = &block.name;
             if *is_private {
                 let written = self.shared(hints::BROADCASTS_SHARED.printed);
                 let _ = writeln!(self.out, "{written}({name});");
@@ -775,9 +776,9 @@ impl Dialect for Rust {
     }
 
     /// Prevents LLVM from taking parts of stored vectors: [`hints::LOADED_IN_PARTS`].
-    fn loaded_in_parts(&mut self, of: &Block) {
+    fn loaded_in_parts(&mut self, block: &Block) {
         let written = self.shared(hints::LOADED_IN_PARTS.printed);
-        let _ = writeln!(self.out, "{written}({});", of.name);
+        let _ = writeln!(self.out, "{written}({});", block.name);
     }
 
     /// Prevents LLVM from dropping lanes with a second store: [`hints::STORED_TWICE`].
@@ -803,7 +804,13 @@ impl Dialect for Rust {
         }
     }
 
-    fn begin_pick(&mut self, at: Text, count: usize, most: Option<usize>, walking: &Walking<'_>) {
+    fn begin_pick(
+        &mut self,
+        at: Text,
+        count: usize,
+        most: Option<usize>,
+        walking: &MovingWindow<'_>,
+    ) {
         let window = &walking.window.name;
         let at = match most {
             Some(most) => format!("{}.min({most}) as usize", at.operand()),

@@ -12,14 +12,14 @@ use super::vectors::{self, Declared, Form, Types, Used};
 use super::{RustFile, lanes, unroll};
 use crate::arch::{Arch, GENERIC, Isa};
 use crate::emit::Spelled;
-use crate::emit::calls::{Call, Cut, Location, Uses};
+use crate::emit::calls::{Call, Location, MemoryParts, Uses};
 use crate::emit::elements::spelling;
 use crate::emit::hints;
 use crate::emit::names::{Field, LEAST_TOGETHER, POOL_MEMBERS, Phase};
 use crate::emit::products;
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::text::COLUMNS;
-use crate::emit::traversal::{Block, MOST_CALLED, Shared, Taken};
+use crate::emit::traversal::{Block, MOST_CALLED, Shared, TakenNames};
 use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
 use crate::request::Language;
 
@@ -72,8 +72,8 @@ pub(super) struct Module {
 }
 
 /// The rest of a memory after cuts.
-struct Left<'a> {
-    of: &'a str,
+struct RestOfMemory<'a> {
+    memory: &'a str,
     /// The name of the rest.
     rest: &'static str,
     /// Elements before it.
@@ -81,7 +81,7 @@ struct Left<'a> {
     len: usize,
 }
 
-impl Left<'_> {
+impl RestOfMemory<'_> {
     /// Cuts off the part `name`. The last cut leaves no rest.
     fn cut(
         &mut self,
@@ -90,17 +90,19 @@ impl Left<'_> {
         is_last: bool,
         vectors: &mut Used,
     ) -> String {
-        let Self { of, rest: left, at: before, len: all } = *self;
+        let Self { memory, rest: left, at: before, len: all } = *self;
         let (skip, rest) = (at - before, before + all - at - len);
         (self.at, self.len) = (at + len, rest);
         if (skip, rest) == (0, 0) {
-            return format!("let {name} = {of};");
+            return format!("let {name} = {memory};");
         }
-        self.of = left;
+        self.memory = left;
         vectors.shared(if is_last { "part_of_mut" } else { "cut" });
         match is_last {
-            true => format!("let {name} = part_of_mut::<{skip}, {len}, _, _>({of});"),
-            false => format!("let ({name}, {left}) = cut::<{skip}, {len}, {rest}, _, _>({of});"),
+            true => format!("let {name} = part_of_mut::<{skip}, {len}, _, _>({memory});"),
+            false => {
+                format!("let ({name}, {left}) = cut::<{skip}, {len}, {rest}, _, _>({memory});")
+            }
         }
     }
 }
@@ -367,7 +369,8 @@ impl RustFile<'_> {
     ) -> Module {
         let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
         let around = lanes::names().chain(vectors::names()).chain(MODULE).chain(pool).collect();
-        let taken = Taken { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "" };
+        let taken =
+            TakenNames { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "" };
         let shared = Shared::new(body, &taken, self.interface, self.is_baked());
         let calls: usize = shared.written(body.body).map(|(kernel, _)| kernel.calls()).sum();
         let long = body.functions.iter().zip(&shared.functions);
@@ -427,8 +430,13 @@ impl RustFile<'_> {
             "pub(super) fn run(weights: &super::Weights<'_>, packed: &mut [f32; {len}]{pairs}) {{"
         );
         let mut left = [
-            Left { of: "packed", rest: "left", at: 0, len },
-            Left { of: "pairs", rest: "left_pairs", at: 0, len: self.packed.run_time_pairs },
+            RestOfMemory { memory: "packed", rest: "left", at: 0, len },
+            RestOfMemory {
+                memory: "pairs",
+                rest: "left_pairs",
+                at: 0,
+                len: self.packed.run_time_pairs,
+            },
         ];
         for (id, _) in &body.kernels[0].params {
             let Block { name, len, element, .. } = shared.buffer(*id);
@@ -658,9 +666,10 @@ impl RustFile<'_> {
                     write!(out, "let {name} = blob;")
                 }
                 (_, Location::Packed(at)) => {
-                    let of = if body.buffer(id).element == Element::F32 { "blob" } else { "pairs" };
+                    let blob =
+                        if body.buffer(id).element == Element::F32 { "blob" } else { "pairs" };
                     vectors.shared("part_of");
-                    write!(out, "let {name} = part_of::<{at}, {len}, _, _>({of});")
+                    write!(out, "let {name} = part_of::<{at}, {len}, _, _>({blob});")
                 }
                 (_, Location::Baked(at)) => {
                     write!(out, "let {name} = {};", self.part(id, at, vectors))
@@ -694,16 +703,19 @@ impl RustFile<'_> {
         vectors: &mut Used,
     ) {
         let cuts = self.cuts(body, group, shared);
-        for Cut { of, parts } in &cuts.cuts {
-            let (of, len) = match of {
+        for MemoryParts { whole: whole_buffer, parts } in &cuts.cuts {
+            let (memory, len) = match whole_buffer {
                 None => (block.to_owned(), self.interface.block_len),
                 Some(whole) => {
                     let is_field = matches!(self.location(body, *whole), Location::Variable(_));
-                    let of = self.memory(body, shared, *whole);
-                    (if is_field { format!("&mut {of}") } else { of }, shared.buffer(*whole).len)
+                    let memory = self.memory(body, shared, *whole);
+                    (
+                        if is_field { format!("&mut {memory}") } else { memory },
+                        shared.buffer(*whole).len,
+                    )
                 }
             };
-            let mut left = Left { of: &of, rest: "left", at: 0, len };
+            let mut left = RestOfMemory { memory: &memory, rest: "left", at: 0, len };
             for (nth, (id, skip)) in parts.iter().enumerate() {
                 let Block { name, len, .. } = shared.buffer(*id);
                 let place = (left.at + skip, *len);

@@ -131,7 +131,8 @@ impl RustFile<'_> {
     /// The lists for texts in Rust.
     fn lists(&self) -> Vec<List> {
         let rows = || self.rows().into_iter();
-        let words = |rows: &mut dyn Iterator<Item = Row>| rows.map(|row| row.words(self)).collect();
+        let words =
+            |rows: &mut dyn Iterator<Item = IsaRow>| rows.map(|row| row.words(self)).collect();
         let shared = self.baseline().map(|names| vec![("BASELINE_NAME", names)]);
         let asks = self.asked().next().is_some();
         let own = vec![
@@ -151,8 +152,8 @@ impl RustFile<'_> {
 
     /// The instruction sets as the file tells them apart: those that share the body of the baseline
     /// are one row if every machine without another body has one of them.
-    fn rows(&self) -> Vec<Row> {
-        let own = |(at, own): (usize, &PlannedIsa)| Row {
+    fn rows(&self) -> Vec<IsaRow> {
+        let own = |(at, own): (usize, &PlannedIsa)| IsaRow {
             isa: own.isa,
             number: at + 1,
             is_baseline: false,
@@ -163,8 +164,8 @@ impl RustFile<'_> {
         }
         let is_shared = |isa: &'static Isa| self.sharing(self.named(isa)).count() > 1;
         let (shared, others): (Vec<_>, Vec<_>) = all.partition(|row| is_shared(row.isa));
-        let baseline = shared.into_iter().take(1).map(|row| Row { is_baseline: true, ..row });
-        let numbered = |(at, row): (usize, Row)| Row { number: at + 1, ..row };
+        let baseline = shared.into_iter().take(1).map(|row| IsaRow { is_baseline: true, ..row });
+        let numbered = |(at, row): (usize, IsaRow)| IsaRow { number: at + 1, ..row };
         baseline.chain(others).enumerate().map(numbered).collect()
     }
 
@@ -244,13 +245,13 @@ impl RustFile<'_> {
             }
         };
         let own: Vec<_> = signature.0.iter().map(Argument::name).chain(["isa"]).collect();
-        let mut taken_apart = |tensors: &Tensors<'_>, of: &str| {
+        let mut taken_apart = |tensors: &Tensors<'_>, role: &str| {
             let names: Vec<_> = tensors.fields.iter().map(|field| &*field.name).collect();
             let is_plain = tensors.fields.iter().all(|field| flat(field))
                 && !names.iter().any(|name| own.contains(name));
             let record = tensors.record.filter(|_| apart && is_plain)?;
             let names = names.join(", ");
-            records += &format!("let {record} {{ {names} }} = {of}{};\n", tensors.name);
+            records += &format!("let {record} {{ {names} }} = {role}{};\n", tensors.name);
             Some(names)
         };
         let args = signature.spelled(|argument| match argument {
@@ -321,7 +322,7 @@ impl RustFile<'_> {
                 ),
             }
         };
-        let of_kind = |row: Row| {
+        let of_kind = |row: IsaRow| {
             let call = called(row.isa, "an Isa is made only where the machine has its features");
             let [cfg, kind] = row.cfg_and_kind(self);
             format!("{cfg} Kind::{kind} => {call},\n")
@@ -410,14 +411,14 @@ fn with_many(items: &str) -> String {
 }
 
 /// An instruction set in the lists of a file, or several with one body.
-struct Row {
+struct IsaRow {
     isa: &'static Isa,
     number: usize,
     /// True for all instruction sets that share the body of the baseline.
     is_baseline: bool,
 }
 
-impl Row {
+impl IsaRow {
     /// The attribute with the condition, and the variant of `Kind`.
     fn cfg_and_kind(&self, file: &RustFile<'_>) -> [String; 2] {
         match self.is_baseline {

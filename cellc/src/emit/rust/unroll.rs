@@ -80,11 +80,11 @@ impl Unrolling {
         } else {
             TURNS
         };
-        let part = |of: &[Place], first: usize, count: usize| {
+        let part = |places: &[Place], first: usize, count: usize| {
             let walks = walks
                 .iter()
-                .zip(of)
-                .map(|(walk, of)| Walk { of: of.at(first * walk.step), ..walk.clone() });
+                .zip(places)
+                .map(|(walk, place)| Walk { start: place.at(first * walk.step), ..walk.clone() });
             Stmt::For {
                 count,
                 turn: None,
@@ -124,7 +124,7 @@ impl Unrolling {
             body: parts,
         };
         let rest = (!count.is_multiple_of(turns)).then(|| {
-            let all: Vec<_> = walks.iter().map(|walk| walk.of).collect();
+            let all: Vec<_> = walks.iter().map(|walk| walk.start).collect();
             part(&all, count - count % turns, count % turns)
         });
         [long].into_iter().chain(rest).collect()

@@ -191,14 +191,14 @@ impl Used {
         self.processors.extend(rows.map(|row| row.processor).collect::<Vec<_>>());
     }
 
-    fn operations(&self, of: Of) -> impl Iterator<Item = &'static Operation> + '_ {
-        OPERATIONS
-            .iter()
-            .filter(move |operation| operation.of == of && self.operations.contains(operation.name))
+    fn operations(&self, set: Of) -> impl Iterator<Item = &'static Operation> + '_ {
+        OPERATIONS.iter().filter(move |operation| {
+            operation.set == set && self.operations.contains(operation.name)
+        })
     }
 
     fn dots(&self, lanes: usize) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
-        let all = DOTS.into_iter().map(|(of, name, _)| (of, name));
+        let all = DOTS.into_iter().map(|(trait_name, name, _)| (trait_name, name));
         all.filter(move |(_, name)| self.dots.contains(&(*name, lanes)))
     }
 
@@ -260,7 +260,7 @@ pub(in crate::emit) enum Form {
 
 struct Operation {
     name: &'static str,
-    of: Of,
+    set: Of,
     shape: Shape,
     /// Doc comment.
     doc: &'static str,
@@ -273,12 +273,12 @@ struct Operation {
 /// An operation without calls of other operations.
 const fn operation(
     name: &'static str,
-    of: Of,
+    set: Of,
     shape: Shape,
     doc: &'static str,
     lane: &'static str,
 ) -> Operation {
-    Operation { name, of, shape, doc, lane, needs: &[] }
+    Operation { name, set, shape, doc, lane, needs: &[] }
 }
 
 /// An operation with one body for all types.
@@ -288,7 +288,7 @@ const fn provided(
     doc: &'static str,
     lane: &'static str,
 ) -> Operation {
-    Operation { name, of: Of::Vector, shape: Shape::Provided, doc, lane, needs }
+    Operation { name, set: Of::Vector, shape: Shape::Provided, doc, lane, needs }
 }
 
 use Of::{Bits, Vector};
@@ -491,7 +491,7 @@ impl Operation {
     }
 
     fn number(&self) -> &'static str {
-        if self.of == Of::Bits { "u32" } else { "f32" }
+        if self.set == Of::Bits { "u32" } else { "f32" }
     }
 
     /// The head of the method, with L lanes.
@@ -760,7 +760,7 @@ fn macros(used: &Used, text: &str) -> Vec<String> {
 fn traits(used: &Used) -> String {
     let has_bits = used.has_bits();
     let bits = if has_bits { "/// The bits of as many lanes.\ntype Bits: Bits<L>;\n" } else { "" };
-    let declared = |of| used.operations(of).map(Operation::declared).collect::<String>();
+    let declared = |set| used.operations(set).map(Operation::declared).collect::<String>();
     let mut out = String::new();
     if !used.operations.is_empty() {
         let vector = declared(Of::Vector);
@@ -911,8 +911,8 @@ fn formatted(text: &str) -> String {
 }
 
 /// The implementation of a trait in a macro.
-fn implementation(of: Of, lanes: &str, methods: &str) -> String {
-    let (name, ty, bits) = match of {
+fn implementation(set: Of, lanes: &str, methods: &str) -> String {
+    let (name, ty, bits) = match set {
         Of::Vector => ("Vector", "$vector", ""),
         Of::Bits => ("Bits", "$bits", ""),
     };
@@ -924,11 +924,11 @@ fn body(used: &Used, kind: Kind, form: Form) -> String {
     let is_listed = |operation: &Operation| {
         (form, kind) == (Form::Macros, Kind::Register) && matches!(operation.shape, Shape::Lanes(_))
     };
-    let methods = |of| {
+    let methods = |set| {
         let (lists, others): (Vec<_>, Vec<_>) =
-            used.operations(of).partition(|operation| is_listed(operation));
+            used.operations(set).partition(|operation| is_listed(operation));
         let others: String = others.into_iter().map(|operation| operation.text(kind)).collect();
-        let prefix = if of == Of::Vector { "" } else { "bits_" };
+        let prefix = if set == Of::Vector { "" } else { "bits_" };
         others + &if lists.is_empty() { String::new() } else { of_all_lanes(prefix) }
     };
     let has_bits = used.has_bits();
@@ -954,10 +954,12 @@ fn body(used: &Used, kind: Kind, form: Form) -> String {
 
 /// The lists of operations on lanes in the parameters of a macro, each after a semicolon.
 fn lists(used: &Used) -> Vec<(Vec<&'static Operation>, &'static str)> {
-    let of = |of| {
-        used.operations(of).filter(|operation| matches!(operation.shape, Shape::Lanes(_))).collect()
+    let in_lanes = |set| {
+        used.operations(set)
+            .filter(|operation| matches!(operation.shape, Shape::Lanes(_)))
+            .collect()
     };
-    let lists: [(Vec<_>, _); 2] = [(of(Of::Vector), ""), (of(Of::Bits), "bits_")];
+    let lists: [(Vec<_>, _); 2] = [(in_lanes(Of::Vector), ""), (in_lanes(Of::Bits), "bits_")];
     lists.into_iter().filter(|(list, _)| !list.is_empty()).collect()
 }
 
@@ -1015,9 +1017,9 @@ macro_rules! dot {{
 }
 
 /// The implementation of a dot product for the bits of a vector.
-fn dot_of_bits(bits: &str, lanes: &str, (of, name): (&str, &str), body: &str) -> String {
+fn dot_of_bits(bits: &str, lanes: &str, (trait_name, name): (&str, &str), body: &str) -> String {
     format!(
-        "impl {of}<{lanes}> for {bits} {{
+        "impl {trait_name}<{lanes}> for {bits} {{
             #[inline(always)]
             fn {name}(self, b: Self, c: Self) -> Self {{
     {body}            }}
@@ -1030,18 +1032,18 @@ fn dot_of_bits(bits: &str, lanes: &str, (of, name): (&str, &str), body: &str) ->
 fn dots(used: &Used, has_numbers: bool, has_joined: bool) -> String {
     let is_used = |name: &str| used.dots.iter().any(|(other, _)| *other == name);
     let mut out = String::new();
-    for (of, name, doc) in DOTS.into_iter().filter(|(_, name, _)| is_used(name)) {
+    for (trait_name, name, doc) in DOTS.into_iter().filter(|(_, name, _)| is_used(name)) {
         let head = format!("fn {name}(self, b: Self, c: Self) -> Self");
         let _ = write!(
             out,
-            "/// Dot products of integers.\ntrait {of}<const L: usize>: Copy {{\n    /// \
+            "/// Dot products of integers.\ntrait {trait_name}<const L: usize>: Copy {{\n    /// \
              {doc}\n    {head};\n}}\n"
         );
         if has_numbers {
             let body = format!("{name}_lane(self, b, c)");
             let _ = write!(
                 out,
-                "impl {of}<1> for u32 {{\n{}}}\n",
+                "impl {trait_name}<1> for u32 {{\n{}}}\n",
                 method("    ", "#[inline(always)]", &head, &body)
             );
         }
@@ -1049,7 +1051,7 @@ fn dots(used: &Used, has_numbers: bool, has_joined: bool) -> String {
             let body = format!("Joined(self.0.{name}(b.0, c.0), self.1.{name}(b.1, c.1))");
             let _ = write!(
                 out,
-                "impl<A: {of}<LA>, B: {of}<LB>, const LA: usize, const LB: usize, const L: usize> {of}<L>
+                "impl<A: {trait_name}<LA>, B: {trait_name}<LB>, const LA: usize, const LB: usize, const L: usize> {trait_name}<L>
     for Joined<A, B, LA, LB, L>
 {{\n{}}}\n",
                 method("    ", "#[inline(always)]", &head, &body)
@@ -1246,9 +1248,9 @@ const WEIGHTS: &str = include_str!("text/weights.rs");
 fn joined(used: &Used, form: Form) -> String {
     let is_listed =
         |operation: &Operation| form == Form::Macros && matches!(operation.shape, Shape::Lanes(_));
-    let methods = |of| {
+    let methods = |set| {
         let (lists, others): (Vec<_>, Vec<_>) =
-            used.operations(of).partition(|operation| is_listed(operation));
+            used.operations(set).partition(|operation| is_listed(operation));
         let others: String = others.into_iter().map(Operation::of_joined).collect();
         let listed = |operation: &Operation| match operation.shape {
             Shape::Lanes(count) => {
@@ -1377,7 +1379,7 @@ impl Types<'_> {
         let dots = DOTS
             .into_iter()
             .filter(|(_, name, _)| self.own.dots.iter().any(|(own, _)| own == name));
-        let traits = traits.chain(dots.map(|(of, ..)| of));
+        let traits = traits.chain(dots.map(|(trait_name, ..)| trait_name));
         let is_imported = |name: &&str| {
             let is_own = self.own.shared.contains(name)
                 && called.contains(*name)
@@ -1547,7 +1549,11 @@ impl Types<'_> {
     }
 
     /// The dot product of a register, by the names of its trait and method.
-    fn dot_of_row(&self, row: &RustVector, (of, name): (&'static str, &'static str)) -> String {
+    fn dot_of_row(
+        &self,
+        row: &RustVector,
+        (trait_name, name): (&'static str, &'static str),
+    ) -> String {
         let (lanes, value) = (row.lanes, expression(row, name));
         match self.form {
             Form::Expanded => {
@@ -1557,12 +1563,17 @@ impl Types<'_> {
                 );
                 format!(
                     "        {}\n",
-                    dot_of_bits(&format!("U32x{lanes}"), &lanes.to_string(), (of, name), &body)
+                    dot_of_bits(
+                        &format!("U32x{lanes}"),
+                        &lanes.to_string(),
+                        (trait_name, name),
+                        &body
+                    )
                 )
             }
             Form::Macros => {
                 let value = flowed("    ", [format!("{name}(a, b, c): {value}")].into_iter());
-                format!("dot!({of}, U32x{lanes}, {lanes},\n{value});\n")
+                format!("dot!({trait_name}, U32x{lanes}, {lanes},\n{value});\n")
             }
         }
     }

@@ -6,7 +6,7 @@ use super::{AmplifierModel, Network, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::keys::{Key, Spanned};
 use crate::front::layer::Declared;
-use crate::front::layout::{Framework, Named, WeightSet};
+use crate::front::layout::{Framework, NamedTensor, WeightSet};
 use crate::front::stack::{CausalConv, Stack};
 use crate::front::weights::DenseLayer;
 use crate::model::{Activation, Family, LedgerEntry, Tensor, counted, shape_text, wrong_past};
@@ -132,7 +132,7 @@ fn last(shape: &Json, place: &str) -> Result<usize, Diagnostic> {
 
 /// A type of layers.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum LayerKind {
     Cell(Family),
     Dense,
     Activation,
@@ -141,7 +141,7 @@ enum Kind {
     PRelu,
 }
 
-impl Kind {
+impl LayerKind {
     fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "lstm" => Self::Cell(Family::Lstm),
@@ -182,10 +182,10 @@ impl Kind {
 
 /// A layer of the file.
 struct Layer {
-    kind: Kind,
+    kind: LayerKind,
     units: usize,
     activation: Option<Function>,
-    tensors: Vec<Named>,
+    tensors: Vec<NamedTensor>,
     /// The further keys of a convolution.
     window: Option<ConvKeys>,
     /// The epsilon of a batch normalisation; else 0.
@@ -202,7 +202,7 @@ impl Layer {
         let Json::Text(said) = said else {
             return Err(refusal(place, format!("the type is {said}")).valid(VALID_LAYERS));
         };
-        let Some(kind) = Kind::parse(&said) else {
+        let Some(kind) = LayerKind::parse(&said) else {
             let found = refusal(place, format!("a layer of the type {}", quoted(&said)));
             let help = "export the network to ONNX in the program that trains it, and compile the \
                 .onnx file";
@@ -211,14 +211,14 @@ impl Layer {
         let units = last(&layer.need("shape", place)?, &format!("{place}, \"shape\""))?;
         let activation = activation(layer.take("activation"), place)?;
         let weights = match layer.take("weights") {
-            None | Some(Json::Null) if kind == Kind::Activation => Vec::new(),
+            None | Some(Json::Null) if kind == LayerKind::Activation => Vec::new(),
             Some(Json::List(weights)) => weights,
             _ => return Err(refusal(place, "there is no list of weights")),
         };
         let window =
-            if kind == Kind::Conv1d { Some(ConvKeys::read(&mut layer, place)?) } else { None };
+            if kind == LayerKind::Conv1d { Some(ConvKeys::read(&mut layer, place)?) } else { None };
         let epsilon = match kind {
-            Kind::BatchNorm => {
+            LayerKind::BatchNorm => {
                 layer.need("epsilon", place)?.f32(&format!("{place}, \"epsilon\""))?
             }
             _ => 0.0,
@@ -229,7 +229,9 @@ impl Layer {
             return Err(refusal(place, found).valid(kind.keys()));
         }
         let tensors = tensors(&weights, kind.tensors(weights.len()), place)?;
-        if !matches!(kind, Kind::Cell(_) | Kind::Dense | Kind::Conv1d) && units != inputs {
+        if !matches!(kind, LayerKind::Cell(_) | LayerKind::Dense | LayerKind::Conv1d)
+            && units != inputs
+        {
             let found = format!("{units} units after {inputs}");
             return Err(refusal(place, found).valid(inputs.to_string()));
         }
@@ -242,17 +244,17 @@ impl Layer {
 /// If the file gives a layer another activation than RTNeural computes. The file has one key for
 /// the three activations of a cell, and RTNeural always uses the standard ones.
 fn standard_activation(
-    kind: Kind,
+    kind: LayerKind,
     said: &str,
     activation: Option<Function>,
     place: &str,
 ) -> Result<(), Diagnostic> {
     let standard = match kind {
-        Kind::Cell(_) => Some(Function::Activation(Activation::Tanh)),
+        LayerKind::Cell(_) => Some(Function::Activation(Activation::Tanh)),
         _ => None,
     };
     if let Some(activation) = activation
-        && matches!(kind, Kind::Cell(_) | Kind::BatchNorm | Kind::PRelu)
+        && matches!(kind, LayerKind::Cell(_) | LayerKind::BatchNorm | LayerKind::PRelu)
         && Some(activation) != standard
     {
         let found = format!("the activation of the {said} is {}", activation.name());
@@ -274,24 +276,24 @@ fn add(
     let Layer { kind, units, activation, tensors, window, epsilon } =
         Layer::read(layer, place, inputs)?;
     match kind {
-        Kind::Cell(family) => {
+        LayerKind::Cell(family) => {
             let in_layer =
                 |problem: Diagnostic| Diagnostic { layer: Some(place.to_owned()), ..problem };
             return add_cell(stack, family, name, [inputs, units], tensors)
                 .map(|()| units)
                 .map_err(|problems| Diagnostics(problems.0.into_iter().map(in_layer).collect()));
         }
-        Kind::Activation if activation.is_none() => {
+        LayerKind::Activation if activation.is_none() => {
             return Err(refusal(place, "an activation layer without an activation").into());
         }
-        Kind::Activation => {}
-        Kind::Dense => add_dense(stack, place, [inputs, units], &tensors)?,
-        Kind::Conv1d => {
+        LayerKind::Activation => {}
+        LayerKind::Dense => add_dense(stack, place, [inputs, units], &tensors)?,
+        LayerKind::Conv1d => {
             let window = window.expect("the keys of a convolution");
             stack.push_convolution(window.layer(place, [inputs, units], &tensors)?);
         }
-        Kind::BatchNorm => add_batch_norm(stack, place, units, &tensors, epsilon)?,
-        Kind::PRelu => stack.push_prelu(prelu_slopes(&tensors[0].tensor, units, place)?),
+        LayerKind::BatchNorm => add_batch_norm(stack, place, units, &tensors, epsilon)?,
+        LayerKind::PRelu => stack.push_prelu(prelu_slopes(&tensors[0].tensor, units, place)?),
     }
     activation.into_iter().for_each(|function| function.push(stack));
     Ok(units)
@@ -311,14 +313,14 @@ fn prelu_slopes(alpha: &Tensor, units: usize, place: &str) -> Result<Tensor, Dia
 }
 
 /// The tensors of a layer.
-fn tensors(weights: &[Json], wanted: &[&str], place: &str) -> Result<Vec<Named>, Diagnostic> {
+fn tensors(weights: &[Json], wanted: &[&str], place: &str) -> Result<Vec<NamedTensor>, Diagnostic> {
     if weights.len() != wanted.len() {
         let valid = if wanted.is_empty() { "none".to_owned() } else { wanted.join(", ") };
         return Err(refusal(place, format!("{} tensors of weights", weights.len())).valid(valid));
     }
     let named = |(weight, name): (&Json, &&str)| {
         let tensor = weight.tensor(&format!("{place}, {name}"))?;
-        Ok(Named { name: (*name).to_owned(), tensor, flat: false })
+        Ok(NamedTensor { name: (*name).to_owned(), tensor, flat: false })
     };
     weights.iter().zip(wanted).map(named).collect()
 }
@@ -382,7 +384,7 @@ impl ConvKeys {
         &self,
         place: &str,
         [inputs, units]: [usize; 2],
-        tensors: &[Named],
+        tensors: &[NamedTensor],
     ) -> Result<CausalConv, Diagnostic> {
         let Self { kernel, dilation, groups } = *self;
         legal_groups(groups, [inputs, units], place)?;
@@ -413,10 +415,10 @@ fn add_batch_norm(
     stack: &mut Stack,
     place: &str,
     units: usize,
-    tensors: &[Named],
+    tensors: &[NamedTensor],
     epsilon: f32,
 ) -> Result<(), Diagnostic> {
-    for Named { name, tensor, .. } in tensors {
+    for NamedTensor { name, tensor, .. } in tensors {
         expect(tensor, &[units], tensor.shape() == [units], name, place)?;
     }
     let element_or = |name: &str, at: usize, default: f64| {
@@ -443,7 +445,7 @@ fn add_cell(
     family: Family,
     name: &Spanned<String>,
     [inputs, units]: [usize; 2],
-    mut tensors: Vec<Named>,
+    mut tensors: Vec<NamedTensor>,
 ) -> Result<(), Diagnostics> {
     let mut declared = Declared::new(
         family,
@@ -466,7 +468,7 @@ fn add_dense(
     stack: &mut Stack,
     place: &str,
     [inputs, units]: [usize; 2],
-    tensors: &[Named],
+    tensors: &[NamedTensor],
 ) -> Result<(), Diagnostics> {
     let shape = |tensor: &Tensor, shape: &[usize], name: &str| {
         if tensor.shape() == shape {

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
 use crate::front::keys::{CLIP, Key, Macro, Takes, Value, in_macros};
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Direction, NumberError};
-use crate::request::flag::{Flag, Operand};
+use crate::request::flag::{Flag, FlagValue};
 use crate::request::is_size;
 
 /// Reads the value of one key.
@@ -189,14 +189,14 @@ impl Reader<'_> {
     /// Reads the value of a flag: true or false for a switch, a word, a number, or a list.
     pub(super) fn flag(&mut self, value: &ValueTokens, flag: &Flag) -> Option<Value> {
         match flag.operand {
-            Operand::Switch => self.switch(value),
-            Operand::Word(..) | Operand::NamedWord(..) => {
+            FlagValue::Switch => self.switch(value),
+            FlagValue::Word(..) | FlagValue::NamedWord(..) => {
                 let given = value.source();
                 let words = flag.words();
                 let word = words.iter().find(|word| in_macros(word.text) == given);
                 word.map(|word| vec![word.text.to_owned()].into()).or_else(|| self.wrong(value))
             }
-            Operand::Number(_) => match value.digits().map(|text| (flag.check(&text), text)) {
+            FlagValue::Number(_) => match value.digits().map(|text| (flag.check(&text), text)) {
                 Some((Ok(()), text)) => Some(vec![text].into()),
                 Some((Err(valid), text)) => {
                     let found = format!("`{}` cannot be `{text}`", self.key.name());
@@ -204,8 +204,8 @@ impl Reader<'_> {
                 }
                 None => self.wrong(value),
             },
-            Operand::List(..) => self.texts(value, flag, |element| element.word()),
-            Operand::Text(_) | Operand::Each(_) | Operand::Texts(_) => {
+            FlagValue::List(..) => self.texts(value, flag, |element| element.word()),
+            FlagValue::Text(_) | FlagValue::Each(_) | FlagValue::Texts(_) => {
                 self.texts(value, flag, |element| match element.literal() {
                     Some(Lit::Str(text)) => Some(text.value()),
                     _ => None,

@@ -5,7 +5,9 @@ use std::io;
 use std::path::Path;
 
 use super::content::Content;
-use super::lines::{Advice, Named, SAVED_PIPE, advice, in_python, in_shell, python, to_output};
+use super::lines::{
+    Advice, SAVED_PIPE, UnreadFile, advice, in_python, in_shell, python, to_output,
+};
 use super::readers::{FORMATS, endings, is_readable};
 use super::saved;
 use super::tflite::{self, Variables};
@@ -23,7 +25,7 @@ pub(super) fn refusal(file: ModelFile, content: &Content) -> Diagnostic {
         .iter()
         .find(|row| row.matches(content, file.path))
         .expect("the last row matches every file");
-    let Advice { is, mut help, lines } = of_row(row, &Named::new(file), content);
+    let Advice { is, mut help, lines } = of_row(row, &UnreadFile::new(file), content);
     if file.is_piped() && lines.iter().any(|line| line.contains(SAVED_PIPE)) {
         help.insert_str(
             0,
@@ -39,7 +41,7 @@ pub(super) fn refusal(file: ModelFile, content: &Content) -> Diagnostic {
     if help.is_empty() { diagnostic } else { diagnostic.help(help) }
 }
 
-fn of_row(row: &UnreadFormat, named: &Named, content: &Content) -> Advice {
+fn of_row(row: &UnreadFormat, named: &UnreadFile, content: &Content) -> Advice {
     let is = row.is;
     match row.says {
         Says::Help(help, lines) => named.advice(is, help, lines),
@@ -66,12 +68,12 @@ fn not_as_named(path: &Path, unknown: &str) -> String {
     }
 }
 
-fn of_compressed(named: &Named, content: &Content, is: &'static str) -> Advice {
+fn of_compressed(named: &UnreadFile, content: &Content, is: &'static str) -> Advice {
     let Content::Compressed(unpack) = content else { return advice(is, "", NONE) };
     advice(is, "unpack it, and give what comes out", [format!("{unpack} {}", named.in_shell())])
 }
 
-fn of_archive(named: &Named, content: &Content, is: &'static str) -> Advice {
+fn of_archive(named: &UnreadFile, content: &Content, is: &'static str) -> Advice {
     let Content::Archive(unpack, inside) = content else { return advice(is, "", NONE) };
     let inside =
         inside.iter().find(|name| is_readable(name)).map(|name| named.compile(name, &named.stem));
@@ -85,7 +87,7 @@ fn of_cut_safetensors(content: &Content, is: &'static str) -> Advice {
     advice(&is, "it is cut short: save or download it again", NONE)
 }
 
-fn of_folder(named: &Named, content: &Content, is: &'static str) -> Advice {
+fn of_folder(named: &UnreadFile, content: &Content, is: &'static str) -> Advice {
     let Content::Folder(names) = content else { return advice(is, "", NONE) };
     let compile = |name: &String| named.compile(&named.path.join(name).to_string_lossy(), "model");
     let models = models(&named.path, names);
@@ -97,7 +99,7 @@ fn of_folder(named: &Named, content: &Content, is: &'static str) -> Advice {
 }
 
 /// Advice for a TensorFlow Lite model with resource variables.
-fn of_tflite_variables(named: &Named, is: &'static str) -> Advice {
+fn of_tflite_variables(named: &UnreadFile, is: &'static str) -> Advice {
     let help = match tflite::variables(&named.path) {
         Ok(Some(Variables::Constant)) => {
             "its weights are resource variables, which OpenVINO's converter does not read: save \
@@ -113,7 +115,7 @@ fn of_tflite_variables(named: &Named, is: &'static str) -> Advice {
 }
 
 /// Advice for a file that no reader knows: weights of OpenVINO (.bin) beside their .xml, or text.
-fn of_text(named: &Named, is: &'static str) -> Advice {
+fn of_text(named: &UnreadFile, is: &'static str) -> Advice {
     let beside = named.path.with_extension("xml");
     if named.path.extension() == Some(OsStr::new("bin")) {
         let lines = beside.is_file().then(|| named.compile(&beside.to_string_lossy(), &named.stem));
@@ -156,7 +158,7 @@ const WEIGHTS_ALONE: &str = "put the weights into a .safetensors file. The JSON 
     it finds";
 
 /// Advice for weights under the key `state_dict` of a JSON file.
-fn of_state_dict(named: &Named, content: &Content, is: &'static str) -> Advice {
+fn of_state_dict(named: &UnreadFile, content: &Content, is: &'static str) -> Advice {
     let Content::Json(keys) = content else { return advice(is, "", NONE) };
     let (literal, stem) = (named.in_python(), &named.stem);
     let tensors = format!("{stem}.safetensors");

@@ -48,7 +48,7 @@ fn chained(mut lines: Vec<String>) -> Vec<String> {
 pub(super) const SAVED_PIPE: &str = "piped_model";
 
 /// An unsupported file and its names in commands.
-pub(super) struct Named<'a> {
+pub(super) struct UnreadFile<'a> {
     pub(super) model: ModelFile<'a>,
     /// The path in commands.
     pub(super) path: PathBuf,
@@ -56,7 +56,7 @@ pub(super) struct Named<'a> {
     pub(super) stem: String,
 }
 
-impl<'a> Named<'a> {
+impl<'a> UnreadFile<'a> {
     /// The names of a file in commands.
     pub(super) fn new(model: ModelFile<'a>) -> Self {
         let path = if model.is_piped() { Path::new(SAVED_PIPE) } else { model.path };

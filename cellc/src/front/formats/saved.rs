@@ -4,7 +4,7 @@
 use std::fs::File;
 
 use super::archive;
-use super::lines::{Advice, Named, advice, in_python, in_shell, python, to_output};
+use super::lines::{Advice, UnreadFile, advice, in_python, in_shell, python, to_output};
 use super::pickle::{Checkpoint, checkpoint};
 use crate::diagnostic::{EXAMPLE_STEPS, WITHOUT_PROJECTIONS, quoted};
 use crate::front::export::EXPORT_WITH_OPEN_STEPS;
@@ -28,14 +28,14 @@ struct Recurrent {
 }
 
 /// Advice for the file. It contains the names of modules and keys if the checkpoint can be read.
-pub(super) fn saved_tensors(named: &Named, is: &'static str) -> Advice {
+pub(super) fn saved_tensors(named: &UnreadFile, is: &'static str) -> Advice {
     let pickle =
         File::open(named.model.path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));
     let found = pickle.ok().flatten().and_then(|pickle| checkpoint(&pickle)).unwrap_or_default();
     of_checkpoint(&found, named, is)
 }
 
-fn of_checkpoint(found: &Checkpoint, named: &Named, is: &'static str) -> Advice {
+fn of_checkpoint(found: &Checkpoint, named: &UnreadFile, is: &'static str) -> Advice {
     let (model, stem) = (named.model, &named.stem);
     let of_export = [format!("cellc net.onnx {}", to_output(&model, "net"))];
     let export = format!("in the program that builds it, {EXPORT_WITH_OPEN_STEPS}");
@@ -132,7 +132,7 @@ fn options(recurrent: Option<&Recurrent>) -> String {
 }
 
 /// The commands of Python that store the tensors of a checkpoint in a `.safetensors` file.
-fn conversion(found: &Checkpoint, named: &Named, tensors: &str) -> Vec<String> {
+fn conversion(found: &Checkpoint, named: &UnreadFile, tensors: &str) -> Vec<String> {
     let literal = named.in_python();
     let weights_only = if found.refused.is_empty() { "True" } else { "False" };
     let load = format!(
@@ -231,12 +231,12 @@ mod tests {
     #[test]
     fn the_cell_follows_from_the_shapes() {
         for (rows, cell) in [(5, "rnn"), (15, "gru"), (20, "lstm")] {
-            let of = recurrent(&found(&[
+            let layer = recurrent(&found(&[
                 ("gru.weight_ih_l0", &[rows, 2]),
                 ("gru.weight_hh_l0", &[rows, 5]),
             ]));
             assert_eq!(
-                of,
+                layer,
                 Some(Recurrent {
                     cell,
                     prefix: "gru".into(),
@@ -257,7 +257,7 @@ mod tests {
         let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[20, 5]);
         let back: (&str, &[u64]) = ("rec.weight_ih_l0_reverse", &[20, 3]);
         let lines = |tensors: &[(&str, &[u64])]| {
-            of_checkpoint(&found(tensors), &Named::new(Path::new("net.pt").into()), "")
+            of_checkpoint(&found(tensors), &UnreadFile::new(Path::new("net.pt").into()), "")
                 .lines
                 .join("\n")
         };
@@ -280,7 +280,8 @@ mod tests {
             ("r.weight_hh_l0", &[32, 3]),
             ("r.weight_hr_l0", &[3, 8]),
         ];
-        let said = of_checkpoint(&found(&tensors), &Named::new(Path::new("net.pt").into()), "");
+        let said =
+            of_checkpoint(&found(&tensors), &UnreadFile::new(Path::new("net.pt").into()), "");
         assert!(
             said.help.contains("\"r.weight_hr_l0\" is of an LSTM with projections (proj_size)"),
             "{}",
@@ -294,8 +295,9 @@ mod tests {
     #[test]
     fn other_layers_and_other_objects_have_lines_that_work() {
         let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[15, 5]);
-        let said =
-            |found: Checkpoint| of_checkpoint(&found, &Named::new(Path::new("net.pt").into()), "");
+        let said = |found: Checkpoint| {
+            of_checkpoint(&found, &UnreadFile::new(Path::new("net.pt").into()), "")
+        };
         let before = said(found(&[("inp.weight", &[5, 3]), hh, ("lin.weight", &[1, 5])]));
         assert!(
             before.help.starts_with("\"inp\" is no layer that options declare"),

@@ -10,7 +10,7 @@ pub(crate) use values::{FromValue, Takes, Value};
 
 use crate::diagnostic::{Origin, Setting};
 use crate::model::{Direction, Family, LstmGateOrder};
-use crate::request::flag::{self, Flag, Operand};
+use crate::request::flag::{self, Flag, FlagValue};
 use crate::request::{Options, listed};
 
 use super::apple::AppleResetGate;
@@ -92,7 +92,7 @@ impl Macro {
 
     /// The macro's keys, in the order of messages.
     pub fn keys(self) -> impl Iterator<Item = Key> {
-        Key::all().filter(move |key| key.row().of.is_some_and(|of| of(self)))
+        Key::all().filter(move |key| key.row().applies_to.is_some_and(|applies| applies(self)))
     }
 
     /// True if the macro has the key.
@@ -109,7 +109,7 @@ struct KeyRow {
     /// The value in a macro.
     valid: fn(Macro) -> &'static str,
     /// The macros with this key. `None`: no macro.
-    of: Option<fn(Macro) -> bool>,
+    applies_to: Option<fn(Macro) -> bool>,
     /// The reason why a macro lacks this key.
     elsewhere: Option<&'static str>,
     /// The name and the value on the command line and in the metadata of a file of weights.
@@ -122,7 +122,7 @@ impl KeyRow {
         name: "",
         takes: Takes::Size,
         valid: |_| "",
-        of: Some(|_| true),
+        applies_to: Some(|_| true),
         elsewhere: None,
         in_files: None,
     };
@@ -176,7 +176,7 @@ keys! {
         takes: Takes::Word(|| {
             [Family::Rnn, Family::Gru, Family::Lstm].map(|cell| (cell.name(), cell.into())).into()
         }),
-        of: None,
+        applies_to: None,
         in_files: Some(("cell", "rnn, gru or lstm")),
     }
     HiddenSize {
@@ -197,7 +197,7 @@ keys! {
     Steps {
         name: "steps",
         valid: |_| "a whole number from 1: steps = 10",
-        of: Some(Macro::is_sequence),
+        applies_to: Some(Macro::is_sequence),
         elsewhere: Some("steps are those of a sequence: gru_sequence!, rnn_sequence!, \
             lstm_sequence!"),
         in_files: Some(("sequence", "a whole number of steps from 1")),
@@ -211,7 +211,7 @@ keys! {
             true => "forward or reverse: direction = reverse",
             false => "forward, reverse or bidirectional: direction = reverse",
         },
-        of: Some(|called| called.is_sequence() && called.family() != Family::Augru),
+        applies_to: Some(|called| called.is_sequence() && called.family() != Family::Augru),
         elsewhere: Some("a direction is that of a sequence: gru_sequence!, rnn_sequence!, \
             lstm_sequence!"),
         in_files: Some(("direction", "forward, reverse or bidirectional")),
@@ -219,14 +219,14 @@ keys! {
     Layers {
         name: "layers",
         valid: |_| "a whole number from 1: layers = 2",
-        of: Some(stackable),
+        applies_to: Some(stackable),
         in_files: Some(("layers", SIZE)),
     }
     LinearBeforeReset {
         name: "linear_before_reset",
         takes: Takes::Switch,
         valid: |_| "true or false: linear_before_reset = true",
-        of: Some(|called| called.family().has_reset_gate() && !called.is_apple()),
+        applies_to: Some(|called| called.family().has_reset_gate() && !called.is_apple()),
         elsewhere: Some("a cell that has a reset gate is declared by gru_cell!"),
         in_files: Some(("linear_before_reset", SWITCH)),
     }
@@ -234,7 +234,7 @@ keys! {
         name: "clip",
         takes: Takes::Bound,
         valid: |_| CLIP,
-        of: Some(stackable),
+        applies_to: Some(stackable),
         in_files: Some(("clip", CLIP)),
     }
     Activations {
@@ -245,49 +245,49 @@ keys! {
             Family::Gru | Family::Augru => "a list of two: activations = [sigmoid, tanh]",
             Family::Lstm => "a list of three: activations = [sigmoid, tanh, tanh]",
         },
-        of: Some(stackable),
+        applies_to: Some(stackable),
         in_files: Some(("activations", "activations with commas between them: sigmoid,tanh")),
     }
     InputForget {
         name: "input_forget",
         takes: Takes::Switch,
         valid: |_| "true or false: input_forget = true",
-        of: Some(lstm_cell),
+        applies_to: Some(lstm_cell),
         elsewhere: IN_LSTM_CELL,
     }
     Peepholes {
         name: "peepholes",
         takes: Takes::Switch,
         valid: |_| "true or false: peepholes = true",
-        of: Some(lstm_cell),
+        applies_to: Some(lstm_cell),
         elsewhere: IN_LSTM_CELL,
     }
     WeightsFormat {
         name: "weights_format",
         takes: Takes::Word(|| LstmGateOrder::ALL.map(|order| (order.name(), order.into())).into()),
         valid: |_| "fico, icof, ifco, ifoc or iofc: weights_format = ifco",
-        of: Some(lstm_cell),
+        applies_to: Some(lstm_cell),
         elsewhere: IN_LSTM_CELL,
     }
     Activation {
         name: "activation",
         takes: Takes::Activation,
         valid: |_| "an activation: activation = tanh",
-        of: Some(Macro::is_apple),
+        applies_to: Some(Macro::is_apple),
         elsewhere: IN_APPLES,
     }
     RecurrentActivation {
         name: "recurrent_activation",
         takes: Takes::Activation,
         valid: |_| "an activation: recurrent_activation = sigmoid",
-        of: Some(Macro::is_apple),
+        applies_to: Some(Macro::is_apple),
         elsewhere: IN_APPLES,
     }
     ApplyResetGateAfterMatMul {
         name: "apply_reset_gate_after_mat_mul",
         takes: Takes::Switch,
         valid: |_| "true or false: apply_reset_gate_after_mat_mul = true",
-        of: Some(Macro::is_apple),
+        applies_to: Some(Macro::is_apple),
         elsewhere: IN_APPLES,
     }
     ResetGate {
@@ -295,35 +295,35 @@ keys! {
         takes: Takes::Word(|| AppleResetGate::ALL.map(|gate| (gate.name(), gate.into())).into()),
         valid: |_| "before_mat_mul, after_mat_mul or after_mat_mul_outer_bias: reset_gate = \
             after_mat_mul",
-        of: Some(Macro::is_apple),
+        applies_to: Some(Macro::is_apple),
         elsewhere: IN_APPLES,
     }
     OutputSequence {
         name: "output_sequence",
         takes: Takes::Switch,
         valid: |_| "true or false: output_sequence = false",
-        of: Some(Macro::is_apple),
+        applies_to: Some(Macro::is_apple),
         elsewhere: IN_APPLES,
     }
     Model {
         name: "model",
         takes: Takes::Path,
         valid: |_| "a file, relative to the folder of Cargo.toml: model = \"model.xml\"",
-        of: Some(|called| !called.is_apple()),
+        applies_to: Some(|called| !called.is_apple()),
     }
     Dim {
         name: "dim",
         takes: Takes::Flag(&flag::DIM),
         valid: |_| "a list of names that an ONNX model has for sizes, and these: dim = \
             [\"batch=1\"]",
-        of: Some(|called| !called.is_apple()),
+        applies_to: Some(|called| !called.is_apple()),
     }
     Const {
         name: "const",
         takes: Takes::Flag(&flag::CONST),
         valid: |_| "a list of names of inputs, and the number that every element is: const = \
             [\"sr=16000\"]",
-        of: Some(|called| !called.is_apple()),
+        applies_to: Some(|called| !called.is_apple()),
     }
     Weights {
         name: "weights",
@@ -334,28 +334,28 @@ keys! {
         name: "prefix",
         takes: Takes::Text,
         valid: |_| "the name of a module in the file of weights: prefix = \"gru\"",
-        of: Some(|called| called.family() != Family::Augru),
+        applies_to: Some(|called| called.family() != Family::Augru),
         in_files: Some(("prefix", "the name of a module")),
     }
     Head {
         name: "head",
         takes: Takes::Text,
         valid: |_| "the name of a dense layer in the file of weights: head = \"fc\"",
-        of: Some(stackable),
+        applies_to: Some(stackable),
         in_files: Some(("head", "the name of a dense layer")),
     }
     HeadActivation {
         name: "head_activation",
         takes: Takes::Activation,
         valid: |_| "an activation: head_activation = sigmoid",
-        of: Some(stackable),
+        applies_to: Some(stackable),
         in_files: Some(("head_activation", "an activation: sigmoid, leaky_relu(0.1)")),
     }
     Skip {
         name: "skip",
         takes: Takes::Switch,
         valid: |_| "true or false: skip = true",
-        of: Some(stackable),
+        applies_to: Some(stackable),
         in_files: Some(("skip", SWITCH)),
     }
     GateOrder {
@@ -365,7 +365,7 @@ keys! {
             Family::Lstm => "the letters i, f, c and o: gate_order = ifco",
             _ => "the letters r, z and n: gate_order = rzn",
         },
-        of: Some(|called| {
+        applies_to: Some(|called| {
             matches!(called.family(), Family::Gru | Family::Lstm) && !called.is_apple()
         }),
         in_files: Some(("gate_order", "the letters i, f, c and o of an LSTM, r, z and n of a GRU: \
@@ -397,7 +397,7 @@ keys! {
     Threads {
         name: "threads",
         takes: Takes::Flag(&flag::THREADS),
-        of: Some(|called| !called.is_sequence()),
+        applies_to: Some(|called| !called.is_sequence()),
         elsewhere: Some("threads share a cell of one step: gru_cell!, rnn_cell!, lstm_cell!"),
     }
 }
@@ -410,7 +410,7 @@ impl Key {
 
     /// The keys of macros.
     pub(crate) fn of_macros() -> impl Iterator<Item = Self> {
-        Self::all().filter(|key| key.row().of.is_some())
+        Self::all().filter(|key| key.row().applies_to.is_some())
     }
 
     /// The keys of the command line and of the metadata of a file of weights.
@@ -437,11 +437,11 @@ impl Key {
     pub(super) fn valid(self, called: Macro) -> String {
         let (name, row) = (self.name(), self.row());
         match row.takes {
-            Takes::Flag(Flag { operand: Operand::Switch, .. }) => {
+            Takes::Flag(Flag { operand: FlagValue::Switch, .. }) => {
                 format!("true or false: {name} = true")
             }
             Takes::Flag(
-                flag @ Flag { operand: Operand::Word(..) | Operand::NamedWord(..), .. },
+                flag @ Flag { operand: FlagValue::Word(..) | FlagValue::NamedWord(..), .. },
             ) => {
                 let words: Vec<String> =
                     flag.words().iter().map(|word| in_macros(word.text)).collect();
@@ -449,7 +449,7 @@ impl Key {
                 let example = flag.default.unwrap_or(flag.example());
                 format!("{}: {name} = {example}", listed(&words))
             }
-            Takes::Flag(flag @ Flag { operand: Operand::Number(_), .. }) => {
+            Takes::Flag(flag @ Flag { operand: FlagValue::Number(_), .. }) => {
                 format!("a number: {name} = {}", flag.example())
             }
             _ => (row.valid)(called).to_owned(),

@@ -121,8 +121,8 @@ impl Framework {
     }
 }
 
-fn places(of: &str, among: &str) -> Option<Vec<usize>> {
-    of.chars().map(|gate| among.find(gate)).collect()
+fn places(wanted: &str, among: &str) -> Option<Vec<usize>> {
+    wanted.chars().map(|gate| among.find(gate)).collect()
 }
 
 /// The order of the gates of a GRU (r, z and n) or an LSTM (i, f, c and o) in a file, if different
@@ -167,7 +167,7 @@ impl GateOrder {
 
 /// A tensor and its name in the framework.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Named {
+pub(crate) struct NamedTensor {
     pub(crate) name: String,
     pub(crate) tensor: Tensor,
     /// True for a plain list of values without shape.
@@ -177,10 +177,10 @@ pub(crate) struct Named {
 /// One direction of one layer, in the layout of the framework.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WeightSet {
-    pub(crate) w: Named,
-    pub(crate) r: Named,
-    pub(crate) biases: Vec<Named>,
-    pub(crate) peepholes: Option<Named>,
+    pub(crate) w: NamedTensor,
+    pub(crate) r: NamedTensor,
+    pub(crate) biases: Vec<NamedTensor>,
+    pub(crate) peepholes: Option<NamedTensor>,
 }
 
 /// The target of a conversion of weights.
@@ -292,8 +292,8 @@ pub(crate) fn convert(
     if problems.has_errors() {
         return Err(problems);
     }
-    let matrix = |of: fn(&WeightSet) -> &Named, columns: usize| {
-        let tensors: Vec<&Tensor> = sets.iter().map(|set| &of(set).tensor).collect();
+    let matrix = |select: fn(&WeightSet) -> &NamedTensor, columns: usize| {
+        let tensors: Vec<&Tensor> = sets.iter().map(|set| &select(set).tensor).collect();
         let shape = with_directions(wanted, sets.len(), &[rows, columns]);
         if framework == Framework::Keras {
             transposed(&tensors, hidden_size, columns, &places, shape)
@@ -327,8 +327,8 @@ fn with_directions(wanted: Wanted, directions: usize, shape: &[usize]) -> Vec<us
 
 /// Reports a tensor of another shape, or of integers. A flat tensor needs the number of elements
 /// of the shape.
-pub(super) fn check(named: &Named, shape: &[usize], problems: &mut Diagnostics) {
-    let Named { name, tensor, flat } = named;
+pub(super) fn check(named: &NamedTensor, shape: &[usize], problems: &mut Diagnostics) {
+    let NamedTensor { name, tensor, flat } = named;
     if !tensor.element().is_float() {
         let found = format!("`{name}` has elements of type {}", tensor.element().name());
         problems.push(Diagnostic::error(Origin::Unknown, found).valid("f32, f16, bf16, f64"));
@@ -349,7 +349,7 @@ pub(super) fn check(named: &Named, shape: &[usize], problems: &mut Diagnostics) 
 fn check_biases(
     framework: Framework,
     wanted: Wanted,
-    biases: &[Named],
+    biases: &[NamedTensor],
     problems: &mut Diagnostics,
 ) {
     let (kind, hidden_size) = (wanted.kind, wanted.hidden_size);
@@ -446,9 +446,9 @@ fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Tensor {
             layout(framework, wanted, set.biases.len()).expect("a framework that has the cell");
         for part in &layout.biases {
             for i in 0..hidden_size {
-                let terms = part
-                    .iter()
-                    .map(|of| set.biases[of.tensor].tensor.get_f32(of.part * hidden_size + i));
+                let terms = part.iter().map(|part| {
+                    set.biases[part.tensor].tensor.get_f32(part.part * hidden_size + i)
+                });
                 bytes.extend(terms.reduce(|sum, term| sum + term).unwrap_or(0.0).to_le_bytes());
             }
         }

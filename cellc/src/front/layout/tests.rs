@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{Framework, GateOrder, Named, Wanted, WeightSet, convert};
+use super::{Framework, GateOrder, NamedTensor, Wanted, WeightSet, convert};
 use crate::compile::core_model;
 use crate::diagnostic::Message;
 use crate::front::apple::AppleResetGate;
@@ -91,7 +91,7 @@ fn set(
             let shape = tensor.shape()[1..].to_vec();
             tensor = tensor.part(direction * shape.iter().product::<usize>(), shape)?;
         }
-        Some(Named { name, tensor, flat: false })
+        Some(NamedTensor { name, tensor, flat: false })
     };
     let ([w, r], biases) = framework.tensor_names();
     WeightSet {
@@ -292,12 +292,12 @@ fn any_other_order_of_gates_is_noticed() {
 }
 
 /// Rows r, z, n as r, n, z; or z, r, n.
-fn rows_of_apple(named: &Named, from: [usize; 3]) -> Named {
+fn rows_of_apple(named: &NamedTensor, from: [usize; 3]) -> NamedTensor {
     let tensor = &named.tensor;
     let len = tensor.len() / 3;
     let all: Vec<f32> =
         from.iter().flat_map(|&g| (g * len..(g + 1) * len).map(|i| tensor.get_f32(i))).collect();
-    Named {
+    NamedTensor {
         tensor: Tensor::from_f32(tensor.shape().to_vec(), &all).expect("as many values"),
         ..named.clone()
     }
@@ -340,7 +340,7 @@ fn apples_three_places_of_the_reset_gate() {
     // after the product: PyTorch's, its rows in Apple's order and its recurrent biases first
     let pytorch = file("pytorch_gru");
     let given = set(&pytorch, Framework::PyTorch, AFTER, 0, 0);
-    let turned = |named: &Named| rows_of_apple(named, [0, 2, 1]);
+    let turned = |named: &NamedTensor| rows_of_apple(named, [0, 2, 1]);
     let biases = vec![turned(&given.biases[1]), turned(&given.biases[0])];
     let after = WeightSet { w: turned(&given.w), r: turned(&given.r), biases, peepholes: None };
     for output_sequence in [true, false] {
@@ -355,7 +355,7 @@ fn apples_three_places_of_the_reset_gate() {
         convert(Framework::Keras, wanted(BEFORE, I, false), &[given]).expect("weights that fit");
     let of = |tensor: &Tensor| {
         rows_of_apple(
-            &Named { name: String::new(), tensor: tensor.clone(), flat: false },
+            &NamedTensor { name: String::new(), tensor: tensor.clone(), flat: false },
             [1, 2, 0],
         )
     };
@@ -374,7 +374,7 @@ fn apples_three_places_of_the_reset_gate() {
     let sum: Vec<f32> = (0..3 * H)
         .map(|i| given.biases[0].tensor.get_f32(i) + given.biases[1].tensor.get_f32(i))
         .collect();
-    let sum = Named {
+    let sum = NamedTensor {
         tensor: Tensor::from_f32(vec![3 * H], &sum).expect("a bias"),
         ..given.biases[0].clone()
     };
@@ -401,7 +401,7 @@ fn values_move_and_only_biases_are_added() {
         let len = shape.iter().product::<usize>();
         let values: Vec<f32> = (0..len).map(|i| first + i as f32).collect();
         let tensor = Tensor::from_f32(shape, &values).expect("as many values");
-        Named { name: name.to_owned(), tensor, flat: false }
+        NamedTensor { name: name.to_owned(), tensor, flat: false }
     };
     let wanted = |kind| Wanted {
         kind,
@@ -517,7 +517,7 @@ fn gates_in_another_order_are_the_same_gates() {
     };
     let set = |order: &str, own: &str| {
         let rows = order.len() * H;
-        let named = |name: &str, shape: &[usize]| Named {
+        let named = |name: &str, shape: &[usize]| NamedTensor {
             name: name.to_owned(),
             tensor: tensor(shape, order, own),
             flat: false,

@@ -24,8 +24,8 @@ struct Scores {
 }
 
 /// One size of a tensor, as a list of one integer.
-fn size(reader: &mut GraphReader<'_>, of: ValueId, axis: i64) -> ValueId {
-    let sizes = reader.op_of(Op::ShapeOf, vec![of], ElementType::I64);
+fn size(reader: &mut GraphReader<'_>, value: ValueId, axis: i64) -> ValueId {
+    let sizes = reader.op_of(Op::ShapeOf, vec![value], ElementType::I64);
     let (at, zero) = (reader.integers(&[axis]), reader.integer(0));
     reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, zero])
 }
@@ -57,7 +57,7 @@ fn repeated(reader: &mut GraphReader<'_>, value: ValueId, query: ValueId) -> Val
 
 /// Causal mask of shape `[queries, keys]`: a query attends to all cached keys and to the keys up to
 /// its own position.
-fn causal(reader: &mut GraphReader<'_>, of: &Operands) -> ValueId {
+fn causal(reader: &mut GraphReader<'_>, operands: &Operands) -> ValueId {
     let places = |reader: &mut GraphReader<'_>, value: ValueId, axis: i64| {
         let none = reader.integers(&[]);
         let count = size(reader, value, 2);
@@ -67,8 +67,8 @@ fn causal(reader: &mut GraphReader<'_>, of: &Operands) -> ValueId {
         let axis = reader.integers(&[axis]);
         reader.op(Op::Unsqueeze, vec![places, axis])
     };
-    let (queries, keys) = (places(reader, of.query, 1), places(reader, of.key, 0));
-    let last = reader.elementwise(Binary::Add, &[queries, of.cached]);
+    let (queries, keys) = (places(reader, operands.query, 1), places(reader, operands.key, 0));
+    let last = reader.elementwise(Binary::Add, &[queries, operands.cached]);
     reader.elementwise(Comparison::LessEqual, &[keys, last])
 }
 
@@ -85,17 +85,17 @@ fn masked(reader: &mut GraphReader<'_>, scores: ValueId, mask: ValueId) -> Value
 /// key.
 fn weights(
     reader: &mut GraphReader<'_>,
-    of: &Operands,
+    operands: &Operands,
     scores: &Scores,
     mask: Option<ValueId>,
 ) -> ValueId {
     let product = Op::MatMul { transpose_a: false, transpose_b: true };
-    let mut y = reader.op(product, vec![of.query, of.key]);
+    let mut y = reader.op(product, vec![operands.query, operands.key]);
     let scale = match scores.scale {
         Some(scale) => reader.number_like(y, scale),
         None => {
             let element = reader.element(y);
-            let width = size(reader, of.query, 3);
+            let width = size(reader, operands.query, 3);
             let width = reader.op_of(Op::Convert, vec![width], element);
             let power = reader.number_like(y, -0.5);
             reader.elementwise(Elementwise::Power, &[width, power])
@@ -109,7 +109,7 @@ fn weights(
         y = reader.elementwise(Binary::Multiply, &[bounded, cap]);
     }
     if scores.causal {
-        let seen = causal(reader, of);
+        let seen = causal(reader, operands);
         y = masked(reader, y, seen);
     }
     let softmax = Op::Softmax(Softmax { axis: -1, log: false });

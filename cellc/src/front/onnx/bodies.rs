@@ -42,7 +42,7 @@ fn branch(
             .filter(|problem| problem.severity == Severity::Error)
             .collect()));
     }
-    complete(reader, level, before, outputs).map(Ok)
+    finish_body(reader, level, before, outputs).map(Ok)
 }
 
 /// A branch of [`Op::Unread`] operations: compilation fails if the branch is taken.
@@ -72,7 +72,7 @@ fn unread(
 
 /// The body if it is complete: no error since `errors_before`, and all `outputs` Results present.
 /// The errors behind an incomplete body are reported already.
-pub(super) fn complete(
+pub(super) fn finish_body(
     reader: &mut GraphReader<'_>,
     level: Level,
     errors_before: usize,
@@ -231,8 +231,8 @@ fn outputs_of_loop(tensors: usize, scans: usize, appended: &[Appended]) -> Vec<L
         concatenation: (at >= tensors).then(|| Slicing::one_by_one(0, false)),
     });
     let mut outputs: Vec<LoopOutput> = of_tensors.collect();
-    for of in appended {
-        outputs.extend(of.outputs(outputs.len() + 1));
+    for list in appended {
+        outputs.extend(list.outputs(outputs.len() + 1));
     }
     outputs
 }
@@ -274,8 +274,9 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     let level = reader.leave();
     reader.rename(outer_names);
     let (appended, lasts) = (appended?, lasts?);
-    let stacks: usize = appended.iter().map(|of| of.front.len() + of.back.len()).sum();
-    let level = complete(reader, level, before, outputs + stacks + lasts.len())?;
+    let stacks: usize =
+        appended.iter().map(|appended| appended.front.len() + appended.back.len()).sum();
+    let level = finish_body(reader, level, before, outputs + stacks + lasts.len())?;
     let mut elements = results(&level);
     elements.remove(0);
     elements.truncate(tensors.len() + scans + stacks);
@@ -311,7 +312,8 @@ fn in_order(
     made: &[ValueId],
     appended: &[Appended],
 ) -> Vec<ValueId> {
-    let stacks: usize = appended.iter().map(|of| of.front.len() + of.back.len()).sum();
+    let stacks: usize =
+        appended.iter().map(|appended| appended.front.len() + appended.back.len()).sum();
     let (mut tensors, mut stacks) =
         (made[..made.len() - stacks].iter(), &made[made.len() - stacks..]);
     let mut all = Vec::new();
@@ -432,10 +434,10 @@ pub(super) fn scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     with_dimension(reader, count, &out_axes);
     let level = reader.leave();
     reader.rename(outer_names);
-    let level = complete(reader, level, before, outputs)?;
+    let level = finish_body(reader, level, before, outputs)?;
     let elements = results(&level);
-    let slicing = |of: &[(i64, bool)], at: usize| {
-        let (axis, reverse) = of[at.checked_sub(count)?];
+    let slicing = |positions: &[(i64, bool)], at: usize| {
+        let (axis, reverse) = positions[at.checked_sub(count)?];
         Some(Slicing::one_by_one(axis, reverse))
     };
     let of_given = (0..all.len()).map(|at| LoopInput {

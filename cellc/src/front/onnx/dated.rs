@@ -6,7 +6,7 @@ use crate::diagnostic::quoted;
 
 /// An attribute, input or output of an operator.
 #[derive(Debug)]
-pub enum Part {
+pub enum OperatorPart {
     /// The attribute with this name.
     Attribute(&'static str),
     /// All inputs from this index on.
@@ -19,7 +19,7 @@ pub enum Part {
 #[derive(Debug)]
 pub struct Dated {
     /// The attribute, inputs or outputs.
-    pub part: Part,
+    pub part: OperatorPart,
     /// The first operator set with the part. 1: the operator's first definition has the part.
     pub since: i64,
     /// The first operator set without the part. `None` if the newest still has the part.
@@ -34,7 +34,7 @@ const fn attribute_since(
     since: i64,
     operators: &'static [&'static str],
 ) -> Dated {
-    Dated { part: Part::Attribute(name), since, until: None, operators }
+    Dated { part: OperatorPart::Attribute(name), since, until: None, operators }
 }
 
 /// An attribute that the operators have in operator sets before `until`.
@@ -43,12 +43,12 @@ const fn attribute_until(
     until: i64,
     operators: &'static [&'static str],
 ) -> Dated {
-    Dated { part: Part::Attribute(name), since: 1, until: Some(until), operators }
+    Dated { part: OperatorPart::Attribute(name), since: 1, until: Some(until), operators }
 }
 
 /// The inputs from index `place` on, which the operators have from operator set `since` on.
 const fn inputs_since(place: usize, since: i64, operators: &'static [&'static str]) -> Dated {
-    Dated { part: Part::Input(place), since, until: None, operators }
+    Dated { part: OperatorPart::Input(place), since, until: None, operators }
 }
 
 /// Reductions with axes as an input since operator set 18.
@@ -79,8 +79,13 @@ pub static DATED: &[Dated] = &[
     attribute_since("noop_with_empty_axes", 18, REDUCTIONS),
     attribute_until("spatial", 9, &["BatchNormalization"]),
     attribute_since("training_mode", 14, &["BatchNormalization"]),
-    Dated { part: Part::Output(3), since: 1, until: Some(14), operators: &["BatchNormalization"] },
-    Dated { part: Part::Output(1), since: 8, until: None, operators: &["MaxPool"] },
+    Dated {
+        part: OperatorPart::Output(3),
+        since: 1,
+        until: Some(14),
+        operators: &["BatchNormalization"],
+    },
+    Dated { part: OperatorPart::Output(1), since: 8, until: None, operators: &["MaxPool"] },
     attribute_since("stash_type", 21, &["GroupNormalization"]),
     attribute_until("ratio", 12, &["Dropout"]),
     attribute_since("seed", 12, &["Dropout"]),
@@ -152,16 +157,16 @@ pub(super) fn check(
     let before = reader.errors();
     for row in DATED.iter().filter(|row| row.operators.contains(&operator)) {
         let given = match row.part {
-            Part::Attribute(name) => node
+            OperatorPart::Attribute(name) => node
                 .attribute
                 .iter()
                 .any(|a| a.name.as_deref() == Some(name))
                 .then(|| format!("the attribute {name}")),
-            Part::Output(place) => {
+            OperatorPart::Output(place) => {
                 let at = node.output.iter().skip(place).position(|name| !name.is_empty());
                 at.map(|at| format!("output {}, {}", place + at, quoted(&node.output[place + at])))
             }
-            Part::Input(place) => {
+            OperatorPart::Input(place) => {
                 let at = node.input.iter().skip(place).position(|name| !name.is_empty());
                 at.map(|at| format!("input {}, {}", place + at, quoted(&node.input[place + at])))
             }
@@ -175,8 +180,9 @@ pub(super) fn check(
             );
             reader.error(found, format!("in operator set {} or later", row.since), help);
         } else if let Some(until) = row.until.filter(|&until| set >= until) {
-            let is_input =
-                |other: &Dated| matches!(other.part, Part::Input(_)) && other.since == until;
+            let is_input = |other: &Dated| {
+                matches!(other.part, OperatorPart::Input(_)) && other.since == until
+            };
             let becomes_input =
                 DATED.iter().any(|other| is_input(other) && other.operators.contains(&operator));
             let help = if becomes_input { "give it as an input" } else { "remove it" };

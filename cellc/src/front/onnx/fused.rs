@@ -9,13 +9,13 @@ use crate::diagnostic::quoted;
 use crate::model::{Activation, Binary, Composed, Elementwise, Normalization, Op, ValueId};
 
 /// An activation named by an attribute. `attribute`: the name of its parameters in messages.
-struct Named {
+struct NamedActivation {
     name: String,
     parameters: Vec<f32>,
     attribute: &'static str,
 }
 
-impl Named {
+impl NamedActivation {
     /// Applies the activation to a value. `None` after an error.
     fn apply(&self, reader: &mut GraphReader<'_>, x: ValueId) -> Option<ValueId> {
         let function: Elementwise = match (&self.name[..], &self.parameters[..]) {
@@ -78,7 +78,8 @@ pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     }
     match name {
         Some(name) => {
-            y = Named { name, parameters, attribute: "activation_params" }.apply(reader, y)?
+            y = NamedActivation { name, parameters, attribute: "activation_params" }
+                .apply(reader, y)?
         }
         None if parameters.is_empty() => {}
         None => {
@@ -118,7 +119,7 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
         return None;
     }
     let parameters = taken.into_iter().flatten().collect();
-    let activation = Named {
+    let activation = NamedActivation {
         name,
         parameters,
         attribute: "activation_alpha, activation_beta and activation_gamma",

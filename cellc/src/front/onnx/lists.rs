@@ -12,13 +12,13 @@ pub(super) enum Piece {
     /// All elements of a loop-carried sequence at the start of an iteration.
     Carried(Carried),
     /// All parts of a cut tensor.
-    Cut(Cut),
+    Cut(Chunked),
 }
 
 /// A tensor cut along an axis into parts of computed lengths. Scripted `torch.chunk` is exported in
 /// this form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct Chunked {
     pub(super) tensor: ValueId,
     pub(super) axis: i64,
     /// A list with the length of each part, or one integer for all parts if `one_length`.

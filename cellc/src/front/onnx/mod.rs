@@ -37,7 +37,7 @@ use super::model_file::ModelFile;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::Model;
 use crate::request::NamedSize;
-pub use dated::{DATED, Dated, Part};
+pub use dated::{DATED, Dated, OperatorPart};
 use graph::GraphReader;
 use proto::ModelProto;
 pub use supported::{SUPPORTED, Supported};

@@ -196,20 +196,20 @@ pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
 fn along_axis(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
-    of: impl Fn(&mut GraphReader<'_>, ValueId, i64) -> Option<ValueId>,
+    emit: impl Fn(&mut GraphReader<'_>, ValueId, i64) -> Option<ValueId>,
 ) -> Outputs {
     let x = call.x();
     if call.version >= 13 {
         let axis = call.attributes.int("axis").unwrap_or(-1);
-        return Some(vec![of(reader, x, axis)?]);
+        return Some(vec![emit(reader, x, axis)?]);
     }
     let axis = call.attributes.int("axis").unwrap_or(1);
     if axis == -1 {
-        return Some(vec![of(reader, x, axis)?]);
+        return Some(vec![emit(reader, x, axis)?]);
     }
     // the dimensions from the axis on are merged
     let rows = flattened_from(reader, x, axis, 0)?;
-    let y = of(reader, rows, -1)?;
+    let y = emit(reader, rows, -1)?;
     let shape = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
     Some(vec![reader.op(Op::Reshape { zero_keeps: false }, vec![y, shape])])
 }

@@ -57,9 +57,9 @@ fn along(
     reader: &mut GraphReader<'_>,
     axis: Option<i64>,
     x: ValueId,
-    of: ValueId,
+    value: ValueId,
 ) -> Option<ValueId> {
-    let known = reader.known(of);
+    let known = reader.known(value);
     let several = known.as_ref().is_none_or(|tensor| tensor.shape().len() > 1 || tensor.len() > 1);
     let Some(axis) = axis else {
         if known.is_some_and(|tensor| tensor.len() > 1) {
@@ -70,27 +70,27 @@ fn along(
                 help,
             );
         }
-        return Some(of);
+        return Some(value);
     };
     // one number for the whole tensor broadcasts without a reshape
-    if !several || axis == -1 || reader.rank(of) == Some(0) {
-        return Some(of);
+    if !several || axis == -1 || reader.rank(value) == Some(0) {
+        return Some(value);
     }
     let axis = within_rank(reader, axis, x, 0)?;
     let rank = rank_of(reader, x);
-    Some(beside(reader, of, axis, rank))
+    Some(beside(reader, value, axis, rank))
 }
 
 /// A list reshaped to rank `rank` with all dimensions 1 except `axis`. For an axis outside of the
 /// rank all dimensions are 1, and the Reshape is refused when shapes are inferred.
-fn beside(reader: &mut GraphReader<'_>, of: ValueId, axis: i64, rank: ValueId) -> ValueId {
+fn beside(reader: &mut GraphReader<'_>, value: ValueId, axis: i64, rank: ValueId) -> ValueId {
     let [axis, all, one] = [axis, -1, 1].map(|number| reader.integer(number));
     let shape = reader.op_of(
         Op::OneHot(OneHot { axis: -1, from_end: true }),
         vec![axis, rank, all, one],
         ElementType::I64,
     );
-    reader.op(Op::Reshape { zero_keeps: false }, vec![of, shape])
+    reader.op(Op::Reshape { zero_keeps: false }, vec![value, shape])
 }
 
 fn refuse_blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<()> {
@@ -294,16 +294,16 @@ fn convolved(
 
 /// Numbers per channel of the weights, reshaped to broadcast along the channels. `first`: number of
 /// leading dimensions of the weights that the result lacks. One number becomes a scalar.
-fn by_channel(reader: &mut GraphReader<'_>, of: ValueId, w: ValueId, first: i64) -> ValueId {
-    let count = reader.known(of).map(|tensor| tensor.len());
-    if count == Some(1) || reader.rank(of) == Some(0) {
+fn by_channel(reader: &mut GraphReader<'_>, value: ValueId, w: ValueId, first: i64) -> ValueId {
+    let count = reader.known(value).map(|tensor| tensor.len());
+    if count == Some(1) || reader.rank(value) == Some(0) {
         let flat = reader.integers(&[]);
-        return reader.op(Op::Reshape { zero_keeps: false }, vec![of, flat]);
+        return reader.op(Op::Reshape { zero_keeps: false }, vec![value, flat]);
     }
     let rank = rank_of(reader, w);
     let leading = reader.integer(first);
     let rank = reader.op(Op::elementwise(Binary::Subtract), vec![rank, leading]);
-    beside(reader, of, 0, rank)
+    beside(reader, value, 0, rank)
 }
 
 /// ConvInteger.

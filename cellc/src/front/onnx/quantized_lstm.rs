@@ -1,7 +1,7 @@
 //! `DynamicQuantizeLSTM` of com.microsoft: an LSTM with integer weights, read as a loop over the
 //! steps. x is quantised once, with one scale for all steps; h is quantised at every step.
 
-use super::bodies::complete;
+use super::bodies::finish_body;
 use super::graph::{Call, GraphReader, Outputs};
 use super::quantized::{Dynamic, centred, compute, product};
 use super::recurrent::{activations, clip_of, coupled_gates, direction_of, entry, hidden_size};
@@ -231,7 +231,7 @@ fn steps(
     }
     let level = reader.leave();
     reader.rename(outer_names);
-    let level = complete(reader, level, before, 3)?;
+    let level = finish_body(reader, level, before, 3)?;
     let LoopInputs { sums, h, c, r, r_scale, peepholes } = inputs;
     let outer: Vec<ValueId> = [sums, h, c, r, r_scale].into_iter().chain(peepholes).collect();
     let op = Op::Loop(Box::new(Loop {

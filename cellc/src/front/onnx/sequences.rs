@@ -3,7 +3,7 @@
 //! output.
 
 use super::graph::{Call, GraphReader, Level, Outputs};
-use super::lists::{Appended, Carried, Cut, Piece, Sequence};
+use super::lists::{Appended, Carried, Chunked, Piece, Sequence};
 use crate::model::{Binary, ElementType, Op, Value, ValueId};
 
 /// Operators with a sequence as input.
@@ -153,7 +153,7 @@ impl GraphReader<'_> {
                     let moved = if axis == 0 { value } else { self.with_first_at(value, place) };
                     if is_new { moved } else { self.merged(moved, place) }
                 }
-                Piece::Cut(of) if of.axis == axis && !is_new => of.tensor,
+                Piece::Cut(cut) if cut.axis == axis && !is_new => cut.tensor,
                 Piece::Cut(_) => return self.reads_cut(),
                 Piece::Carried(_) => return self.reads_carried(),
             });
@@ -171,16 +171,16 @@ impl GraphReader<'_> {
 
     /// The last element of a loop-carried sequence at the start of an iteration. The loop carries
     /// the element as a tensor, for which the body gets a Parameter. `None` after an error.
-    fn last_of(&mut self, of: Carried, element: ElementType) -> Option<ValueId> {
-        if of.level != self.levels.len() {
+    fn last_of(&mut self, carried: Carried, element: ElementType) -> Option<ValueId> {
+        if carried.level != self.levels.len() {
             return self.reads_carried();
         }
-        if let Some(&(value, _)) = self.level().last_elements.get(&of.at) {
+        if let Some(&(value, _)) = self.level().last_elements.get(&carried.at) {
             return Some(value);
         }
         let value = self.parameter("", element, None);
         let parameter = self.level().graph.model.parameters.len() - 1;
-        self.level().last_elements.insert(of.at, (value, parameter));
+        self.level().last_elements.insert(carried.at, (value, parameter));
         Some(value)
     }
 
@@ -224,23 +224,23 @@ impl GraphReader<'_> {
     }
 
     /// The part of a cut tensor at a position of 0 or more.
-    fn part_of(&mut self, of: Cut, position: i64) -> ValueId {
-        let [start, length] = if of.one_length {
+    fn part_of(&mut self, cut: Chunked, position: i64) -> ValueId {
+        let [start, length] = if cut.one_length {
             let (one, times) = (self.integers(&[1]), self.integers(&[position]));
-            let length = self.op(Op::Reshape { zero_keeps: false }, vec![of.lengths, one]);
+            let length = self.op(Op::Reshape { zero_keeps: false }, vec![cut.lengths, one]);
             [self.op(Op::elementwise(Binary::Multiply), vec![length, times]), length]
         } else {
             let ends: Vec<ValueId> = (0..=position + 1).map(|at| self.integers(&[at])).collect();
             let lengths: Vec<ValueId> =
-                ends.windows(2).map(|at| self.part(of.lengths, at[0], at[1])).collect();
+                ends.windows(2).map(|at| self.part(cut.lengths, at[0], at[1])).collect();
             let (&length, before) = lengths.split_last().expect("its own");
             let zero = self.integers(&[0]);
             let sum = |sum, &length| self.op(Op::elementwise(Binary::Add), vec![sum, length]);
             [before.iter().fold(zero, sum), length]
         };
         let end = self.op(Op::elementwise(Binary::Add), vec![start, length]);
-        let (one, axis) = (self.integers(&[1]), self.integers(&[of.axis]));
-        self.op(Op::Slice, vec![of.tensor, start, end, one, axis])
+        let (one, axis) = (self.integers(&[1]), self.integers(&[cut.axis]));
+        self.op(Op::Slice, vec![cut.tensor, start, end, one, axis])
     }
 
     /// The constant position at input `at`. `None` if the position is computed.
@@ -320,14 +320,14 @@ impl GraphReader<'_> {
     pub(super) fn appended(
         &mut self,
         initial: &Sequence,
-        of: &Appended,
+        list: &Appended,
         stacks: &[ValueId],
     ) -> Sequence {
-        let (front, back) = stacks.split_at(of.front.len());
+        let (front, back) = stacks.split_at(list.front.len());
         let mut pieces = Vec::new();
-        pieces.extend(self.interleaved(front, &of.front));
+        pieces.extend(self.interleaved(front, &list.front));
         pieces.extend(&initial.pieces);
-        pieces.extend(self.interleaved(back, &of.back));
+        pieces.extend(self.interleaved(back, &list.back));
         Sequence { pieces }
     }
 
@@ -368,12 +368,13 @@ impl GraphReader<'_> {
             self.levels[inner - 1].sequences.get(&value).cloned().unwrap_or_default();
         for (at, piece) in sequence.pieces.iter_mut().enumerate() {
             match piece {
-                Piece::One(of) | Piece::Stacked(of) => {
-                    *of = self.captured(inner, *of, &format!("{name}_{at}"))
+                Piece::One(id) | Piece::Stacked(id) => {
+                    *id = self.captured(inner, *id, &format!("{name}_{at}"))
                 }
-                Piece::Cut(of) => {
-                    of.tensor = self.captured(inner, of.tensor, &format!("{name}_{at}"));
-                    of.lengths = self.captured(inner, of.lengths, &format!("{name}_{at}_lengths"));
+                Piece::Cut(cut) => {
+                    cut.tensor = self.captured(inner, cut.tensor, &format!("{name}_{at}"));
+                    cut.lengths =
+                        self.captured(inner, cut.lengths, &format!("{name}_{at}_lengths"));
                 }
                 Piece::Carried(_) => {}
             }
@@ -498,11 +499,12 @@ pub(super) fn erase(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
 pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (sequence, element) = reader.given_sequence(call)?;
     let position = reader.position(call, 1);
-    if let (Some(-1), Some(&Piece::Carried(of))) = (position, sequence.pieces.last()) {
-        return Some(vec![reader.last_of(of, element)?]);
+    if let (Some(-1), Some(&Piece::Carried(carried))) = (position, sequence.pieces.last()) {
+        return Some(vec![reader.last_of(carried, element)?]);
     }
-    if let (Some(&Piece::Cut(of)), Some(position @ 0..1000)) = (sequence.pieces.first(), position) {
-        return Some(vec![reader.part_of(of, position)]);
+    if let (Some(&Piece::Cut(cut)), Some(position @ 0..1000)) = (sequence.pieces.first(), position)
+    {
+        return Some(vec![reader.part_of(cut, position)]);
     }
     let place = position.and_then(|position| index(&sequence.pieces, position, false));
     if let Some(Piece::One(value)) = place.map(|place| sequence.pieces[place]) {
@@ -598,7 +600,7 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
                 reader.error("a computed length of parts without their axis", "a constant", help);
                 return None;
             }
-            vec![Piece::Cut(Cut { tensor: x, axis, lengths, one_length })]
+            vec![Piece::Cut(Chunked { tensor: x, axis, lengths, one_length })]
         }
     };
     Some(vec![reader.sequence_value(Sequence { pieces }, element)])

@@ -169,9 +169,9 @@ fn convolution_with_state(
     };
     let (w, x) = (call.input(1)?, turned(reader, call.x()));
     let [one, two, zero] = [1, 2, 0].map(|number| reader.integers(&[number]));
-    let size = |reader: &mut GraphReader<'_>, of: ValueId, at: ValueId| {
+    let size = |reader: &mut GraphReader<'_>, tensor: ValueId, at: ValueId| {
         let (sizes, axis) =
-            (reader.op_of(Op::ShapeOf, vec![of], ElementType::I64), reader.integer(0));
+            (reader.op_of(Op::ShapeOf, vec![tensor], ElementType::I64), reader.integer(0));
         reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, axis])
     };
     // a window reaches (k - 1) * dilation elements back

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::dated::{DATED, Dated, Part};
+use super::dated::{DATED, Dated, OperatorPart};
 use super::read_from;
 use super::supported::{LATEST, OLDEST, SUPPORTED, find};
 use crate::compile::core_model;
@@ -546,7 +546,7 @@ fn space_to_depth_takes_a_mode_from_operator_set_28_on() {
         let found = read(&file(&graph.concat(), set), None);
         let taken = found.ok().and_then(|(model, _)| {
             model.nodes.iter().find_map(|node| match node.op {
-                Op::Blocks(of) => Some(of.channel_first),
+                Op::Blocks(blocks) => Some(blocks.channel_first),
                 _ => None,
             })
         });
@@ -604,8 +604,8 @@ enum Body {
 }
 
 /// A file whose loop doubles `x`; `trips` is its trip count, or an input where that is `None`.
-fn with_loop(trips: Option<i64>, of: Body) -> Vec<u8> {
-    let goes_on = match of {
+fn with_loop(trips: Option<i64>, kind: Body) -> Vec<u8> {
+    let goes_on = match kind {
         Body::Until => {
             let no_dims = long(5, &[long(1, b"keepdims"), int(3, 0), int(20, 2)].concat());
             let most = long(1, &node("ReduceMax", &["next"], "most", &no_dims));
@@ -613,7 +613,7 @@ fn with_loop(trips: Option<i64>, of: Body) -> Vec<u8> {
         }
         Body::Forever | Body::Numbered => long(1, &node("Identity", &["go"], "goes_on", &[])),
     };
-    let next = if of == Body::Numbered {
+    let next = if kind == Body::Numbered {
         let to = long(5, &[long(1, b"to"), int(3, 1), int(20, 2)].concat());
         [
             long(1, &node("Cast", &["k"], "f", &to)),
@@ -814,8 +814,8 @@ fn parts_that_only_a_call_counts_keep_their_axis_and_their_count() {
 
 #[test]
 fn a_largest_count_that_no_loop_needs_is_warned_of() {
-    for of in [Body::Until, Body::Forever] {
-        let (trips, warned) = trips_of(&with_loop(Some(50), of), Some(4)).unwrap();
+    for body in [Body::Until, Body::Forever] {
+        let (trips, warned) = trips_of(&with_loop(Some(50), body), Some(4)).unwrap();
         assert_eq!(trips, 50);
         assert!(warned.contains("--max-steps has no effect"), "{warned}");
     }
@@ -1223,13 +1223,13 @@ fn a_written_size_of_0_is_no_open_size() {
 /// change.
 #[test]
 fn what_an_operator_set_does_not_have_is_refused_by_name() {
-    let said = |operator: &str, part: &Part, set: i64| {
+    let said = |operator: &str, part: &OperatorPart, set: i64| {
         let (inputs, rest) = match *part {
-            Part::Attribute(name) => {
+            OperatorPart::Attribute(name) => {
                 (vec!["x"], long(5, &[long(1, name.as_bytes()), int(3, 1), int(20, 2)].concat()))
             }
-            Part::Input(place) => ([vec![""; place], vec!["x"]].concat(), Vec::new()),
-            Part::Output(place) => {
+            OperatorPart::Input(place) => ([vec![""; place], vec!["x"]].concat(), Vec::new()),
+            OperatorPart::Output(place) => {
                 (vec!["x"], [long(2, b"").repeat(place - 1), long(2, b"z")].concat())
             }
         };
@@ -1253,13 +1253,13 @@ fn what_an_operator_set_does_not_have_is_refused_by_name() {
             );
             let (with, without) = came.or(went).unwrap();
             let words = match part {
-                Part::Attribute(name) => {
+                OperatorPart::Attribute(name) => {
                     format!("the attribute {name}: operator set {without} does not have it")
                 }
-                Part::Input(place) => {
+                OperatorPart::Input(place) => {
                     format!("input {place}, \"x\": operator set {without} does not have it")
                 }
-                Part::Output(place) => {
+                OperatorPart::Output(place) => {
                     format!("output {place}, \"z\": operator set {without} does not have it")
                 }
             };

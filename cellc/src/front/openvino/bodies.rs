@@ -62,20 +62,20 @@ impl GraphReader<'_, '_> {
         let document = self.document;
         let element = self.layers[index].element;
         let back_edges = document.children_named(element, "back_edges").next();
-        let (port_map, of) = self.inside(index, counted, ["port_map", "body"], read)?;
+        let (port_map, inner) = self.inside(index, counted, ["port_map", "body"], read)?;
         let before = self.errors;
-        let map = self.port_map(port_map, &of);
+        let map = self.port_map(port_map, &inner);
         if self.errors > before {
             return None;
         }
-        let map = self.back_edges(back_edges, &of, map);
+        let map = self.back_edges(back_edges, &inner, map);
         if self.errors == before {
-            self.nothing_is_left(&of, &map);
+            self.nothing_is_left(&inner, &map);
         }
         if self.errors > before {
             return None;
         }
-        let (Map { inputs, outputs, current_iteration, condition, .. }, body) = (map, of.body);
+        let (Map { inputs, outputs, current_iteration, condition, .. }, body) = (map, inner.body);
         let mut inputs: Vec<LoopInput> = inputs.into_values().collect();
         inputs.sort_unstable_by_key(|input| input.parameter);
         let mut outputs: Vec<(usize, LoopOutput)> = outputs.into_iter().collect();
@@ -148,9 +148,9 @@ impl GraphReader<'_, '_> {
         names: [&str; 2],
         read: fn(&mut GraphReader<'_, '_>, ElementId),
     ) -> Option<(Branch, Vec<ElementType>)> {
-        let (port_map, of) = self.inside(index, false, names, read)?;
+        let (port_map, repeated) = self.inside(index, false, names, read)?;
         let before = self.errors;
-        let mut map = self.port_map(port_map, &of);
+        let mut map = self.port_map(port_map, &repeated);
         if self.errors > before {
             return None;
         }
@@ -167,13 +167,13 @@ impl GraphReader<'_, '_> {
             );
         }
         // the first input is the condition, and a branch may ignore any other input
-        map.used.extend(of.inputs.values());
-        self.nothing_is_left(&of, &map);
+        map.used.extend(repeated.inputs.values());
+        self.nothing_is_left(&repeated, &map);
         if self.errors > before {
             return None;
         }
-        let mut body = of.body.model;
-        let outputs: Vec<usize> = (0..of.outputs.len())
+        let mut body = repeated.body.model;
+        let outputs: Vec<usize> = (0..repeated.outputs.len())
             .filter_map(|k| Some(body.results[map.outputs.get(&k)?.result]))
             .collect();
         let inputs =
@@ -227,16 +227,16 @@ impl GraphReader<'_, '_> {
         })
     }
 
-    fn port_map(&mut self, port_map: ElementId, of: &Repeated) -> Map {
+    fn port_map(&mut self, port_map: ElementId, repeated: &Repeated) -> Map {
         let document = self.document;
         let mut map = Map::default();
         for element in document.children(port_map) {
             match document.name(element) {
-                "input" => self.map_input(element, of, &mut map),
-                "output" => self.map_output(element, of, &mut map),
+                "input" => self.map_input(element, repeated, &mut map),
+                "output" => self.map_output(element, repeated, &mut map),
                 name => {
                     let found = format!("the element {} in the port map is ignored", quoted(name));
-                    self.warning(of.index, document.origin(element), found);
+                    self.warning(repeated.index, document.origin(element), found);
                     Some(())
                 }
             };
@@ -244,12 +244,12 @@ impl GraphReader<'_, '_> {
         map
     }
 
-    fn map_input(&mut self, element: ElementId, of: &Repeated, map: &mut Map) -> Option<()> {
-        let index = of.index;
+    fn map_input(&mut self, element: ElementId, repeated: &Repeated, map: &mut Map) -> Option<()> {
+        let index = repeated.index;
         let origin = self.document.origin(element);
-        let entry = self.entry(index, element, of.counted.then_some("current_iteration"));
+        let entry = self.entry(index, element, repeated.counted.then_some("current_iteration"));
         let parameter =
-            self.inner(index, element, "internal_layer_id", "Parameter", &of.body.parameters);
+            self.inner(index, element, "internal_layer_id", "Parameter", &repeated.body.parameters);
         let (entry, parameter) = (entry?, parameter?);
         if map.inputs.contains_key(&parameter) || map.current_iteration == Some(parameter) {
             let found = "a Parameter of the body is in the port map twice";
@@ -277,18 +277,19 @@ impl GraphReader<'_, '_> {
             map.current_iteration = Some(parameter);
             return Some(());
         }
-        let input = self.outer(index, element, &entry, "input", &of.inputs)?;
+        let input = self.outer(index, element, &entry, "input", &repeated.inputs)?;
         map.used.insert(input);
         map.inputs
             .insert(parameter, LoopInput { parameter, input, slice: entry.slice, back_edge: None });
         Some(())
     }
 
-    fn map_output(&mut self, element: ElementId, of: &Repeated, map: &mut Map) -> Option<()> {
-        let index = of.index;
+    fn map_output(&mut self, element: ElementId, repeated: &Repeated, map: &mut Map) -> Option<()> {
+        let index = repeated.index;
         let origin = self.document.origin(element);
-        let entry = self.entry(index, element, of.counted.then_some("execution_condition"));
-        let result = self.inner(index, element, "internal_layer_id", "Result", &of.body.results);
+        let entry = self.entry(index, element, repeated.counted.then_some("execution_condition"));
+        let result =
+            self.inner(index, element, "internal_layer_id", "Result", &repeated.body.results);
         let (entry, result) = (entry?, result?);
         if entry.special {
             if entry.slice.is_some() || map.condition.is_some() {
@@ -305,7 +306,7 @@ impl GraphReader<'_, '_> {
             map.condition = Some(result);
             return Some(());
         }
-        let output = self.outer(index, element, &entry, "output", &of.outputs)?;
+        let output = self.outer(index, element, &entry, "output", &repeated.outputs)?;
         if map.outputs.contains_key(&output) {
             let found = "an output port of the layer is in the port map twice";
             self.error(index, origin, found, "one entry for every output port", SAVE_AGAIN);
@@ -481,8 +482,13 @@ impl GraphReader<'_, '_> {
         place
     }
 
-    fn back_edges(&mut self, back_edges: Option<ElementId>, of: &Repeated, mut map: Map) -> Map {
-        let (document, index) = (self.document, of.index);
+    fn back_edges(
+        &mut self,
+        back_edges: Option<ElementId>,
+        repeated: &Repeated,
+        mut map: Map,
+    ) -> Map {
+        let (document, index) = (self.document, repeated.index);
         for element in back_edges.into_iter().flat_map(|back_edges| document.children(back_edges)) {
             if document.name(element) != "edge" {
                 let found = format!(
@@ -509,8 +515,8 @@ impl GraphReader<'_, '_> {
                     );
                 }
             }
-            let from = self.inner(index, element, "from-layer", "Result", &of.body.results);
-            let to = self.inner(index, element, "to-layer", "Parameter", &of.body.parameters);
+            let from = self.inner(index, element, "from-layer", "Result", &repeated.body.results);
+            let to = self.inner(index, element, "to-layer", "Parameter", &repeated.body.parameters);
             let (Some(result), Some(parameter)) = (from, to) else { continue };
             let (found, valid) = match map.inputs.get_mut(&parameter) {
                 Some(input) if input.slice.is_some() => {
@@ -536,8 +542,8 @@ impl GraphReader<'_, '_> {
     }
 
     /// Reports ports, Parameters and purposes missing in the port map.
-    fn nothing_is_left(&mut self, of: &Repeated, map: &Map) {
-        let (index, origin) = (of.index, self.origin(of.index));
+    fn nothing_is_left(&mut self, repeated: &Repeated, map: &Map) {
+        let (index, origin) = (repeated.index, self.origin(repeated.index));
         let left = |ids: &HashMap<u64, usize>, is_left: &dyn Fn(&usize) -> bool| {
             let mut left: Vec<u64> =
                 ids.iter().filter(|(_, place)| is_left(place)).map(|(id, _)| *id).collect();
@@ -546,7 +552,7 @@ impl GraphReader<'_, '_> {
         };
         let is_given =
             |place: &usize| map.inputs.contains_key(place) || map.current_iteration == Some(*place);
-        for id in left(&of.body.parameters, &|place| !is_given(place)) {
+        for id in left(&repeated.body.parameters, &|place| !is_given(place)) {
             let found = format!("the body's Parameter of id {id} is not in the port map");
             self.error(
                 index,
@@ -556,7 +562,7 @@ impl GraphReader<'_, '_> {
                 SAVE_AGAIN,
             );
         }
-        for id in left(&of.outputs, &|place| !map.outputs.contains_key(place)) {
+        for id in left(&repeated.outputs, &|place| !map.outputs.contains_key(place)) {
             let found = format!("the output port {id} is not in the port map");
             self.error(
                 index,
@@ -566,8 +572,8 @@ impl GraphReader<'_, '_> {
                 SAVE_AGAIN,
             );
         }
-        let first = if of.counted { 2 } else { 0 };
-        for id in left(&of.inputs, &|place| *place >= first && !map.used.contains(place)) {
+        let first = if repeated.counted { 2 } else { 0 };
+        for id in left(&repeated.inputs, &|place| *place >= first && !map.used.contains(place)) {
             let found = format!("the port map does not name the input port {id}: it is not read");
             self.warning(index, origin.clone(), found);
         }

@@ -281,7 +281,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         else {
             return;
         };
-        if self.complete(index, &mut operation, &mut inputs).is_none() {
+        if self.finish(index, &mut operation, &mut inputs).is_none() {
             return;
         }
         let Some(outputs) = self.outputs(index, &operation, &data, &inputs, &ports) else { return };

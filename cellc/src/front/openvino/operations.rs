@@ -186,7 +186,7 @@ impl GraphReader<'_, '_> {
     }
 
     /// Applies the rewrite in `then` to the inputs. `None` after an error.
-    pub(super) fn complete(
+    pub(super) fn finish(
         &mut self,
         index: usize,
         operation: &mut ReadOperation,
@@ -287,8 +287,8 @@ impl GraphReader<'_, '_> {
             );
             return None;
         }
-        let elementwise = |reader: &mut Self, function: Binary, of: [ValueId; 2]| {
-            reader.extra(index, Op::elementwise(function), of.to_vec())
+        let elementwise = |reader: &mut Self, function: Binary, operands: [ValueId; 2]| {
+            reader.extra(index, Op::elementwise(function), operands.to_vec())
         };
         let steps = Tensor::from_f32(Vec::new(), &[(levels - 1) as f32])?;
         let steps = self.extra(index, Op::Constant(steps), Vec::new());

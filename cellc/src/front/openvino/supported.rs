@@ -31,24 +31,24 @@ pub struct Supported {
 /// Reads the attributes of a layer.
 type Reader = fn(&mut GraphReader<'_, '_>, &mut Data) -> Option<ReadOperation>;
 
-const fn activation(of: Activation) -> Elementwise {
-    Elementwise::Primitive(Primitive::Activation(of))
+const fn activation(function: Activation) -> Elementwise {
+    Elementwise::Primitive(Primitive::Activation(function))
 }
 
-const fn unary(of: Unary) -> Elementwise {
-    Elementwise::Primitive(Primitive::Unary(of))
+const fn unary(function: Unary) -> Elementwise {
+    Elementwise::Primitive(Primitive::Unary(function))
 }
 
-const fn binary(of: Binary) -> Elementwise {
-    Elementwise::Primitive(Primitive::Binary(of))
+const fn binary(function: Binary) -> Elementwise {
+    Elementwise::Primitive(Primitive::Binary(function))
 }
 
-const fn comparison(of: Comparison) -> Elementwise {
-    Elementwise::Primitive(Primitive::Comparison(of))
+const fn comparison(function: Comparison) -> Elementwise {
+    Elementwise::Primitive(Primitive::Comparison(function))
 }
 
-const fn logic(of: Logic) -> Elementwise {
-    Elementwise::Primitive(Primitive::Logic(of))
+const fn logic(function: Logic) -> Elementwise {
+    Elementwise::Primitive(Primitive::Logic(function))
 }
 
 /// The row of the table for a type; case is ignored.

@@ -11,7 +11,7 @@ use super::apple::AppleResetGate;
 use super::bounded;
 use super::export::EXPORT_WITH_OPEN_STEPS;
 use super::keys::Key;
-use super::layout::{Framework, GateOrder, Named, Wanted, WeightSet, convert, in_f32};
+use super::layout::{Framework, GateOrder, NamedTensor, Wanted, WeightSet, convert, in_f32};
 use super::model_file::ModelFile;
 use super::not_finite;
 use super::weight_norm::{projection, remedy_of_weight_norm, undeclared};
@@ -325,12 +325,12 @@ impl<'a> Reading<'a> {
 
     /// A tensor of the recurrent module. `None` after an error. `shape`: the expected shape, for
     /// messages.
-    fn tensor(&mut self, name: &str, shape: &str) -> Option<Named> {
+    fn tensor(&mut self, name: &str, shape: &str) -> Option<NamedTensor> {
         self.module_tensor(name, shape, Key::Prefix)
     }
 
     /// A tensor of the module named by the option `key`. `None` after an error.
-    fn module_tensor(&mut self, name: &str, shape: &str, key: Key) -> Option<Named> {
+    fn module_tensor(&mut self, name: &str, shape: &str, key: Key) -> Option<NamedTensor> {
         self.taken.insert(name.to_owned());
         match self.file.tensors.get(name) {
             Some(Ok(tensor)) => match beyond_f32(tensor) {
@@ -339,7 +339,7 @@ impl<'a> Reading<'a> {
                     let not_finite =
                         tensor.not_finite().map(|value| not_finite(Origin::Unknown, &named, value));
                     self.problems.0.extend(not_finite);
-                    Some(Named { name: name.to_owned(), tensor: tensor.clone(), flat: false })
+                    Some(NamedTensor { name: name.to_owned(), tensor: tensor.clone(), flat: false })
                 }
                 Some(value) => {
                     let found = format!(
@@ -622,15 +622,17 @@ impl<'s> Module<'s> {
         else {
             return Ok(());
         };
-        let fits = |of: usize| {
-            of != gates
-                && *rows == of.saturating_mul(*columns)
+        let fits = |count: usize| {
+            count != gates
+                && *rows == count.saturating_mul(*columns)
                 && *columns == hidden_size
                 && hidden_size > 0
         };
-        let Some((of, _, word)) = CELLS.iter().find(|(_, of, _)| fits(*of)) else { return Ok(()) };
+        let Some((cell, _, word)) = CELLS.iter().find(|(_, cell, _)| fits(*cell)) else {
+            return Ok(());
+        };
         let found = format!(
-            "the weights in {} are those of {of}: {rows} rows of {hidden_size}",
+            "the weights in {} are those of {cell}: {rows} rows of {hidden_size}",
             file.shown
         );
         let gate_rows = gates.saturating_mul(hidden_size);
@@ -656,7 +658,7 @@ impl<'s> Module<'s> {
             let w = tensor("weight_ih", &[rows, input_size]);
             let r = tensor("weight_hh", &[rows, hidden_size]);
             let names: &[&str] = if any_bias { &["bias_ih", "bias_hh"] } else { &[] };
-            let biases: Vec<Option<Named>> =
+            let biases: Vec<Option<NamedTensor>> =
                 names.iter().map(|name| tensor(name, &[rows])).collect();
             if let (Some(w), Some(r), Some(biases)) = (w, r, biases.into_iter().collect()) {
                 sets.push(WeightSet { w, r, biases, peepholes: None });
@@ -762,7 +764,7 @@ pub(crate) fn apple(
     }
     let (matrices, biases) = Framework::Apple.tensor_names();
     let names = matrices.map(|name| format!("{prefix}{name}"));
-    let matrices: Vec<Named> =
+    let matrices: Vec<NamedTensor> =
         names.iter().filter_map(|name| reading.tensor(name, "[3 * hidden_size, ..]")).collect();
     let biases: Vec<String> = biases.iter().map(|name| format!("{prefix}{name}")).collect();
     let mut given = Vec::new();
@@ -775,8 +777,8 @@ pub(crate) fn apple(
     reading.surplus(&prefix, |_| {
         "Apple's names are input_hidden_weight, hidden_hidden_weight, bias, input_bias".into()
     });
-    let [w, r] = <[Named; 2]>::try_from(matrices).map_err(|_| reading.problems.clone())?;
-    let columns = |named: &Named| named.tensor.shape().get(1).copied().unwrap_or(0);
+    let [w, r] = <[NamedTensor; 2]>::try_from(matrices).map_err(|_| reading.problems.clone())?;
+    let columns = |named: &NamedTensor| named.tensor.shape().get(1).copied().unwrap_or(0);
     let (hidden_size, input) = (
         meant.hidden_size.unwrap_or_else(|| columns(&r)),
         meant.input_size.unwrap_or_else(|| columns(&w)),

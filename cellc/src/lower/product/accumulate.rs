@@ -91,7 +91,8 @@ impl Rows<'_, '_, '_> {
         match *operands {
             [Elements::Taps(taps)] => self.add_taps(body, &sum, taps, window),
             _ => {
-                let operands: Vec<_> = operands.iter().map(|of| of.neighbours()).collect();
+                let operands: Vec<_> =
+                    operands.iter().map(|elements| elements.neighbours()).collect();
                 self.add_rows(body, &sum, &choice, &operands, window);
             }
         }

@@ -21,7 +21,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let of_row = |column: &&Column| column.each_row;
         let row = |column: &Column| {
             let len = if column.width == 0 { 1 } else { column.width * product.units };
-            (column.name, column.of, len, column.written)
+            (column.name, column.start, len, column.written)
         };
         let mut rows: Vec<_> = columns.iter().filter(of_row).map(row).collect();
         let own = rows.len();
@@ -39,7 +39,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 .iter()
                 .map(|column| match column.each_row {
                     true => Column {
-                        of: *of_columns.next().expect("lower: as many places as rows"),
+                        start: *of_columns.next().expect("lower: as many places as rows"),
                         ..*column
                     },
                     false => *column,
@@ -75,8 +75,8 @@ pub(in crate::lower) fn for_tiles<'a, 'm>(
     if turns > 1 {
         let mut places = Vec::new();
         let mut walks: Vec<Walk> = Vec::new();
-        for &(name, of, len, written) in rows {
-            let (place, walk) = builder.walk(name, of, len * at_once, written);
+        for &(name, start, len, written) in rows {
+            let (place, walk) = builder.walk(name, start, len * at_once, written);
             places.push(place);
             walks.push(walk);
         }
@@ -88,7 +88,7 @@ pub(in crate::lower) fn for_tiles<'a, 'm>(
     let mut at = done;
     while at < count {
         let n = at_once.min(count - at);
-        let places: Vec<_> = rows.iter().map(|(_, of, len, _)| of.at(at * len)).collect();
+        let places: Vec<_> = rows.iter().map(|(_, place, len, _)| place.at(at * len)).collect();
         all.extend(body(builder, n, &places));
         at += n;
     }

@@ -23,10 +23,10 @@ impl EarlyPanel<'_> {
     /// The operands at the places of this panel or of one of its passes.
     fn operands_at(&self, places: &[Place]) -> Multiplied {
         let mut sums = places[self.given..].iter();
-        let mut of =
+        let mut early_terms =
             |terms: &Terms| terms.with_sums(|| *sums.next().expect("lower: sums have a place"));
-        let x = of(&self.operands.x);
-        Multiplied { x, h: self.operands.h.as_ref().map(of) }
+        let x = early_terms(&self.operands.x);
+        Multiplied { x, h: self.operands.h.as_ref().map(early_terms) }
     }
 }
 
@@ -47,9 +47,11 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             (Phase::Hidden, "h_sums", operands.h.as_ref()),
         ];
         for (phase, name, terms) in phases {
-            if let Some(of) = terms.and_then(Terms::sums) {
-                walked
-                    .push(Column { width: product.active(phase), ..Column::new(name, of, false) });
+            if let Some(place) = terms.and_then(Terms::sums) {
+                walked.push(Column {
+                    width: product.active(phase),
+                    ..Column::new(name, place, false)
+                });
             }
         }
         let mut all = Vec::new();

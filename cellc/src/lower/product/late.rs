@@ -25,7 +25,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let mut walked = columns.to_vec();
-        walked.extend(late.terms.sums().map(|of| Column::new("h_sums", of, false)));
+        walked.extend(late.terms.sums().map(|place| Column::new("h_sums", place, false)));
         let mut all = Vec::new();
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {

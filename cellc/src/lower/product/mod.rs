@@ -200,8 +200,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let mut all = Vec::new();
         let x = match operands.x {
             X::Elements(x) => self.of_elements(&mut all, Phase::Input, x),
-            X::Sums(of) => Terms::Sums(of),
-            X::Taps(of) => Terms::Vectors(Vectors::floats(Elements::Taps(of), 1)),
+            X::Sums(place) => Terms::Sums(place),
+            X::Taps(taps) => Terms::Vectors(Vectors::floats(Elements::Taps(taps), 1)),
         };
         let h = operands.h.map(|h| self.of_elements(&mut all, Phase::Hidden, h));
         let operands = Multiplied { x, h };
@@ -235,7 +235,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             return all;
         }
         let mut walked = columns.to_vec();
-        walked.extend(x_terms.map(|of| Column::new("x_terms", of, false)));
+        walked.extend(x_terms.map(|place| Column::new("x_terms", place, false)));
         let mut all = Vec::new();
         let terms = self.of_elements(&mut all, Phase::ResetHidden, operand);
         let given = columns.len();

@@ -9,7 +9,7 @@ use crate::plan::{self, Blocks, Panels};
 #[derive(Clone, Copy)]
 pub(in crate::lower) struct Column {
     pub(in crate::lower) name: &'static str,
-    pub(in crate::lower) of: Place,
+    pub(in crate::lower) start: Place,
     pub(in crate::lower) written: bool,
     /// Elements per unit. 0: one element for all units.
     pub(in crate::lower) width: usize,
@@ -25,8 +25,16 @@ pub(in crate::lower) struct Column {
 
 impl Column {
     /// A column with one element for each unit of each row.
-    pub(in crate::lower) fn new(name: &'static str, of: Place, written: bool) -> Self {
-        Self { name, of, written, width: 1, each_row: true, relative: written, takes_late: false }
+    pub(in crate::lower) fn new(name: &'static str, place: Place, written: bool) -> Self {
+        Self {
+            name,
+            start: place,
+            written,
+            width: 1,
+            each_row: true,
+            relative: written,
+            takes_late: false,
+        }
     }
 
     /// Elements per row.
@@ -94,7 +102,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let start = self.first;
         let first = |column: &Column| {
             let unit = if column.relative { panels.first - start } else { panels.first };
-            column.of.at(unit * column.width)
+            column.start.at(unit * column.width)
         };
         if panels.count == 1 || weights.is_some() && self.leaves_out_zeros() {
             let mut all = Vec::new();
@@ -103,7 +111,8 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                     |column: &Column| first(column).at(panel * panels.columns * column.width);
                 let places: Vec<_> = columns.iter().map(place).collect();
                 let weights = blocks.map(|(early, late): (Blocks, Blocks)| {
-                    let at = |of: Blocks| of.offset + panel * of.stride;
+                    let at =
+                        |panel_blocks: Blocks| panel_blocks.offset + panel * panel_blocks.stride;
                     let rows = Place::from(self.weights.rows).at(at(early));
                     let biases = apart.map_or(rows, |biases| Place::from(biases).at(at(late)));
                     PanelWeights { rows, biases, short: 0 }
@@ -113,24 +122,25 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             return all;
         }
         let mut walks = Vec::new();
-        let mut walk = |this: &mut Self, name, of: BufferId, Blocks { offset, stride }| {
+        let mut walk = |this: &mut Self, name, start: BufferId, Blocks { offset, stride }| {
             // indexed blocks are no part of a panel, which may have no biases either
             if stride == 0 {
-                return Place::from(of).at(offset);
+                return Place::from(start).at(offset);
             }
-            let (place, walk) = this.builder.walk(name, Place::from(of).at(offset), stride, false);
+            let (place, walk) =
+                this.builder.walk(name, Place::from(start).at(offset), stride, false);
             walks.push(walk);
             place
         };
         let weights = blocks.map(|(rows, biases)| {
             let rows = walk(self, "panel", self.weights.rows, rows);
-            let biases = apart.map_or(rows, |of| walk(self, "bias_panel", of, biases));
+            let biases = apart.map_or(rows, |buffer| walk(self, "bias_panel", buffer, biases));
             PanelWeights { rows, biases, short: 0 }
         });
         let mut places = Vec::new();
         for column in columns {
             if column.width == 0 {
-                places.push(column.of);
+                places.push(column.start);
                 continue;
             }
             let name = format!("{}_panel", column.name);
@@ -192,11 +202,13 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                     rows
                 }
             };
-            let mut walk = |this: &mut Self, name: &str, of: Place, len: usize, written: bool| {
-                let (place, walk) = this.builder.stride(name, of.at(first), (len, width), written);
-                walks.push(walk);
-                place
-            };
+            let mut walk =
+                |this: &mut Self, name: &str, start: Place, len: usize, written: bool| {
+                    let (place, walk) =
+                        this.builder.stride(name, start.at(first), (len, width), written);
+                    walks.push(walk);
+                    place
+                };
             let biases = match weights.biases == weights.rows && abreast == 1 {
                 true => rows,
                 false => walk(

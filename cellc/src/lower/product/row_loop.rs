@@ -35,7 +35,7 @@ impl Rows<'_, '_, '_> {
         let turns = sum.count / taken;
         // for each operand, the first word of each part
         let parts = sum.word.map_or(1, |word| word.operations().len());
-        let words = |of: &Place| (0..parts).map(|part| of.at(part * sum.count)).collect();
+        let words = |start: &Place| (0..parts).map(|part| start.at(part * sum.count)).collect();
         let operands: Vec<Vec<Place>> = operands.iter().map(words).collect();
         if turns > 1 {
             let step = packed(taken);
@@ -68,7 +68,7 @@ impl Rows<'_, '_, '_> {
             body.extend(self.iteration(sum, choice.kernel, sum.rows, &operands, turns * taken));
         }
         let done = turns * taken;
-        let behind = |of: &Place| of.at(done);
+        let behind = |place: &Place| place.at(done);
         let rest: Vec<Vec<_>> =
             operands.iter().map(|parts| parts.iter().map(behind).collect()).collect();
         let behind = sum.rows.at(packed(done));

@@ -120,7 +120,7 @@ impl Broadcasts {
         row: Row<'_>,
         factor: Factor,
     ) -> Expr {
-        let key = |of: &Factor| (of.operand, of.part, of.lanes);
+        let key = |known: &Factor| (known.operand, known.part, known.lanes);
         if let Some((_, value)) = self.0.iter().find(|(own, _)| key(own) == key(&factor)) {
             return value.clone();
         }

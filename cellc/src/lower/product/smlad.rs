@@ -45,9 +45,9 @@ impl MultiplyAdd for Smlad {
         if !self.elements.is_empty() || row.k + 1 >= row.count {
             return;
         }
-        for (part, of) in parts.iter().enumerate() {
+        for (part, place) in parts.iter().enumerate() {
             for (k, is_next) in [(row.k, false), (row.k + 1, true)] {
-                let bits = op(LaneOp::ToBits, vec![load(of.at(k), 1)]);
+                let bits = op(LaneOp::ToBits, vec![load(place.at(k), 1)]);
                 let name = format!("{}_k", row.sum.name);
                 let value = rows.builder.let_bits(body, &name, 1, bits);
                 let factor = Factor { operand: 0, part, lanes: 1 };

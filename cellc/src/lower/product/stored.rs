@@ -46,7 +46,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             unreachable!("lower: tiles make sums of integers")
         };
         let columns =
-            [to, Column { of: sums, written: false, relative: false, name: "sums", ..to }];
+            [to, Column { start: sums, written: false, relative: false, name: "sums", ..to }];
         let mut all = Vec::new();
         for (_, panels) in self.groups() {
             all.extend(self.panels(
@@ -79,7 +79,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let mut all = Vec::new();
         let active = operands.iter().filter(|(phase, _)| product.active(*phase) > 0);
         let phases: Vec<_> =
-            active.map(|&(phase, of)| (phase, self.vectors(&mut all, phase, of))).collect();
+            active.map(|&(phase, place)| (phase, self.vectors(&mut all, phase, place))).collect();
         if !phases.is_empty() {
             all.extend(self.matrix(stage, &phases, Kept::Sums));
         }
@@ -102,8 +102,11 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             Kept::Sums => self.product().sums.len(),
             Kept::InputTerms => product.active(Phase::Input),
         };
-        let rows: Vec<_> =
-            self.sums.iter().map(|of| Column { width, ..Column::new("sums", *of, true) }).collect();
+        let rows: Vec<_> = self
+            .sums
+            .iter()
+            .map(|place| Column { width, ..Column::new("sums", *place, true) })
+            .collect();
         let mut all = Vec::new();
         for (_, panels) in self.groups() {
             all.extend(self.panels(panels, Some(stage), &rows, |this, weights, places| {
@@ -192,7 +195,11 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let mut all = Vec::new();
         for (r, sums) in self.sums.clone().into_iter().enumerate() {
             let own = |c: &Column| {
-                if c.each_row { Column { of: c.of.at(r * c.row(product.units)), ..*c } } else { *c }
+                if c.each_row {
+                    Column { start: c.start.at(r * c.row(product.units)), ..*c }
+                } else {
+                    *c
+                }
             };
             let mut columns: Vec<_> = columns.iter().map(own).collect();
             columns.push(Column {

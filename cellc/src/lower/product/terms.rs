@@ -39,9 +39,9 @@ impl Terms {
                 let elements = ("words_row", elements.neighbours(), words, false);
                 [elements].into_iter().chain(scales).collect()
             }
-            Self::Sums(of) => vec![("sums_row", *of, sums, false)],
-            Self::Integers { sums: of, scale } => {
-                vec![("sums_row", *of, sums, false), ("scale_row", *scale, 1, false)]
+            Self::Sums(place) => vec![("sums_row", *place, sums, false)],
+            Self::Integers { sums: place, scale } => {
+                vec![("sums_row", *place, sums, false), ("scale_row", *scale, 1, false)]
             }
         }
     }
@@ -50,7 +50,7 @@ impl Terms {
     pub(super) fn sums(&self) -> Option<Place> {
         match self {
             Self::Vectors(_) => None,
-            Self::Sums(of) | Self::Integers { sums: of, .. } => Some(*of),
+            Self::Sums(place) | Self::Integers { sums: place, .. } => Some(*place),
         }
     }
 

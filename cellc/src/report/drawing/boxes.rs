@@ -169,7 +169,8 @@ fn role(end: &End) -> String {
 /// A kernel with its layers and its plan. `all`: the kernel of each occurrence.
 fn kernel(all: &[usize], report: &Report) -> Vec<Text> {
     let kernel = &report.kernels[all[0]];
-    let sum = |of: fn(&Kernel) -> u64| all.iter().map(|&k| of(&report.kernels[k])).sum::<u64>();
+    let sum =
+        |measure: fn(&Kernel) -> u64| all.iter().map(|&k| measure(&report.kernels[k])).sum::<u64>();
     let share: f64 = all.iter().map(|&k| report.kernels[k].share).sum();
     let mut lines = vec![text("name", format!("{}: {:.1} %", kernel.name, share * 100.0))];
     if kernel.layers.is_empty() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::report::{Done, InputRole, Kernel, Operand, Report};
+use crate::report::{Done, InputRole, Kernel, Report, TensorSource};
 
 /// A node. The nodes of a graph stand in topological order.
 #[derive(Clone, Debug)]
@@ -257,7 +257,7 @@ pub(super) fn graph(report: &Report) -> Vec<Node> {
 }
 
 /// The content of a box before views become edges.
-enum Place {
+enum Placement {
     Shown(Content),
     /// A layer without work.
     Free(usize),
@@ -266,7 +266,7 @@ enum Place {
 /// Boxes and the edges between them, each edge from an earlier box to a later one.
 struct Boxes<'a> {
     report: &'a Report,
-    contents: Vec<Place>,
+    contents: Vec<Placement>,
     edges: Vec<(usize, usize)>,
     /// Box of each input.
     inputs: Vec<usize>,
@@ -277,13 +277,13 @@ struct Boxes<'a> {
 }
 
 impl Boxes<'_> {
-    fn add(&mut self, content: Place) -> usize {
+    fn add(&mut self, content: Placement) -> usize {
         self.contents.push(content);
         self.contents.len() - 1
     }
 
     fn end(&mut self, end: End) -> usize {
-        self.add(Place::Shown(Content::End(end)))
+        self.add(Placement::Shown(Content::End(end)))
     }
 
     fn sources(&mut self) {
@@ -327,8 +327,8 @@ impl Boxes<'_> {
         at.sort_by_key(|(i, _)| *i);
         for (last, kernel) in at {
             let at = self.add(match kernel {
-                Some(k) => Place::Shown(Content::Kernels(vec![Row::from_kernels(vec![k])])),
-                None => Place::Free(last),
+                Some(k) => Placement::Shown(Content::Kernels(vec![Row::from_kernels(vec![k])])),
+                None => Placement::Free(last),
             });
             for i in 0..report.layers.len() {
                 let is_here = match kernel {
@@ -352,8 +352,9 @@ impl Boxes<'_> {
         let report = self.report;
         let mut copies = vec![None; report.kernels.len()];
         for k in (0..copies.len()).filter(|&k| report.kernels[k].layers.is_empty()) {
-            copies[k] =
-                Some(self.add(Place::Shown(Content::Kernels(vec![Row::from_kernels(vec![k])]))));
+            copies[k] = Some(
+                self.add(Placement::Shown(Content::Kernels(vec![Row::from_kernels(vec![k])]))),
+            );
         }
         let copier = |writes: &dyn Fn(&Kernel) -> bool| {
             report.kernels.iter().rposition(writes).and_then(|k| copies[k])
@@ -373,7 +374,7 @@ impl Boxes<'_> {
         }
     }
 
-    fn sink(&mut self, from: Operand, copier: Option<usize>, to: usize) {
+    fn sink(&mut self, from: TensorSource, copier: Option<usize>, to: usize) {
         match copier {
             Some(copier) => {
                 self.edge(from, copier);
@@ -383,12 +384,12 @@ impl Boxes<'_> {
         }
     }
 
-    fn edge(&mut self, from: Operand, to: usize) {
+    fn edge(&mut self, from: TensorSource, to: usize) {
         let from = match from {
-            Operand::Input(i) => self.inputs[i],
-            Operand::Variable(i) => self.variables[i],
-            Operand::Layer(i) => self.layers[i],
-            Operand::Constant(_) => return,
+            TensorSource::Input(i) => self.inputs[i],
+            TensorSource::Variable(i) => self.variables[i],
+            TensorSource::Layer(i) => self.layers[i],
+            TensorSource::Constant(_) => return,
         };
         if from != to {
             self.edges.push((from, to));
@@ -408,7 +409,7 @@ impl Boxes<'_> {
         }
         let folds: Vec<bool> = (0..self.contents.len())
             .map(|i| {
-                let is_free = matches!(self.contents[i], Place::Free(_));
+                let is_free = matches!(self.contents[i], Placement::Free(_));
                 is_free && (reads[i].len() < 2 || outs[i] < 2)
             })
             .collect();
@@ -416,7 +417,7 @@ impl Boxes<'_> {
             let mut through = Vec::new();
             for read in std::mem::take(&mut reads[i]) {
                 match self.contents[read.from] {
-                    Place::Free(layer) if folds[read.from] => {
+                    Placement::Free(layer) if folds[read.from] => {
                         through.extend(reads[read.from].iter().map(|before| Read {
                             from: before.from,
                             views: [&before.views[..], &[layer], &read.views].concat(),
@@ -434,7 +435,7 @@ impl Boxes<'_> {
         let sinks = self
             .contents
             .iter()
-            .rposition(|content| !matches!(content, Place::Shown(Content::End(_))));
+            .rposition(|content| !matches!(content, Placement::Shown(Content::End(_))));
         let sinks = sinks.map_or(sources, |last| last + 1);
         for (source, place) in places.iter_mut().enumerate().take(sources) {
             let reader = |i: &usize| !folds[*i] && reads[*i].iter().any(|read| read.from == source);
@@ -450,11 +451,11 @@ impl Boxes<'_> {
         for (at, &i) in order.iter().enumerate() {
             position[i] = at;
         }
-        let mut contents: Vec<Option<Place>> = self.contents.into_iter().map(Some).collect();
+        let mut contents: Vec<Option<Placement>> = self.contents.into_iter().map(Some).collect();
         let node = |i: usize| {
             let content = match contents[i].take().expect("each box becomes one node") {
-                Place::Shown(content) => content,
-                Place::Free(layer) => {
+                Placement::Shown(content) => content,
+                Placement::Free(layer) => {
                     debug_assert!(self.report.layers[layer].done != Done::Computed);
                     Content::Junction(layer)
                 }

@@ -247,7 +247,7 @@ fn head(report: &Report) -> Vec<Text> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Done, Folded, Kernel, Layer, Operand, Output, Totals, Variable};
+    use crate::report::{Done, Folded, Kernel, Layer, Output, TensorSource, Totals, Variable};
     use quick_xml::Reader;
     use quick_xml::events::Event;
 
@@ -268,7 +268,7 @@ mod tests {
         count
     }
 
-    fn layer(name: &str, inputs: Vec<Operand>, done: Done) -> Layer {
+    fn layer(name: &str, inputs: Vec<TensorSource>, done: Done) -> Layer {
         Layer {
             name: name.to_owned(),
             kind: "Layer".to_owned(),
@@ -308,7 +308,7 @@ mod tests {
                 share: 1.0 / computed.len() as f64,
             });
         }
-        let from = Operand::Layer(layers.len() - 1);
+        let from = TensorSource::Layer(layers.len() - 1);
         let output =
             Output { name: name.to_owned(), element: "f32", shape: vec![1, 2], from, state: None };
         Report {
@@ -321,7 +321,7 @@ mod tests {
             variables: vec![Variable {
                 name: name.to_owned(),
                 shape: vec![1, 2],
-                next: Some(Operand::Layer(0)),
+                next: Some(TensorSource::Layer(0)),
             }],
             layers,
             kernels,
@@ -336,19 +336,23 @@ mod tests {
     }
 
     fn with_a_view(name: &str) -> Report {
-        report(name, vec![layer(name, vec![Operand::Variable(0)], Done::View)])
+        report(name, vec![layer(name, vec![TensorSource::Variable(0)], Done::View)])
     }
 
     /// Sixteen times three layers with a residual edge, with a view in the middle.
     fn blocks() -> Report {
-        let mut layers = vec![layer("first", vec![Operand::Variable(0)], Done::Computed)];
+        let mut layers = vec![layer("first", vec![TensorSource::Variable(0)], Done::Computed)];
         for i in 0..16 {
-            let x = Operand::Layer(layers.len() - 1);
+            let x = TensorSource::Layer(layers.len() - 1);
             let at = layers.len();
             layers.push(layer(&format!("a{i}"), vec![x], Done::Computed));
-            layers.push(layer(&format!("v{i}"), vec![Operand::Layer(at)], Done::View));
-            layers.push(layer(&format!("b{i}"), vec![Operand::Layer(at + 1)], Done::Computed));
-            layers.push(layer(&format!("c{i}"), vec![Operand::Layer(at + 2), x], Done::Computed));
+            layers.push(layer(&format!("v{i}"), vec![TensorSource::Layer(at)], Done::View));
+            layers.push(layer(&format!("b{i}"), vec![TensorSource::Layer(at + 1)], Done::Computed));
+            layers.push(layer(
+                &format!("c{i}"),
+                vec![TensorSource::Layer(at + 2), x],
+                Done::Computed,
+            ));
         }
         report("blocks", layers)
     }
@@ -379,9 +383,9 @@ mod tests {
         let mut random = 1usize;
         let mut earlier = |i: usize| {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            Operand::Layer((random >> 33) % i)
+            TensorSource::Layer((random >> 33) % i)
         };
-        let mut layers = vec![layer("0", vec![Operand::Variable(0)], Done::Computed)];
+        let mut layers = vec![layer("0", vec![TensorSource::Variable(0)], Done::Computed)];
         for i in 1..1500 {
             let name = format!("a layer with a long name, {i}");
             layers.push(layer(&name, vec![earlier(i), earlier(i)], Done::Computed));

@@ -23,7 +23,7 @@ pub(crate) enum Wanted {
 }
 
 /// The facts that the search reads besides the core model.
-pub(crate) struct Given<'s, 'a> {
+pub(crate) struct SearchContext<'s, 'a> {
     pub(crate) wanted: Wanted,
     /// By place of a recurrence: the layer.
     pub(crate) layers: &'s HashMap<usize, &'a Node>,
@@ -55,7 +55,10 @@ pub(crate) struct FoundStates<'a> {
 
 /// Finds the states of a model and writes them into the model, together with the layers that every
 /// call starts anew.
-pub(crate) fn find_states<'a>(mut core: CoreModel, given: &Given<'_, 'a>) -> FoundStates<'a> {
+pub(crate) fn find_states<'a>(
+    mut core: CoreModel,
+    given: &SearchContext<'_, 'a>,
+) -> FoundStates<'a> {
     let needed = needed(&core);
     let recurrences = Recurrences::new(&core, &needed);
     let search =
@@ -76,7 +79,7 @@ pub(crate) fn find_states<'a>(mut core: CoreModel, given: &Given<'_, 'a>) -> Fou
     let restarting = search.restarting(lost);
     let open_masks = open_masks(&core, &recurrences, &states);
     let gave_up = recurrences.flow.gave_up();
-    let has_one_row = |of: &Recurrence| of.cell.is_none_or(|(cell, _)| cell.batch == 1);
+    let has_one_row = |found: &Recurrence| found.cell.is_none_or(|(cell, _)| cell.batch == 1);
     let (steps, is_one_row) = (
         recurrences.all.iter().map(|recurrence| recurrence.steps).collect(),
         recurrences.all.iter().all(has_one_row),

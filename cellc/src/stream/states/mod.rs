@@ -15,7 +15,7 @@ mod windows;
 
 use std::collections::{BTreeSet, HashMap};
 
-pub(crate) use find::{FoundStates, Given, Wanted, find_states};
+pub(crate) use find::{FoundStates, SearchContext, Wanted, find_states};
 pub(crate) use pairs::{Doubt, Misfit, NotTaken, Reason, RefusedPair};
 pub(crate) use restarting::{Lost, LostStates, RestartingLayer, StartsEvery};
 pub(crate) use restarts::Start;
@@ -94,7 +94,7 @@ impl<'m> Recurrences<'m> {
         for node in nodes.iter().rev() {
             match &node.op {
                 CoreOp::Cell(cell) => found.cell(cell),
-                CoreOp::LinearAttention(of) => found.attention(of),
+                CoreOp::LinearAttention(attention) => found.attention(attention),
                 CoreOp::Loop(body) if body.trips > 1 => found.back_edges(model, body),
                 _ => {}
             }
@@ -143,16 +143,16 @@ impl<'m> Recurrences<'m> {
         }
     }
 
-    fn attention(&mut self, of: &'m LinearAttention) {
-        let initial = self.flow.origins(of.state);
-        let last: Vec<usize> = of.last.into_iter().collect();
-        let place = of.last.or(of.y).expect("states: attention without outputs");
-        let (order, steps) = (Order::Forward, of.sizes.steps);
+    fn attention(&mut self, operation: &'m LinearAttention) {
+        let initial = self.flow.origins(operation.state);
+        let last: Vec<usize> = operation.last.into_iter().collect();
+        let place = operation.last.or(operation.y).expect("states: attention without outputs");
+        let (order, steps) = (Order::Forward, operation.sizes.steps);
         self.add(Recurrence { initial, last, order, steps, cell: None, place });
     }
 
     /// Adds the carried values of a loop of several iterations, if they serve only as states of
-    /// recurrent operators in the body. Marks the initial values of other carried values as read.
+    /// recurrent operators in the body. Marks initial values of carried values as read.
     fn back_edges(&mut self, model: &CoreModel, body: &'m CoreLoop) {
         for carried in &body.carried {
             let value = Source::Value(carried.value);
@@ -161,7 +161,7 @@ impl<'m> Recurrences<'m> {
             let last: Vec<usize> = body
                 .results
                 .iter()
-                .filter(|r| r.pieces.is_none() && r.of == carried.next)
+                .filter(|r| r.pieces.is_none() && r.value == carried.next)
                 .map(|r| r.out)
                 .collect();
             match update {
@@ -215,11 +215,13 @@ impl<'m> Recurrences<'m> {
             match &node.op {
                 CoreOp::View(_) | CoreOp::Concat(_) => {}
                 CoreOp::Cell(cell) => read.extend([Some(cell.x), cell.a].into_iter().flatten()),
-                CoreOp::LinearAttention(of) => read.extend(of.over_time()),
+                CoreOp::LinearAttention(attention) => read.extend(attention.over_time()),
                 CoreOp::Loop(body) if body.trips == 1 => {}
                 CoreOp::Loop(body) => {
-                    read.extend(body.slices.iter().map(|slice| slice.of));
-                    read.extend(body.results.iter().filter(|r| r.pieces.is_some()).map(|r| r.of));
+                    read.extend(body.slices.iter().map(|slice| slice.whole));
+                    read.extend(
+                        body.results.iter().filter(|r| r.pieces.is_some()).map(|r| r.value),
+                    );
                     // `back_edges` marks initial values that are no states
                 }
                 op => read.extend(op.reads()),
@@ -284,14 +286,14 @@ impl<'m> Recurrences<'m> {
         for (place, element) in self.flow.origins(source)?.into_iter().enumerate() {
             let (recurrence, index) = self.recurrence_ending_in(element, by_y)?;
             let (from, at) = self.all[recurrence].initial.as_ref()?[index];
-            let (of, in_place, through) = all.get_or_insert((from, true, BTreeSet::new()));
-            if *of != from {
+            let (first, in_place, through) = all.get_or_insert((from, true, BTreeSet::new()));
+            if *first != from {
                 return None;
             }
             *in_place &= at == place;
             through.insert(recurrence);
         }
-        all.filter(|(of, ..)| model.len(*of) == model.len(source))
+        all.filter(|(first, ..)| model.len(*first) == model.len(source))
     }
 }
 

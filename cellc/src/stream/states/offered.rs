@@ -80,15 +80,16 @@ impl Search<'_> {
             (0..model.parameters.len()).filter(is_free).take(MOST_FOLLOWED).collect();
         for parameter in inputs {
             let start = passages.start(parameter);
-            for (result, of) in model.results.iter().enumerate() {
+            for (result, returned) in model.results.iter().enumerate() {
                 let taken = known.iter().any(|pair| pair.result == result);
-                let same = of.source == Source::Parameter(parameter);
-                let shape = of.element.is_float() && of.shape == model.parameters[parameter].shape;
-                let fits = shape && start.any.contains(&of.source);
-                if taken || same || !fits || passages.runs_otherwise(&start, of.source) {
+                let same = returned.source == Source::Parameter(parameter);
+                let shape = returned.element.is_float()
+                    && returned.shape == model.parameters[parameter].shape;
+                let fits = shape && start.any.contains(&returned.source);
+                if taken || same || !fits || passages.runs_otherwise(&start, returned.source) {
                     continue;
                 }
-                let update = passages.update_kind(&start, of.source);
+                let update = passages.update_kind(&start, returned.source);
                 let named = self.inputs[parameter].become_names(&self.outputs[result]);
                 self.candidates.push(Candidate {
                     pair: StatePair { parameter, result },
@@ -100,10 +101,10 @@ impl Search<'_> {
     }
 
     fn offer(&mut self, pair: StatePair, update: Option<UpdateKind>, others: Vec<usize>) {
-        let gone = |of: &StatePair| {
-            of.parameter == pair.parameter
-                || of.result == pair.result
-                || others.contains(&of.result)
+        let gone = |other: &StatePair| {
+            other.parameter == pair.parameter
+                || other.result == pair.result
+                || others.contains(&other.result)
         };
         self.candidates.retain(|candidate| !gone(&candidate.pair));
         self.offers.push(Offer { pair, update, others });
@@ -113,9 +114,9 @@ impl Search<'_> {
     fn by_names(&mut self) {
         let named: Vec<&Candidate> =
             self.candidates.iter().filter(|candidate| candidate.named).collect();
-        let once = |of: &&&Candidate| {
+        let once = |other: &&&Candidate| {
             let shares = |c: &&&Candidate| {
-                c.pair.parameter == of.pair.parameter || c.pair.result == of.pair.result
+                c.pair.parameter == other.pair.parameter || c.pair.result == other.pair.result
             };
             named.iter().filter(shares).count() == 1
         };
@@ -130,12 +131,12 @@ impl Search<'_> {
         loop {
             let counting: Vec<&Candidate> =
                 self.candidates.iter().filter(|c| counts(self, c)).collect();
-            let alone = |of: &&&Candidate| {
-                counting.iter().filter(|c| c.pair.parameter == of.pair.parameter).count() == 1
+            let alone = |other: &&&Candidate| {
+                counting.iter().filter(|c| c.pair.parameter == other.pair.parameter).count() == 1
             };
             let single: Vec<&&Candidate> = counting.iter().filter(alone).collect();
-            let once = |of: &&&&Candidate| {
-                single.iter().filter(|c| c.pair.result == of.pair.result).count() == 1
+            let once = |candidate: &&&&Candidate| {
+                single.iter().filter(|c| c.pair.result == candidate.pair.result).count() == 1
             };
             let Some(found) = single.iter().find(once) else { return };
             let (pair, update) = (found.pair, found.update);

@@ -8,7 +8,7 @@ use crate::model::Binary;
 
 /// By tensor: the operations that read the tensor.
 struct Readers<'m> {
-    of: HashMap<Source, Vec<&'m CoreOp>>,
+    by_source: HashMap<Source, Vec<&'m CoreOp>>,
 }
 
 impl<'m> Readers<'m> {
@@ -20,7 +20,7 @@ impl<'m> Readers<'m> {
                 .into_iter()
                 .for_each(|source| readers.entry(source).or_default().push(&node.op));
         }
-        Self { of: readers }
+        Self { by_source: readers }
     }
 
     /// The tensors with elements of a tensor, moved but not changed; `sums`: true if numbers may be
@@ -28,11 +28,13 @@ impl<'m> Readers<'m> {
     fn moved(&self, start: Source, sums: bool) -> HashSet<Source> {
         let (mut found, mut open) = (HashSet::from([start]), vec![start]);
         while let Some(source) = open.pop() {
-            for op in self.of.get(&source).into_iter().flatten() {
+            for op in self.by_source.get(&source).into_iter().flatten() {
                 let next = match op {
                     CoreOp::View(view) => view.out,
                     CoreOp::Concat(concat) => concat.out,
-                    CoreOp::Pointwise(of) if sums && is_sum(of.function) => of.out,
+                    CoreOp::Pointwise(pointwise) if sums && is_sum(pointwise.function) => {
+                        pointwise.out
+                    }
                     _ => continue,
                 };
                 if found.insert(Source::Value(next)) {
@@ -46,21 +48,23 @@ impl<'m> Readers<'m> {
     /// True if a tensor is added to the input of a softmax.
     fn masks(&self, start: Source) -> bool {
         let added = |op: &&CoreOp| match op {
-            CoreOp::Pointwise(of) if of.function == PointwiseFunction::Binary(Binary::Add) => {
-                Some(Source::Value(of.out))
+            CoreOp::Pointwise(pointwise)
+                if pointwise.function == PointwiseFunction::Binary(Binary::Add) =>
+            {
+                Some(Source::Value(pointwise.out))
             }
             _ => None,
         };
         let sums = self
             .moved(start, false)
             .into_iter()
-            .flat_map(|source| self.of.get(&source).into_iter().flatten());
+            .flat_map(|source| self.by_source.get(&source).into_iter().flatten());
         let sums: Vec<Source> = sums.filter_map(added).collect();
         sums.into_iter().any(|sum| {
             let reached = self.moved(sum, true);
             reached
                 .iter()
-                .flat_map(|source| self.of.get(source).into_iter().flatten())
+                .flat_map(|source| self.by_source.get(source).into_iter().flatten())
                 .any(is_softmax)
         })
     }

@@ -162,12 +162,12 @@ impl<'a> Search<'_, '_, 'a> {
         let mut by_y: Vec<(usize, Update)> = Vec::new();
         let sizes: HashSet<usize> =
             recurrences.initial_elements.keys().map(|&source| model.len(source)).collect();
-        for (result, of) in model.results.iter().enumerate() {
-            if !sizes.contains(&model.len(of.source)) {
+        for (result, returned) in model.results.iter().enumerate() {
+            if !sizes.contains(&model.len(returned.source)) {
                 continue;
             }
             for y in [false, true] {
-                let update = recurrences.update(model, of.source, y);
+                let update = recurrences.update(model, returned.source, y);
                 if let Some((Source::Parameter(parameter), in_place, through)) = update {
                     let update = Update { parameter, in_place, through };
                     match y {
@@ -256,7 +256,7 @@ impl<'a> Search<'_, '_, 'a> {
             let (input, output) = (input.shape.clone(), output.shape.clone());
             return Some(Misfit::Shape { input, output });
         }
-        if states.iter().any(|of| of.parameter == parameter || of.result == result) {
+        if states.iter().any(|pair| pair.parameter == parameter || pair.result == result) {
             return Some(Misfit::InAnotherPair);
         }
         if let Some(wrong) = recurrences.not_forward_between(model, parameter, output.source) {
@@ -264,8 +264,8 @@ impl<'a> Search<'_, '_, 'a> {
             return Some(Misfit::NotForward { order, layer });
         }
         let place = recurrences.of_h_and_c(source)?;
-        let (of, ..) = recurrences.update(model, output.source, true)?;
-        (of == source).then(|| Misfit::HAndC(self.layer(place)))
+        let (updated, ..) = recurrences.update(model, output.source, true)?;
+        (updated == source).then(|| Misfit::HAndC(self.layer(place)))
     }
 }
 
@@ -285,7 +285,7 @@ fn integers_like_states(model: &CoreModel) -> Vec<StatePair> {
         };
         let computed = reached(model, &[source], Reach::Any);
         let mut results = model.results.iter();
-        let result = results.position(|of| fits(&of) && computed.contains(&of.source));
+        let result = results.position(|result| fits(&result) && computed.contains(&result.source));
         found.extend(result.map(|result| StatePair { parameter, result }));
     }
     found

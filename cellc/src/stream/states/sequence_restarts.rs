@@ -67,7 +67,7 @@ fn loops(
         let mut slices = body
             .slices
             .iter()
-            .filter(|slice| dependence.change(slice.of) == Change::Inputs)
+            .filter(|slice| dependence.change(slice.whole) == Change::Inputs)
             .peekable();
         if body.trips < 2 || body.running.is_some() || slices.peek().is_none() {
             continue;
@@ -241,8 +241,8 @@ mod tests {
         for shape in [vec![STATE], vec![1, STATE], vec![1, STATE], vec![1, STATE], vec![1, STATE]] {
             model.values.push(CoreValue { shape });
         }
-        let of = View { input: Source::Parameter(0), offset: 0, strides: vec![1], out: view };
-        model.nodes.push(node(CoreOp::View(of)));
+        let first = View { input: Source::Parameter(0), offset: 0, strides: vec![1], out: view };
+        model.nodes.push(node(CoreOp::View(first)));
         let add = Pointwise {
             function: PointwiseFunction::Binary(Binary::Add),
             inputs: vec![Source::Value(piece), Source::Value(state)],
@@ -250,7 +250,7 @@ mod tests {
         };
         model.nodes.push(node(CoreOp::Loop(CoreLoop {
             trips: 4,
-            slices: vec![LoopSlice { of: Source::Parameter(1), axis: 0, reverse: false, piece }],
+            slices: vec![LoopSlice { whole: Source::Parameter(1), axis: 0, reverse: false, piece }],
             carried: vec![LoopCarried {
                 initial: Source::Value(view),
                 value: state,
@@ -258,7 +258,7 @@ mod tests {
             }],
             running: None,
             body: vec![node(CoreOp::Pointwise(add))],
-            results: vec![LoopResult { of: Source::Value(sum), pieces: None, out: last }],
+            results: vec![LoopResult { value: Source::Value(sum), pieces: None, out: last }],
         })));
         model.results.push(ResultValue {
             names: vec!["y".to_owned()],

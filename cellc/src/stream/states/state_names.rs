@@ -212,7 +212,7 @@ fn stems(words: &[String], marks: &[&str]) -> Vec<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn of(name: &str) -> NameWords {
+    fn words(name: &str) -> NameWords {
         NameWords::new(&[name.to_owned()])
     }
 
@@ -226,7 +226,7 @@ mod tests {
         let no = ["hx=hy_h_out", "onnx::state=state_1_out"];
         for pair in pairs.split_whitespace() {
             let (before, after) = pair.split_once('=').unwrap();
-            assert_eq!(of(before).become_names(&of(after)), !no.contains(&pair), "{pair}");
+            assert_eq!(words(before).become_names(&words(after)), !no.contains(&pair), "{pair}");
         }
     }
 
@@ -237,17 +237,17 @@ mod tests {
             enc=enc_out x.1=x.2 input_1=output_1";
         for pair in pairs.split_whitespace() {
             let (before, after) = pair.split_once('=').unwrap();
-            assert!(!of(before).become_names(&of(after)), "{pair}");
+            assert!(!words(before).become_names(&words(after)), "{pair}");
         }
         for (name, is_state) in
             [("state", true), ("kv_cache", true), ("hx", true), ("hidden_states", false)]
         {
-            assert_eq!(of(name).are_surely_state(), is_state, "{name}");
+            assert_eq!(words(name).are_surely_state(), is_state, "{name}");
         }
         for (name, is_state) in
             [("x", false), ("memory", false), ("prev_action", false), ("rnn_state_in", true)]
         {
-            assert_eq!(of(name).are_surely_state(), is_state, "{name}");
+            assert_eq!(words(name).are_surely_state(), is_state, "{name}");
         }
     }
 }

@@ -62,7 +62,7 @@ fn of_loop(body: &CoreLoop) -> Vec<Ends> {
         let lasts = body
             .results
             .iter()
-            .filter(|result| result.pieces.is_none() && result.of == carried.next);
+            .filter(|result| result.pieces.is_none() && result.value == carried.next);
         found.extend(lasts.map(|last| (carried.initial, Source::Value(last.out), forward)));
     }
     found
@@ -148,8 +148,10 @@ impl<'a, 'm> Passages<'a, 'm> {
         for node in &model.nodes {
             match &node.op {
                 CoreOp::Cell(cell) => ends.extend(of_cell(cell)),
-                CoreOp::LinearAttention(of) => {
-                    ends.extend(of.last.map(|last| (of.state, Source::Value(last), true)));
+                CoreOp::LinearAttention(attention) => {
+                    ends.extend(
+                        attention.last.map(|last| (attention.state, Source::Value(last), true)),
+                    );
                 }
                 CoreOp::Loop(body) if body.trips > 1 => ends.extend(of_loop(body)),
                 _ => {}
@@ -236,10 +238,12 @@ impl<'a, 'm> Passages<'a, 'm> {
             node.op.outputs().into_iter().any(|value| Source::Value(value) == source)
         };
         let most = most.checked_sub(1)?;
-        let CoreOp::Pointwise(of) = &self.model.nodes.iter().find(made)?.op else { return None };
-        let &[a, b] = &of.inputs[..] else { return None };
+        let CoreOp::Pointwise(pointwise) = &self.model.nodes.iter().find(made)?.op else {
+            return None;
+        };
+        let &[a, b] = &pointwise.inputs[..] else { return None };
         let depends = |source: &Source| start.any.contains(source);
-        let PointwiseFunction::Binary(function) = of.function else { return None };
+        let PointwiseFunction::Binary(function) = pointwise.function else { return None };
         match (function, depends(&a), depends(&b)) {
             (Add | Subtract, true, true) => {
                 let (a, b) = (self.linear(start, a, most)?, self.linear(start, b, most)?);

@@ -5,7 +5,7 @@
 //! `t + n`. Element-wise operations keep all `n` elements in front. Windows over `k` elements keep
 //! `n + 1 - k`.
 
-use super::{InFront, NotStepwise, Place, StepAnalysis, Stepwise, Time, Why, strides};
+use super::{InFront, ModelPlace, NotStepwise, StepAnalysis, Stepwise, Time, Why, strides};
 use crate::core::{
     Concat, CoreModel, CoreNode, CoreOp, CoreValue, Pointwise, PointwiseFunction, Source, Variable,
     View,
@@ -61,9 +61,9 @@ impl StepAnalysis<'_> {
         // a window that goes on from call to call
         if let (&[past, _], &[Time::Before, Time::Along(axis)]) = (&concat.inputs[..], &all[..])
             && axis == concat.axis
-            && window(self.model, &self.flow, concat).is_some_and(|of| {
+            && window(self.model, &self.flow, concat).is_some_and(|found| {
                 let mut states = self.model.states.iter();
-                states.any(|pair| pair.parameter == of.parameter && pair.result == of.result)
+                states.any(|pair| pair.parameter == found.parameter && pair.result == found.result)
             })
         {
             return Ok(Time::WithFront(axis, self.model.shape(past)[axis]));
@@ -78,7 +78,9 @@ impl StepAnalysis<'_> {
         let mut inputs = concat.inputs.iter().zip(&all);
         match time.axis() {
             Some(axis) if axis == concat.axis => Err(Why::Across),
-            Some(_) if inputs.any(|(input, of)| *of != time && !is_pad(input)) => Err(Why::Across),
+            Some(_) if inputs.any(|(input, other)| *other != time && !is_pad(input)) => {
+                Err(Why::Across)
+            }
             _ => Ok(time),
         }
     }
@@ -136,7 +138,7 @@ pub(super) fn carry_sums(
     for &sum in sums {
         let node = pairs[sum].map(|node| &mut model.nodes[node]);
         let Some(node) = node.filter(|node| node.op.facts().over_time.accumulates()) else {
-            return Err(Place::new(&long.nodes[sum]).refused(Why::Otherwise));
+            return Err(ModelPlace::new(&long.nodes[sum]).refused(Why::Otherwise));
         };
         let (input, out) = (node.op.reads()[0], node.op.first_value());
         let before = Source::Variable(model.variables.len());
@@ -172,15 +174,15 @@ pub(super) fn remember(
     for memory in memories.iter().rev() {
         let Memory { axis, before, .. } = *memory;
         let Some(node) = pairs[memory.node] else {
-            return Err(Place::Padding.refused(Why::Otherwise));
+            return Err(ModelPlace::Padding.refused(Why::Otherwise));
         };
         let CoreNode { name, kind, layer, .. } = model.nodes[node].clone();
         let (constant, out, front) = match &mut model.nodes[node].op {
             CoreOp::Concat(Concat { inputs, out, .. }) => match inputs.first_mut() {
                 Some(front @ &mut Source::Constant(constant)) => (constant, *out, front),
-                _ => return Err(Place::Layer(name).refused(Why::Otherwise)),
+                _ => return Err(ModelPlace::Layer(name).refused(Why::Otherwise)),
             },
-            _ => return Err(Place::Layer(name).refused(Why::Otherwise)),
+            _ => return Err(ModelPlace::Layer(name).refused(Why::Otherwise)),
         };
         *front = Source::Variable(model.variables.len());
         let row_major = strides(&model.values[out].shape);
@@ -244,7 +246,7 @@ pub(super) fn same_windows(
         let (of_many, of_one) =
             (places(long, node, steps), pairs[node].and_then(|at| places(one, at, 1)));
         if of_many.is_none() || of_many != of_one {
-            return Err(Place::new(&long.nodes[node]).refused(Why::Otherwise));
+            return Err(ModelPlace::new(&long.nodes[node]).refused(Why::Otherwise));
         }
     }
     Ok(())

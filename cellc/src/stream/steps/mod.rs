@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use memory::{Padded, Windows, carry_sums, remember, same_windows};
-pub(crate) use not_stepwise::{InFront, NotStepwise, Place, Why};
+pub(crate) use not_stepwise::{InFront, ModelPlace, NotStepwise, Why};
 use pairs::{is_one_number, same_but_for_time};
 
 use super::flow::Flow;
@@ -124,7 +124,7 @@ impl<'a> StepAnalysis<'a> {
             if let Some(axis) = *axis
                 && has_rows(&parameter.shape, axis)
             {
-                return Err(Place::Input(index).refused(Why::SeveralRows));
+                return Err(ModelPlace::Input(index).refused(Why::SeveralRows));
             }
         }
         for (at, node) in self.model.nodes.iter().enumerate() {
@@ -132,7 +132,7 @@ impl<'a> StepAnalysis<'a> {
         }
         let mut results = Vec::new();
         for (index, result) in self.model.results.iter().enumerate() {
-            let place = Place::Output(index);
+            let place = ModelPlace::Output(index);
             let time = match self.time(result.source) {
                 Ok(Time::Before) => return Err(place.refused(Why::Changed)),
                 Ok(time) => time,
@@ -152,8 +152,8 @@ impl<'a> StepAnalysis<'a> {
         for variable in &self.model.variables {
             match variable.next.map(|next| self.time(next)) {
                 None | Some(Ok(Time::Last)) => {}
-                Some(Ok(_)) => return Err(Place::Variable.refused(Why::NotOfLast)),
-                Some(Err(why)) => return Err(Place::Variable.refused(why)),
+                Some(Ok(_)) => return Err(ModelPlace::Variable.refused(Why::NotOfLast)),
+                Some(Err(why)) => return Err(ModelPlace::Variable.refused(why)),
             }
         }
         let steps =
@@ -223,7 +223,7 @@ impl<'a> StepAnalysis<'a> {
     fn node(&mut self, at: usize, node: &CoreNode) -> Stepwise<()> {
         let time = match &node.op {
             CoreOp::Cell(cell) => return self.cell(cell, &node.name),
-            CoreOp::LinearAttention(of) => return self.attention(of),
+            CoreOp::LinearAttention(attention) => return self.attention(attention),
             CoreOp::Loop(_) => return Err(of_loop(&node.kind)),
             CoreOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
                 (time @ (Time::Along(axis) | Time::WithFront(axis, _)), Time::Fixed) => {
@@ -378,19 +378,19 @@ impl<'a> StepAnalysis<'a> {
         }
     }
 
-    fn attention(&mut self, of: &LinearAttention) -> Stepwise<()> {
-        if of.sizes.steps != self.steps {
+    fn attention(&mut self, operation: &LinearAttention) -> Stepwise<()> {
+        if operation.sizes.steps != self.steps {
             return Err(Why::OperatorOutsideSteps);
         }
-        for operand in of.over_time() {
+        for operand in operation.over_time() {
             match self.time(operand)? {
                 Time::Along(1) => {}
                 Time::WithFront(..) => return Err(Why::TakesFrontAsSteps),
                 _ => return Err(Why::OtherThanSteps),
             }
         }
-        self.starts(of.state, of.last)?;
-        let outputs = [(of.y, Time::Along(1)), (of.last, Time::Last)];
+        self.starts(operation.state, operation.last)?;
+        let outputs = [(operation.y, Time::Along(1)), (operation.last, Time::Last)];
         self.values.extend(outputs.into_iter().filter_map(|(value, time)| Some((value?, time))));
         Ok(())
     }
@@ -437,16 +437,22 @@ fn carry(model: &mut CoreModel) -> Result<(), NotStepwise> {
         let mut kept = (&mut model.variables, &mut model.values, &model.constants[..]);
         let cell = match &mut node.op {
             CoreOp::Cell(cell) => cell,
-            CoreOp::LinearAttention(of) => {
-                let AttentionSizes { batch, heads, key, value, .. } = of.sizes;
+            CoreOp::LinearAttention(attention) => {
+                let AttentionSizes { batch, heads, key, value, .. } = attention.sizes;
                 let shape = vec![batch, heads, key, value];
-                keep_constant(&mut kept, name("state"), shape, &mut of.state, &mut of.last);
+                keep_constant(
+                    &mut kept,
+                    name("state"),
+                    shape,
+                    &mut attention.state,
+                    &mut attention.last,
+                );
                 continue;
             }
             _ => continue,
         };
         if cell.sequence.take().is_none() {
-            return Err(Place::Cell.refused(Why::OutsideSteps));
+            return Err(ModelPlace::Cell.refused(Why::OutsideSteps));
         }
         let state = vec![cell.batch, 1, cell.hidden_size];
         keep_constant(&mut kept, name("h"), state.clone(), &mut cell.h, &mut cell.out.h);

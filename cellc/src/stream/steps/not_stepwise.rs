@@ -9,7 +9,7 @@ pub(crate) struct NotStepwise {
     /// The node that first puts elements in front of the first step. `None` if no operand of the
     /// place has such elements.
     pub(crate) in_front: Option<InFront>,
-    pub(crate) place: Place,
+    pub(crate) place: ModelPlace,
     pub(crate) why: Why,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct InFront {
 
 /// A place of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ModelPlace {
     Node {
         name: String,
         kind: String,
@@ -41,7 +41,7 @@ pub(crate) enum Place {
     Cell,
 }
 
-impl Place {
+impl ModelPlace {
     pub(super) fn new(node: &CoreNode) -> Self {
         Self::Node { name: node.name.clone(), kind: node.kind.clone() }
     }
@@ -122,6 +122,9 @@ pub(crate) enum Why {
 impl StepAnalysis<'_> {
     /// A reason at a node, with the origin of its padding.
     pub(super) fn refused(&self, node: &CoreNode, why: Why) -> NotStepwise {
-        NotStepwise { in_front: self.in_front(&node.op.reads()), ..Place::new(node).refused(why) }
+        NotStepwise {
+            in_front: self.in_front(&node.op.reads()),
+            ..ModelPlace::new(node).refused(why)
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::{NotStepwise, Place, Time, Why};
+use super::{ModelPlace, NotStepwise, Time, Why};
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
 use crate::model::Tensor;
 
@@ -39,7 +39,7 @@ pub(super) fn same_but_for_time(
         next += in_one;
     }
     if let Some(more) = one.nodes.get(next) {
-        return Err(Place::new(more).refused(Why::Otherwise));
+        return Err(ModelPlace::new(more).refused(Why::Otherwise));
     }
     pairing.results()?;
     Ok(pairing.pairs)
@@ -80,10 +80,10 @@ impl Pairing<'_> {
         for (node, at) in of_long.iter().zip(of_one) {
             let found = &self.one.nodes[at];
             if self.same_operation(node, found) && !self.same_numbers(node, found) {
-                return Err(Place::new(node).refused(Why::Counts));
+                return Err(ModelPlace::new(node).refused(Why::Counts));
             }
         }
-        Err(Place::new(&of_long[0]).refused(Why::Otherwise))
+        Err(ModelPlace::new(&of_long[0]).refused(Why::Otherwise))
     }
 
     /// Pairs nodes in order. True if every node has a partner, apart from views of the long model
@@ -220,7 +220,7 @@ impl Pairing<'_> {
     fn results(&self) -> Result<(), NotStepwise> {
         for (index, (many, single)) in self.long.results.iter().zip(&self.one.results).enumerate() {
             if !self.same_constants(many.source, single.source) {
-                return Err(Place::Output(index).refused(Why::Counts));
+                return Err(ModelPlace::Output(index).refused(Why::Counts));
             }
             let same = matches!(many.source, Source::Constant(_))
                 || self.of_one(many.source) == Some(single.source);
@@ -230,7 +230,7 @@ impl Pairing<'_> {
                 Source::Constant(_) | Source::Variable(_) => false,
             };
             if !same || !with_steps && many.shape != single.shape {
-                return Err(Place::Output(index).refused(Why::Otherwise));
+                return Err(ModelPlace::Output(index).refused(Why::Otherwise));
             }
         }
         Ok(())

@@ -73,7 +73,8 @@ impl Lines {
         let positions =
             counts.iter().zip(&strides).map(|(count, stride)| (count - 1) * stride).sum::<usize>()
                 + 1;
-        let taps = axes.iter().zip(&phases).map(|(axis, of)| taps_in_phases(axis.kernel, of));
+        let taps =
+            axes.iter().zip(&phases).map(|(axis, phased)| taps_in_phases(axis.kernel, phased));
         let taps = taps.collect();
         Some(Self { padded: axes.to_vec(), start: 0, phases, positions, taps, strides })
     }
@@ -126,18 +127,20 @@ fn phased(axis: &Axis, count: usize) -> Phased {
 }
 
 /// The taps along an axis in phases: tap `t` is in phase `t` modulo the number of phases.
-fn taps_in_phases(kernel: usize, of: &Phased) -> Vec<TapLoop> {
-    let offset = |tap: usize| tap % of.count * of.phase + tap * of.dilation / of.stride * of.step;
-    let (rounds, rest) = (kernel / of.count, kernel % of.count);
-    let step = if of.count > 1 { offset(1) } else { 0 };
-    if (0..of.count).all(|i| offset(i) == i * step) {
+fn taps_in_phases(kernel: usize, phased: &Phased) -> Vec<TapLoop> {
+    let offset = |tap: usize| {
+        tap % phased.count * phased.phase + tap * phased.dilation / phased.stride * phased.step
+    };
+    let (rounds, rest) = (kernel / phased.count, kernel % phased.count);
+    let step = if phased.count > 1 { offset(1) } else { 0 };
+    if (0..phased.count).all(|i| offset(i) == i * step) {
         let round = |first: usize, outer: usize, inner: usize| TapLoop {
             first,
-            outer: (outer, if outer > 1 { offset(of.count) } else { 0 }),
+            outer: (outer, if outer > 1 { offset(phased.count) } else { 0 }),
             inner: (inner, step),
         };
-        let all = round(0, rounds, of.count);
-        let last = (rest > 0).then(|| round(offset(rounds * of.count), 1, rest));
+        let all = round(0, rounds, phased.count);
+        let last = (rest > 0).then(|| round(offset(rounds * phased.count), 1, rest));
         return [all].into_iter().chain(last).collect();
     }
     (0..kernel).map(|tap| TapLoop { first: offset(tap), ..TapLoop::even(1, 0) }).collect()
@@ -148,11 +151,11 @@ pub(super) fn along_lines(
     core: &mut CoreBuilder,
     x: &Known,
     (weights, bias): (&Tensor, Option<&Known>),
-    of: Channels,
+    channel_counts: Channels,
     lines: &Lines,
     counts: &[usize],
 ) -> Rule<Known> {
-    let Channels { batch, groups, inputs, outputs } = of;
+    let Channels { batch, groups, inputs, outputs } = channel_counts;
     let stays_f32 = lines.stays_f32(counts);
     let element = x.element();
     // kernels of one and of two axes add the padding while they read windows

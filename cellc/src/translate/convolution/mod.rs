@@ -35,7 +35,7 @@ const LEAST_POSITIONS: usize = 8;
 
 /// The last elements of an axis of a convolution's output, which a slice drops.
 #[derive(Clone, Copy)]
-pub(super) struct Cut {
+pub(super) struct DroppedEnd {
     /// The axis among those of the windows.
     pub(super) axis: usize,
     /// The number of dropped elements.
@@ -67,15 +67,16 @@ struct Factors {
 pub(super) fn convolution(
     core: &mut CoreBuilder,
     args: &Operands,
-    of: &Convolution,
-    cut: Option<Cut>,
+    attributes: &Convolution,
+    cut: Option<DroppedEnd>,
 ) -> Rule<Option<Known>> {
-    let factors = factors(core, args, of)?;
-    let mut axes = window_axes(&of.window, &core.shape_of(&factors.x)[2..], &factors.kernel)?;
-    if of.transposed {
-        return transposed(core, args, of, (&factors, &axes), cut);
+    let factors = factors(core, args, attributes)?;
+    let mut axes =
+        window_axes(&attributes.window, &core.shape_of(&factors.x)[2..], &factors.kernel)?;
+    if attributes.transposed {
+        return transposed(core, args, attributes, (&factors, &axes), cut);
     }
-    if let Some(Cut { axis, count }) = cut {
+    if let Some(DroppedEnd { axis, count }) = cut {
         let Some(axis) = axes.get_mut(axis) else { return Ok(None) };
         axis.end -= (count * axis.stride) as i64;
         if axis.end < 0 {
@@ -88,11 +89,11 @@ pub(super) fn convolution(
 }
 
 /// The operands of a convolution, with shapes that fit.
-fn factors(core: &mut CoreBuilder, args: &Operands, of: &Convolution) -> Rule<Factors> {
+fn factors(core: &mut CoreBuilder, args: &Operands, convolution: &Convolution) -> Rule<Factors> {
     let (x, mut w) = (args.get(0)?, args.get(1)?);
     all_floats(&[x.clone(), w.clone()])?;
     let (shape, mut weights) = (core.shape_of(&x), core.shape_of(&w));
-    let stated = match of.groups {
+    let stated = match convolution.groups {
         Groups::Count(count) => count,
         // the first dimension of the weights counts the groups
         Groups::InWeights if weights.len() == shape.len() + 1 => {
@@ -109,7 +110,7 @@ fn factors(core: &mut CoreBuilder, args: &Operands, of: &Convolution) -> Rule<Fa
         && weights.len() == shape.len()
         && weights.iter().chain(&shape).all(|&size| size > 0);
     let groups = if fits { legal_groups(stated, &[weights[0], channels]) } else { None };
-    let fits = |&groups: &usize| match of.transposed {
+    let fits = |&groups: &usize| match convolution.transposed {
         true => weights[0] == channels,
         false => weights[1].checked_mul(groups) == Some(channels),
     };
@@ -120,10 +121,10 @@ fn factors(core: &mut CoreBuilder, args: &Operands, of: &Convolution) -> Rule<Fa
         return Err(shapes_differ(&[shape, weights], valid, help));
     };
     let kernel = weights[2..].to_vec();
-    if !(of.kernel.is_empty() || of.kernel == kernel) {
+    if !(convolution.kernel.is_empty() || convolution.kernel == kernel) {
         let found = format!(
             "a kernel of the shape {}, and weights of the shape {}",
-            shape_text(&of.kernel),
+            shape_text(&convolution.kernel),
             shape_text(&weights)
         );
         return Err(Refusal::new(found, "the last sizes of the weights", "correct the shape"));
@@ -136,18 +137,18 @@ fn factors(core: &mut CoreBuilder, args: &Operands, of: &Convolution) -> Rule<Fa
 pub(super) fn convolution_of_open_length(
     core: &mut CoreBuilder,
     args: &Operands,
-    of: &Convolution,
+    attributes: &Convolution,
     length: DynamicLength,
     along: usize,
 ) -> Rule<Option<Lengthened>> {
     let (x, w) = (args.get(0)?, args.get(1)?);
     let (shape, weights) = (core.shape_of(&x), core.shape_of(&w));
-    if of.transposed || shape.len() < 2 || weights.len() < shape.len() {
+    if attributes.transposed || shape.len() < 2 || weights.len() < shape.len() {
         return Ok(None);
     }
     let spatial = &shape[2..];
     let kernel = &weights[weights.len() - spatial.len()..];
-    let axes = window_axes(&of.window, spatial, kernel)?;
+    let axes = window_axes(&attributes.window, spatial, kernel)?;
     let Some(&axis) = along.checked_sub(2).and_then(|along| axes.get(along)) else {
         return Ok(None);
     };
@@ -161,7 +162,7 @@ pub(super) fn convolution_of_open_length(
     let count = compute(core, Binary::Maximum, vec![count, number(0)])?;
     let zero = Known::number_like(&x, 0.0);
     let parts = padded_behind(core, &x, length, &zero)?;
-    let y = convolution(core, &args.with(0, parts), of, None)?;
+    let y = convolution(core, &args.with(0, parts), attributes, None)?;
     let length = DynamicLength { count: core.source(&count)?, is_zero: false, ..length };
     Ok(y.map(|known| Lengthened { known, length }))
 }
@@ -247,10 +248,10 @@ fn sums_of_group(
     patches: &Patches,
     w: &Known,
     group: usize,
-    of: Channels,
+    channels: Channels,
     counts: &[usize],
 ) -> Rule<Known> {
-    let Channels { batch, inputs, outputs, .. } = of;
+    let Channels { batch, inputs, outputs, .. } = channels;
     let positions: usize = counts.iter().product();
     let taps: usize = patches.taps.iter().map(|(count, _)| count).product();
     // [N, positions.., C, taps..] of the group's channels: a row for each position
@@ -291,10 +292,10 @@ fn channel_by_channel(
     core: &mut CoreBuilder,
     patches: &Patches,
     weights: &Tensor,
-    of: Channels,
+    channels: Channels,
     counts: &[usize],
 ) -> Rule<Known> {
-    let Channels { batch, groups, outputs: each, .. } = of;
+    let Channels { batch, groups, outputs: each, .. } = channels;
     let taps: usize = patches.taps.iter().map(|(count, _)| count).product();
     let (element, rows) = (patches.x.element(), counts.iter().product());
     let dims = [&[patches.batch, patches.channels], &patches.positions[..], &patches.taps].concat();
@@ -325,8 +326,10 @@ fn channel_by_channel(
 
 /// The optional third input: a number for each of `channels` output channels.
 fn bias(core: &CoreBuilder, args: &Operands, channels: usize) -> Rule<Option<Known>> {
-    let gives_shape =
-        matches!(&args.node.op, Op::Convolution(of) if of.output_sizes == OutputSizes::Input);
+    let gives_shape = match &args.node.op {
+        Op::Convolution(attributes) => attributes.output_sizes == OutputSizes::Input,
+        _ => false,
+    };
     if gives_shape || args.len() < 3 {
         return Ok(None);
     }

@@ -30,7 +30,7 @@ const EACH_WINDOW: &str = "an element of the data in each window";
 pub(in crate::translate) fn pool(
     core: &mut CoreBuilder,
     args: &Operands,
-    of: &Pool,
+    attributes: &Pool,
 ) -> Rule<Known> {
     if let Some(&indices) = args.node.outputs.get(1)
         && args.model.nodes.iter().any(|other| other.inputs.contains(&indices))
@@ -41,40 +41,40 @@ pub(in crate::translate) fn pool(
     }
     let x = args.get(0)?;
     // the largest of integers is an integer, so nothing is rounded
-    let range =
-        (of.kind == PoolKind::Max && !x.element().is_float()).then(|| core.facts.range_of(&x));
+    let range = (attributes.kind == PoolKind::Max && !x.element().is_float())
+        .then(|| core.facts.range_of(&x));
     if range.is_none() {
         all_floats(std::slice::from_ref(&x))?;
     }
     let is_constant = x.tensor().is_some();
-    let pooled = pooled(core, args, of, x)?;
+    let pooled = pooled(core, args, attributes, x)?;
     core.computable(&pooled.to)?;
     if is_constant {
         core.affords(pooled.to.iter().product::<usize>().saturating_mul(pooled.taps))?;
     }
-    match of.kind {
+    match attributes.kind {
         PoolKind::Max => maximum_of_windows(core, pooled, range),
         PoolKind::Average { count_pads } => average_of_windows(core, pooled, count_pads),
     }
 }
 
 /// The windows of a pool.
-fn pooled(core: &mut CoreBuilder, args: &Operands, of: &Pool, x: Known) -> Rule<Pooled> {
+fn pooled(core: &mut CoreBuilder, args: &Operands, pool: &Pool, x: Known) -> Rule<Pooled> {
     let shape = core.shape_of(&x);
     if shape.len() < 3 || shape.len() > 5 {
         let valid = "[N, C, ..] with one to three more dimensions";
         return Err(shapes_differ(&[shape], valid, "reshape the input"));
     }
     let (batch, channels, spatial) = (shape[0], shape[1], &shape[2..]);
-    let kernel = if of.kernel.is_empty() { spatial.to_vec() } else { of.kernel.clone() };
-    let stated = window_axes(&of.window, spatial, &kernel)?;
+    let kernel = if pool.kernel.is_empty() { spatial.to_vec() } else { pool.kernel.clone() };
+    let stated = window_axes(&pool.window, spatial, &kernel)?;
     if stated.iter().any(|axis| {
         axis.begin < 0 || axis.end < 0 || axis.begin.max(axis.end) >= axis.reach() as i64
     }) {
         let found = "a pad that is negative, or as long as the kernel";
         return Err(Refusal::new(found, "pads shorter than the kernel", "correct the pads"));
     }
-    let counts = window_counts(core, args, &stated, of.rounding)?;
+    let counts = window_counts(core, args, &stated, pool.rounding)?;
     let is_behind = |(axis, &count): (&Axis, &usize)| {
         (count - 1) as i64 * axis.stride as i64 >= axis.size as i64 + axis.begin
     };

@@ -6,7 +6,7 @@
 
 use super::pads::{PadValue, pad_axis};
 use super::windows::{Axis, common_divisor};
-use super::{Cut, Factors, bias, sums};
+use super::{DroppedEnd, Factors, bias, sums};
 use crate::core::{CoreBuilder, Geometry, Known, signed, strides};
 use crate::model::{Binary, Convolution, OutputSizes, PadMode, Padding, shape_text};
 use crate::translate::elementwise::compute;
@@ -42,16 +42,16 @@ struct Phases {
 pub(super) fn transposed(
     core: &mut CoreBuilder,
     args: &Operands,
-    of: &Convolution,
+    convolution: &Convolution,
     (factors, axes): (&Factors, &[Axis]),
-    cut: Option<Cut>,
+    cut: Option<DroppedEnd>,
 ) -> Rule<Option<Known>> {
-    let sizes = output_sizes(args, of, axes.len())?;
+    let sizes = output_sizes(args, convolution, axes.len())?;
     let mut extents = Vec::new();
     for (at, &axis) in axes.iter().enumerate() {
-        extents.push(extent(args, of, axis, at, sizes.as_ref().map(|sizes| sizes[at]))?);
+        extents.push(extent(args, convolution, axis, at, sizes.as_ref().map(|sizes| sizes[at]))?);
     }
-    if let Some(Cut { axis, count }) = cut {
+    if let Some(DroppedEnd { axis, count }) = cut {
         let Some(extent) = extents.get_mut(axis).filter(|extent| extent.out > count) else {
             return Ok(None);
         };
@@ -116,9 +116,9 @@ fn phases(
 ) -> Rule<Known> {
     let shape = core.shape_of(&factors.x);
     let channels = factors.groups * core.shape_of(&factors.w)[1];
-    let counts: Vec<usize> = along.iter().map(|of| of.first_taps.len()).collect();
-    let positions: Vec<usize> = along.iter().map(|of| of.positions).collect();
-    let axes: Option<Vec<Axis>> = along.iter().map(|of| of.windows).collect();
+    let counts: Vec<usize> = along.iter().map(|phases| phases.first_taps.len()).collect();
+    let positions: Vec<usize> = along.iter().map(|phases| phases.positions).collect();
+    let axes: Option<Vec<Axis>> = along.iter().map(|phases| phases.windows).collect();
     let all: usize = counts.iter().product();
     let repeated = |core: &mut CoreBuilder, bias: &Known| -> Rule<Known> {
         let each = Geometry { offset: 0, strides: vec![1, 0], shape: vec![channels, all] };
@@ -168,9 +168,9 @@ fn weights(
     let taps: Vec<usize> = axes.iter().map(|axis| axis.kernel).collect();
     // by phase: the offset of the last tap of all axes
     let mut last = vec![0];
-    for ((of, taps), stride) in along.iter().zip(&taps).zip(&row_major[2..]) {
-        let tap = |first: &usize| (first + (taps - 1) * of.taps_apart) * *stride as usize;
-        let along = |at: usize| of.first_taps.iter().map(move |first| at + tap(first));
+    for ((phases, taps), stride) in along.iter().zip(&taps).zip(&row_major[2..]) {
+        let tap = |first: &usize| (first + (taps - 1) * phases.taps_apart) * *stride as usize;
+        let along = |at: usize| phases.first_taps.iter().map(move |first| at + tap(first));
         last = last.into_iter().flat_map(along).collect();
     }
     let mut parts = Vec::new();
@@ -181,7 +181,7 @@ fn weights(
             shape: [&[*groups, outer, 1, inner], &taps[..]].concat(),
         };
         let apart = along.iter().zip(&row_major[2..]);
-        geometry.strides.extend(apart.map(|(of, stride)| -stride * of.taps_apart as isize));
+        geometry.strides.extend(apart.map(|(phases, stride)| -stride * phases.taps_apart as isize));
         parts.push(core.view(w, geometry)?);
     }
     let count = parts.len();
@@ -253,8 +253,8 @@ impl Extent {
 }
 
 /// The sizes of the output along `rank` axes. `None`: they follow from the input.
-fn output_sizes(args: &Operands, of: &Convolution, rank: usize) -> Rule<Option<Vec<i64>>> {
-    let sizes: Vec<i64> = match &of.output_sizes {
+fn output_sizes(args: &Operands, convolution: &Convolution, rank: usize) -> Rule<Option<Vec<i64>>> {
+    let sizes: Vec<i64> = match &convolution.output_sizes {
         OutputSizes::Follow => return Ok(None),
         OutputSizes::Input => args.integers(2, "the shape of the output")?,
         // an exporter may state the whole shape, with N and C
@@ -275,25 +275,25 @@ fn output_sizes(args: &Operands, of: &Convolution, rank: usize) -> Rule<Option<V
 /// The output along axis `at`. `size`: its size, if given.
 fn extent(
     args: &Operands,
-    of: &Convolution,
+    convolution: &Convolution,
     axis: Axis,
     at: usize,
     size: Option<i64>,
 ) -> Rule<Extent> {
-    let extra = of.output_padding.get(at).copied().unwrap_or(0);
+    let extra = convolution.output_padding.get(at).copied().unwrap_or(0);
     if extra >= axis.stride.max(axis.dilation) && extra > 0 {
         let found = format!("an output padding of {extra}");
         let valid = "less than the stride or the dilation";
         return Err(Refusal::new(found, valid, "correct the attribute"));
     }
     let full = axis.stride * (axis.size - 1) + axis.reach() + extra;
-    let is_same = matches!(of.window.padding, Padding::SameUpper | Padding::SameLower);
+    let is_same = matches!(convolution.window.padding, Padding::SameUpper | Padding::SameLower);
     let same = is_same.then_some((axis.size * axis.stride) as i64);
     let (begin, end) = match size.or(same) {
         None => (axis.begin, axis.end),
         Some(wanted) => {
-            let begin = cut_at_begin(of, axis, full as i64 - wanted);
-            if matches!(of.output_sizes, OutputSizes::Given(_))
+            let begin = cut_at_begin(convolution, axis, full as i64 - wanted);
+            if matches!(convolution.output_sizes, OutputSizes::Given(_))
                 && wanted - full as i64 >= axis.stride as i64
             {
                 let found = format!("an output of {wanted} elements along an axis");
@@ -320,10 +320,10 @@ fn extent(
 /// For an input with the output's shape (OpenVINO): the larger half with same_upper, the smaller
 /// half with same_lower, else pads_begin. For ONNX's output_shape: the smaller half with
 /// SAME_UPPER, else the larger half.
-fn cut_at_begin(of: &Convolution, axis: Axis, total: i64) -> i64 {
+fn cut_at_begin(convolution: &Convolution, axis: Axis, total: i64) -> i64 {
     let smaller = total.max(0) / 2;
     let larger = total.max(0) - smaller;
-    match (&of.output_sizes, &of.window.padding) {
+    match (&convolution.output_sizes, &convolution.window.padding) {
         (OutputSizes::Input, Padding::SameUpper) => larger,
         (OutputSizes::Input, Padding::SameLower) => smaller,
         (OutputSizes::Input, _) => axis.begin,

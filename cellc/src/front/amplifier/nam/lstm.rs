@@ -5,7 +5,7 @@ use super::super::refusal;
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::keys::Spanned;
 use crate::front::layer::Declared;
-use crate::front::layout::{Framework, Named, WeightSet};
+use crate::front::layout::{Framework, NamedTensor, WeightSet};
 use crate::front::stack::Stack;
 use crate::front::weights::DenseLayer;
 use crate::model::{Family, Tensor, counted};
@@ -94,7 +94,7 @@ impl LstmSizes {
             let columns = |from: usize, to: usize| -> Vec<f32> {
                 matrix.chunks(inputs + hidden).flat_map(|row| &row[from..to]).copied().collect()
             };
-            let named = |name: &str, shape: &[usize], values: &[f32]| Named {
+            let named = |name: &str, shape: &[usize], values: &[f32]| NamedTensor {
                 name: name.to_owned(),
                 tensor: tensor(shape, values),
                 flat: false,

@@ -178,7 +178,7 @@ impl Graph {
 
 /// A model from files, or everything that is wrong with them.
 fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
-    crate::compile::complete(super::read(xml.into(), weights)?)
+    crate::compile::with_model_errors(super::read(xml.into(), weights)?)
 }
 
 /// A model from memory, or everything that is wrong with its files.
@@ -187,7 +187,7 @@ fn read_bytes(
     xml: &[u8],
     weights: Option<(&str, Vec<u8>)>,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
-    crate::compile::complete(super::read_bytes(name, xml, weights)?)
+    crate::compile::with_model_errors(super::read_bytes(name, xml, weights)?)
 }
 
 /// What the reader makes of a text before anything looks at whether it is right.
