@@ -8,7 +8,7 @@ use crate::emit::names::{
 };
 use crate::kernel::{AlignedArrays, BodyRef, Buffer, Element, Program, Role};
 use crate::lower::element_of;
-use crate::model::{ElementType, lasting};
+use crate::model::{CODE_RATE, ElementType, lasting};
 use crate::request::Language;
 
 impl Interface {
@@ -158,9 +158,10 @@ fn takes_memory(model: &CoreModel) -> bool {
 /// trainers'.
 const SAMPLE_RATE: [&str; 2] = ["sample_rate", "samplerate"];
 
-/// The rate of a model of an amplifier, in Hz.
+/// The sample rate of the code of an amplifier model, in Hz.
 fn sample_rate(model: &CoreModel) -> Option<String> {
-    let rate = SAMPLE_RATE.iter().find_map(|key| said(model, key))?;
+    let keys = [CODE_RATE].into_iter().chain(SAMPLE_RATE);
+    let rate = keys.into_iter().find_map(|key| said(model, key))?;
     (rate > 0.0).then(|| format!("{rate:?}"))
 }
 

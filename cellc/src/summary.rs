@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::core::{CoreCell, CoreModel, Lengths};
-use crate::model::{LedgerEntry, counted};
+use crate::model::{CODE_RATE, LedgerEntry, counted};
 use crate::request::Options;
 
 /// The purpose of the type, a line for each cell, and the treatment of denormals.
@@ -20,8 +20,8 @@ pub(crate) fn lines(model: &CoreModel, options: &Options) -> Vec<String> {
     lines
 }
 
-/// Sample rate and levels in the file of an amplifier, as its keys.
-fn rate_and_levels(model: &CoreModel) -> Option<String> {
+/// Sample rate and levels in the file of an amplifier, as its keys, and another rate of the code.
+fn rate_and_levels(model: &CoreModel) -> impl Iterator<Item = String> {
     let of_host = |entry: &&LedgerEntry| {
         let key = &entry.attribute[..];
         key == "sample_rate" || key == "samplerate" || key.starts_with("metadata.")
@@ -36,7 +36,12 @@ fn rate_and_levels(model: &CoreModel) -> Option<String> {
             all.push(text);
         }
     }
-    (!all.is_empty()).then(|| format!("The model's file says: {}.", all.join(", ")))
+    let file = (!all.is_empty()).then(|| format!("The model's file says: {}.", all.join(", ")));
+    let rate =
+        nodes.iter().flat_map(|node| &node.ledger).find(|entry| entry.attribute == CODE_RATE);
+    let rate = rate.and_then(|entry| entry.text.as_ref());
+    let code = rate.map(|rate| format!("The sample rate of this code is {rate} Hz."));
+    file.into_iter().chain(code)
 }
 
 /// The treatment of values too small to matter.

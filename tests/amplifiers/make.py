@@ -96,6 +96,34 @@ def run(steps, states, xs, skip=False, gains=(1, 1)):
     return ys
 
 
+def run_at(rate, of_model, steps, states, xs, skip=False, gains=(1, 1)):
+    """The steps at another rate: a state follows from the state of one sample of the model ago, between two stored ones."""
+    whole, rest = divmod(rate / of_model, 1)
+    pasts = [[state] * (int(whole) + 1) for state in states]
+    mix = lambda new, old: new + rest * (old - new)
+    ys = []
+    for x in xs:
+        x = x.astype(np.float64) * gains[0]
+        y = x
+        for step, past in zip(steps, pasts):
+            new, old = past[int(whole) - 1], past[int(whole)]
+            if isinstance(new, tuple):
+                state = tuple(mix(n, o) for n, o in zip(new, old))
+            elif isinstance(new, np.ndarray):
+                state = mix(new, old)
+            else:
+                state = past[0]     # the samples of a convolution, or none
+            y, state = step(y, state)
+            past.insert(0, state)
+        ys.append((y + x if skip else y) * gains[1])
+    return ys
+
+
+def write_at(name, rate, xs, ys):
+    with open(os.path.join(HERE, f'{name}.{rate}.expected'), 'w') as file:
+        json.dump({'x': [x.tolist() for x in xs], 'y': [y.tolist() for y in ys]}, file)
+
+
 def write(name, model, xs, ys, indent=None):
     with open(os.path.join(HERE, name), 'w') as file:
         json.dump(model, file, indent=indent)
@@ -124,9 +152,11 @@ def nam_lstm(inputs, hidden, layers):
     return model, steps, states + [None]
 
 
-def nam(name, inputs, hidden, layers):
+def nam(name, inputs, hidden, layers, rates=()):
     model, steps, states = nam_lstm(inputs, hidden, layers)
     xs = draw(SAMPLES, inputs)
+    for rate in rates:
+        write_at(name, rate, xs, run_at(rate, 48000, steps, states, xs))
     metadata = {'date': {'year': 2024, 'month': 10}, 'loudness': -21.5, 'name': 'drawn', 'gear_type': 'amp', 'input_level_dbu': None}
     model = {'version': '0.5.4', 'metadata': metadata, **model, 'sample_rate': 48000}
     write(name, model, xs, run(steps, states, xs))
@@ -160,6 +190,7 @@ class Stack:
     def __init__(self, inputs):
         self.inputs = self.size = inputs
         self.layers, self.steps, self.states = [], [], []
+        self.doubled = {}   # by layer: the step and the state of a convolution with its taps twice as far apart
 
     def add(self, kind, units, weights, step, state, activation, more={}):
         shape = [None, None, units]
@@ -187,6 +218,7 @@ class Stack:
         weights = draw(kernel_size, self.size // groups, units), draw(units)
         step = conv1d(*weights, dilation, groups, activation)
         past = [np.zeros(self.size)] * ((kernel_size - 1) * dilation)
+        self.doubled[len(self.layers)] = conv1d(*weights, 2 * dilation, groups, activation), 2 * past
         return self.add('conv1d', units, weights, step, past, activation, {'kernel_size': [kernel_size], 'dilation': [dilation], **more})
 
     def batchnorm(self, affine):
@@ -206,15 +238,18 @@ class Stack:
     def activation(self, name):
         return self.add('activation', self.size, [], lambda x, state: (ACTIVATIONS[name](x), state), None, name)
 
-    def write(self, name, more, skip=False, gains=(1, 1), indent=None):
+    def write(self, name, more, skip=False, gains=(1, 1), indent=None, rates=()):
         xs = draw(SAMPLES, self.inputs)
+        for rate in rates:
+            layers = [self.doubled.get(at, layer) for at, layer in enumerate(zip(self.steps, self.states))]
+            write_at(name, rate, xs, run_at(rate, 48000, *zip(*layers), xs, skip, gains))
         ys = run(self.steps, self.states, xs, skip, gains)
         write(name, {'in_shape': [None, None, self.inputs], **more, 'layers': self.layers}, xs, ys, indent)
 
 
 nam('nam_lstm.nam', 1, 3, 1)
-nam('nam_lstm_two_layers.nam', 1, 4, 2)
-nam('nam_lstm_two_inputs.nam', 2, 5, 1)
+nam('nam_lstm_two_layers.nam', 1, 4, 2, [72000, 55125])
+nam('nam_lstm_two_inputs.nam', 2, 5, 1, [96000])
 Stack(1).lstm(4).dense(1).write('rtneural_lstm.json', {}, indent=1)
 Stack(1).gru(4).dense(3, 'tanh').dense(1, 'sigmoid').write('rtneural_gru.json', {})
 (Stack(2).dense(3, 'relu').gru(3).lstm(2).activation('elu').dense(2, kind='time-distributed-dense')
@@ -224,10 +259,12 @@ about = {'samplerate': '48000', 'author': 'nobody', 'esr': 0.02, 'metadata': {'s
 gains = [float(np.float32(10 ** (db / 20))) for db in (-6.5, 3.25)]
 (Stack(1).lstm(5, '').dense(1)
     .write('aida_lstm_skip_gains.json', {'in_skip': 1, 'in_gain': -6.5, 'out_gain': 3.25, **about}, True, gains))
-Stack(1).gru(3).dense(1).write('aida_gru_skip.json', {'in_skip': 1, 'in_gain': 0, **about}, True)
+Stack(1).gru(3).dense(1).write('aida_gru_skip.json', {'in_skip': 1, 'in_gain': 0, **about}, True, rates=[110250])
 nam_linear('nam_linear.nam', 5)
 nam_container('nam_container_of_lstms.nam', [2, 3])
 Stack(1).lstm(3).dense(4, 'softmax').dense(1).write('rtneural_lstm_softmax.json', {})
 (Stack(1).conv1d(4, 3, 1).prelu().conv1d(4, 2, 5, 'tanh', {'groups': 2, 'strides': [1]}).batchnorm(True).conv1d(2, 1, 1, 'relu')
     .batchnorm(False).prelu(True).dense(1).write('rtneural_conv1d.json', {}))
 Stack(2).conv1d(3, 4, 2, 'elu').lstm(3).dense(1).write('rtneural_conv1d_lstm.json', {})
+(Stack(1).conv1d(3, 3, 2, 'tanh').lstm(3).dense(1)
+    .write('aida_conv1d_lstm.json', {'metadata': {'samplerate': 48000}}, rates=[96000]))

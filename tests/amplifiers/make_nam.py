@@ -74,6 +74,10 @@ class Conv:
     def weights(self):
         return [self.w.ravel()] + ([] if self.b is None else [self.b])
 
+    def double(self):
+        """The same at twice the rate: taps twice as far apart."""
+        self.dilation, self.past = 2 * self.dilation, 2 * self.past
+
     def __call__(self, x):
         kernel = self.w.shape[2]
         padded = np.concatenate([np.zeros((len(x), self.past)), x], axis=1)
@@ -184,6 +188,12 @@ class WaveNet:
             yield from [into] + [layer.conv for layer in layers] + [out]
         yield from [conv for _, conv in self.head]
 
+    def double(self):
+        for conv in self.convs():
+            conv.double()
+        if self.condition:
+            self.condition.double()
+
     def reach(self):
         return sum(conv.past for conv in self.convs()) + (self.condition.reach() if self.condition else 0)
 
@@ -228,8 +238,8 @@ def slimmed(network, channels):
     return small
 
 
-def write(name, network, version, model=None, inputs=1, smallest=None):
-    """Writes a model, inputs, and what the network gives for these after silence; the same for its smallest size."""
+def write(name, network, version, model=None, inputs=1, smallest=None, doubled=False):
+    """Writes a model, inputs, and what the network gives for these after silence; the same for its smallest size and at 96 kHz."""
     x = random.normal(scale=0.6, size=(inputs, SAMPLES)).astype(np.float32)
     silence = np.zeros((inputs, network.reach()))
     y = network(np.concatenate([silence, x.astype(np.float64)], axis=1))[:, silence.shape[1]:]
@@ -240,6 +250,12 @@ def write(name, network, version, model=None, inputs=1, smallest=None):
     if smallest:
         y = smallest(np.concatenate([silence, x.astype(np.float64)], axis=1))[:, silence.shape[1]:]
         with open(os.path.join(HERE, name + '.smallest.expected'), 'w') as file:
+            json.dump({'x': x.T.astype(np.float64).tolist(), 'y': y.T.tolist()}, file)
+    if doubled:
+        network.double()
+        silence = np.zeros((inputs, network.reach()))
+        y = network(np.concatenate([silence, x.astype(np.float64)], axis=1))[:, silence.shape[1]:]
+        with open(os.path.join(HERE, name + '.96000.expected'), 'w') as file:
             json.dump({'x': x.T.astype(np.float64).tolist(), 'y': y.T.tolist()}, file)
 
 
@@ -260,6 +276,10 @@ class ConvNet:
                 norm = [part.astype(np.float32) for part in drawn] + [np.array([1e-5], np.float32)]
             self.blocks.append((conv, norm))
         self.head = Conv(channels, outputs)
+
+    def double(self):
+        for conv, _ in self.blocks:
+            conv.double()
 
     def reach(self):
         return sum(conv.past for conv, _ in self.blocks)
@@ -291,6 +311,9 @@ class Linear:
         self.responses = random.normal(scale=0.5, size=(1 if alike else max(inputs, outputs), taps)).astype(np.float32)
         self.bias = random.normal(size=1 if alike else outputs).astype(np.float32)
 
+    def double(self):
+        self.responses = np.stack([self.responses, 0 * self.responses], axis=2).reshape(len(self.responses), -1)
+
     def reach(self):
         return self.responses.shape[1] - 1
 
@@ -310,6 +333,10 @@ class Linear:
 class Sequential:
     def __init__(self, *networks):
         self.networks = networks
+
+    def double(self):
+        for network in self.networks:
+            network.double()
 
     def reach(self):
         return sum(network.reach() for network in self.networks)
@@ -388,13 +415,13 @@ if __name__ == '__main__':
     condition = WaveNet([{**layer, 'head_size': 2} if at else layer for at, layer in enumerate(a1([2, 2], [1]))], 0.75)
     head = {'channels': 3, 'out_channels': 1, 'kernel_sizes': [3, 1, 2], 'activation': 'Tanh'}
     one = {'out_channels': 1, 'kernel_size': 16, 'bias': True}
-    write('nam_wavenet_condition.nam', WaveNet([a2(3, 2, one)], 0.01, head, condition_dsp=condition), '0.6.0')
+    write('nam_wavenet_condition.nam', WaveNet([a2(3, 2, one)], 0.01, head, condition_dsp=condition), '0.6.0', doubled=True)
     write('nam_wavenet_film.nam', WaveNet(every_place(), 0.25, in_channels=2), '0.6.1', inputs=2)
     container('nam_container_of_wavenets.nam', [WaveNet([a2(channels, 1, one)], 0.01) for channels in (2, 4)])
-    write('nam_conv_net.nam', ConvNet(4, [1, 2, 4], 'ReLU'), '0.5.2')
+    write('nam_conv_net.nam', ConvNet(4, [1, 2, 4], 'ReLU'), '0.5.2', doubled=True)
     write('nam_conv_net_norm.nam', ConvNet(4, [1, 4], 'Tanh', batchnorm=True, inputs=2, outputs=2, groups=2), '0.5.4', inputs=2)
     write('nam_linear_stereo.nam', Linear(7, 1, 2), '0.6.0')
-    write('nam_sequential.nam', Sequential(WaveNet(a1([2, 2], [1, 2]), 0.5), Linear(9), ConvNet(3, [1], 'Tanh')), '0.7.0')
+    write('nam_sequential.nam', Sequential(WaveNet(a1([2, 2], [1, 2]), 0.5), Linear(9), ConvNet(3, [1], 'Tanh')), '0.7.0', doubled=True)
     slim = WaveNet([{**layer, 'slimmable': {'method': 'slice_channels_uniform', 'kwargs': {'allowed_channels': allowed}}}
                     for layer, allowed in zip(a1([4, 3], [1, 2], 'ReLU', gated=True), [[1, 2, 4], [1, 3]])], 0.5)
     write('nam_wavenet_slimmable.nam', slim, '0.7.0', smallest=slimmed(slim, [1, 1]))

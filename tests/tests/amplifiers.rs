@@ -43,6 +43,12 @@ fn case(expected: &Path) -> Case {
         options.size = Some(ModelSize::Smallest);
         name = "smallest_".to_owned();
     }
+    let ending = model.extension().map(|ending| ending.to_string_lossy().into_owned());
+    if let Some(rate) = ending.and_then(|ending| ending.parse::<usize>().ok()) {
+        model.set_extension("");
+        options.sample_rate = Some(rate);
+        name = format!("at_{rate}_");
+    }
     name += &model.file_stem().expect("a name").to_string_lossy();
     let (model, warnings) =
         formats::read(&model, &options).unwrap_or_else(|problems| panic!("{name}: {problems}"));

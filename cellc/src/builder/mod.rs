@@ -151,6 +151,8 @@ setters! {
     max_steps = MAX_STEPS (bindings.max_steps: usize);
     /// Default: the largest.
     size = SIZE (bindings.size: ModelSize);
+    /// Default: the rate of the model.
+    sample_rate = SAMPLE_RATE (bindings.sample_rate: usize);
     range = RANGE (numerics.range: Range);
     weights_as = WEIGHTS_AS (output.weights_as: WeightsAs);
     accuracy = ACCURACY (numerics.accuracy: Accuracy);

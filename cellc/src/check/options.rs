@@ -28,6 +28,7 @@ pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Optio
     let sizes = [
         ("a batch size", bindings.batch, &flag::BATCH),
         ("a largest count of iterations", bindings.max_steps, &flag::MAX_STEPS),
+        ("a sample rate", bindings.sample_rate, &flag::SAMPLE_RATE),
         ("a number of panel columns", tuning.panel_columns, &flag::TUNE),
         ("a number of rows at once", tuning.rows_at_once, &flag::TUNE),
     ];

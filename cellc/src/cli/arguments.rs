@@ -650,6 +650,7 @@ impl ModelArguments {
                 ("--dim", !bindings.dims.is_empty()),
                 ("--const", !bindings.constants.is_empty()),
                 ("--size", bindings.size.is_some()),
+                ("--sample-rate", bindings.sample_rate.is_some()),
             ];
             if let Some((option, _)) = of_models.into_iter().find(|(_, given)| *given) {
                 let (file, instead) = (file.shown(), "sizes are --batch and --sequence");
@@ -904,7 +905,7 @@ mod tests {
     fn every_option_reaches_the_library() {
         let line = "--name=a-b --target x86-64 --isa generic,avx2 --unroll=none --fma=off --state \
             h=y --state=i=o --batch=3 --shape a=b=1,16 --dim n=2 --dim t=? --max-steps 9 --const \
-            sr=16000 --size 0.25 --range=2 --weights-as=file --runtime --keep-denormals --accuracy=audio \
+            sr=16000 --size 0.25 --sample-rate 96000 --range=2 --weights-as=file --runtime --keep-denormals --accuracy=audio \
             --precision=int8 --precision-of a=b=int16 --tune \
             panel-columns=32,rows-at-once=4,alternate=on \
             --tune=input-first=off,fuse=off,branches=on,halves=on,tiles=off --threads=2 \
@@ -937,6 +938,7 @@ mod tests {
                 .with_dims(vec![("n".into(), Some(2)), ("t".into(), None)])
                 .with_max_steps(Some(9))
                 .with_size(Some(ModelSize::Control(0.25)))
+                .with_sample_rate(Some(96_000))
                 .with_constants(vec![("sr".into(), "16000".into())])
                 .with_range(Range { x: 2.0, h: 1.0 })
                 .with_weights_as(WeightsAs::File)

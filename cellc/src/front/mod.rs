@@ -29,6 +29,7 @@ pub mod openvino;
 mod refusal;
 pub(crate) mod safetensors;
 pub(crate) mod stack;
+mod state_delay;
 mod weight_norm;
 pub(crate) mod weights;
 pub mod weights_file;
@@ -36,6 +37,11 @@ pub mod weights_file;
 use crate::diagnostic::{Diagnostic, Origin, Setting};
 use crate::model::InputFile;
 use crate::request::flag;
+
+/// The option for the sample rate of generated code.
+pub(crate) fn sample_rate_setting() -> Setting {
+    flag::SAMPLE_RATE.setting()
+}
 
 /// The option for the size of an amplifier model.
 pub(crate) fn size_setting() -> Setting {

@@ -9,6 +9,7 @@ use super::keys::Key;
 use super::keys::Spanned;
 use super::layer::{Declared, StackPlace};
 use super::layout::{Framework, WeightSet, convert};
+use super::state_delay::StateDelay;
 use super::weights::Baked;
 use super::weights::DenseLayer;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, message};
@@ -66,6 +67,8 @@ pub(crate) struct Stack {
     pub(crate) output_gain: Option<f32>,
     /// The file with the weights.
     pub(crate) file: Option<InputFile>,
+    /// The delay of the states of the recurrent layers.
+    pub(crate) state_delay: StateDelay,
 }
 
 /// An error in a size.
@@ -93,6 +96,7 @@ impl Stack {
             input_gain: None,
             output_gain: None,
             file: None,
+            state_delay: StateDelay::ONE,
         }
     }
 
@@ -348,7 +352,8 @@ impl<'s> Chain<'s> {
                 let number = self.several_recurrent.then_some(self.recurrent);
                 self.recurrent += 1;
                 self.last = Some(layer);
-                layer.layer(graph, StackPlace::InStack(number), out).output
+                let place = StackPlace::InStack(number, self.stack.state_delay);
+                layer.layer(graph, place, out).output
             }
             StackLayer::Dense(layer) => {
                 let number = self.several_dense.then_some(self.dense);

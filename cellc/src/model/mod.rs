@@ -93,6 +93,9 @@ pub struct LedgerEntry {
     pub origin: Origin,
 }
 
+/// The ledger's name for a sample rate of the code that is not the model's.
+pub(crate) const CODE_RATE: &str = "sample_rate of the code";
+
 /// One operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {

@@ -30,7 +30,7 @@ pub(super) fn read(
         }
         Some(b'{') => {
             let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
-            amplifier::read_bytes(name, &stem, bytes, options.size)
+            amplifier::read_bytes(name, &stem, bytes, options.size, options.sample_rate)
         }
         _ if name.ends_with(".onnx") => onnx::read_from(name, bytes, None, &options.dims),
         _ => {

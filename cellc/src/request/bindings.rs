@@ -50,6 +50,8 @@ settings! {
         constants, with_constants: Vec<(String, String)>;
         /// The size of an amplifier model that has several. `None`: the largest.
         size, with_size: Option<ModelSize>;
+        /// The sample rate of generated code, in Hz. `None`: the rate of the amplifier model.
+        sample_rate, with_sample_rate: Option<usize>;
         /// The inputs kept as states.
         state, with_state: State;
     }

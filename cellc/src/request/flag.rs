@@ -311,6 +311,20 @@ flags! {
         given: |options| options.bindings.size.iter().map(|size| size.text()).collect(),
         why_no_key: Some("`Builder::size`, in a build script, sets it"),
     }
+    SAMPLE_RATE {
+        name: "sample-rate",
+        help: "Compile an amplifier model for another sample rate, in Hz",
+        set: |options, text| stored(&mut options.bindings.sample_rate, Some(positive(text)?)),
+        operand: FlagValue::Number("HZ"),
+        example: "96000",
+        details: || {
+            "Recurrent layers interpolate between states; dilations must stay whole numbers."
+                .to_owned()
+        },
+        comment_rank: Some(6),
+        given: |options| options.bindings.sample_rate.iter().map(usize::to_string).collect(),
+        why_no_key: Some("`Builder::sample_rate`, in a build script, sets it"),
+    }
     STATE {
         name: "state",
         help: "Keep a state, named by its input and output, between calls [default: all that cellc \
@@ -699,7 +713,7 @@ mod tests {
         let given = options.given();
         let names: Vec<_> = given.iter().filter_map(|word| word.strip_prefix("--")).collect();
         let expected = "target isa unroll tune fma accuracy batch shape dim max-steps const size \
-                        range precision precision-of threads state runtime keep-denormals";
+            sample-rate range precision precision-of threads state runtime keep-denormals";
         assert_eq!(names.join(" "), expected);
     }
 

@@ -8,6 +8,7 @@ use crate::model::{Model, ModelSize};
 pub(super) fn read(
     file: ModelFile,
     _: Option<ModelSize>,
+    _: Option<usize>,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     Err(refused(&file, "a model of an amplifier"))
 }

@@ -4,8 +4,9 @@
 //! The state is the past input of each convolution. It starts at rest: as if silence had been
 //! played forever. At rest every signal is constant, so one value for each channel describes it.
 
+use super::rate::Rates;
 use super::refusal;
-use crate::diagnostic::{Diagnostic, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::front::graph::Graph;
 use crate::front::keys::Spanned;
 use crate::model::{
@@ -135,11 +136,14 @@ impl Conv {
 pub(super) struct Causal {
     graph: Graph,
     origin: Origin,
+    rates: Rates,
+    /// The convolutions that the rate of the code does not allow.
+    problems: Diagnostics,
 }
 
 impl Causal {
     /// A network with the input x of `channels`.
-    pub(super) fn new(declared_by: &'static str, channels: usize) -> (Self, Signal) {
+    pub(super) fn new(declared_by: &'static str, channels: usize, rates: Rates) -> (Self, Signal) {
         let origin = Origin::Unknown;
         let mut graph = Graph::new(declared_by, &Spelling::OWN);
         let value = graph.input("x", vec![1, channels, 1], &origin);
@@ -147,7 +151,8 @@ impl Causal {
         graph.model.values[value.0].shape =
             Some(vec![Dim::Fixed(1), Dim::Fixed(channels), samples]);
         graph.model.open_axes.push((value, 2));
-        (Self { graph, origin }, Signal { value, rest: vec![0.0; channels] })
+        let problems = Diagnostics::default();
+        (Self { graph, origin, rates, problems }, Signal { value, rest: vec![0.0; channels] })
     }
 
     /// A ledger entry on the initial state.
@@ -162,10 +167,20 @@ impl Causal {
     }
 
     /// The finished model, with the output `out`.
-    pub(super) fn model(mut self, out: Signal, name: &Spanned<String>) -> Model {
+    ///
+    /// # Errors
+    /// The convolutions that the rate of the code does not allow.
+    pub(super) fn model(
+        mut self,
+        out: Signal,
+        name: &Spanned<String>,
+    ) -> Result<Model, Diagnostics> {
+        if self.problems.has_errors() {
+            return Err(self.problems);
+        }
         self.graph.result("out", out.value, &self.origin);
         self.graph.model.name = Some(name.value.clone());
-        self.graph.model
+        Ok(self.graph.model)
     }
 
     fn computed(&mut self, name: &str, op: Op, inputs: Vec<ValueId>) -> ValueId {
@@ -180,12 +195,27 @@ impl Causal {
         self.graph.constant(name, &tensor, &self.origin)
     }
 
+    /// A convolution's sizes at the rate of the code. Keeps an error for [`Self::model`].
+    fn at_code_rate(&mut self, sizes: ConvSizes, name: &str) -> ConvSizes {
+        if sizes.kernel == 1 {
+            return sizes;
+        }
+        match self.rates.dilation(sizes.dilation, &format!("the convolution {}", quoted(name))) {
+            Ok(dilation) => ConvSizes { dilation, ..sizes },
+            Err(problem) => {
+                self.problems.push(problem);
+                sizes
+            }
+        }
+    }
+
     /// A convolution. The past starts at rest.
     pub(super) fn convolution(&mut self, name: &str, conv: &Conv, x: &Signal) -> Signal {
-        let ConvSizes { inputs, outputs, kernel, dilation, groups, bias } = conv.sizes;
+        let sizes = self.at_code_rate(conv.sizes, name);
+        let ConvSizes { inputs, outputs, kernel, dilation, groups, bias } = sizes;
         let mut data = x.value;
-        if conv.sizes.past() > 0 {
-            let past = self.by_channel(&format!("{name}_past"), &x.rest, conv.sizes.past());
+        if sizes.past() > 0 {
+            let past = self.by_channel(&format!("{name}_past"), &x.rest, sizes.past());
             data = self.computed(name, Op::Concat { axis: 2 }, vec![past, data]);
         }
         let shape = vec![outputs, inputs / groups, kernel];

@@ -182,6 +182,14 @@ impl Object {
         self.0.iter().find(|(other, _)| other == key).map(|(_, value)| value)
     }
 
+    /// The object, with a key and value in place of a missing key. `None`: unchanged.
+    pub(super) fn with_default(mut self, key: &str, value: Option<Json>) -> Self {
+        if let Some(value) = value.filter(|_| !self.has(key)) {
+            self.0.push((key.to_owned(), value));
+        }
+        self
+    }
+
     /// Removes a key and returns its value.
     pub(super) fn take(&mut self, key: &str) -> Option<Json> {
         let at = self.0.iter().position(|(other, _)| other == key)?;

@@ -7,6 +7,7 @@
 mod causal;
 mod json;
 mod nam;
+mod rate;
 mod rtneural;
 #[cfg(test)]
 mod tests;
@@ -53,15 +54,17 @@ fn read_file(file: ModelFile) -> Result<Vec<u8>, Diagnostic> {
 }
 
 /// Reads an amplifier model. Returns the model and the warnings. `size`: see [`ModelSize`].
+/// `sample_rate`: the rate of the code in Hz, `None` for the rate of the model.
 ///
 /// # Errors
 /// All errors in the file.
 pub(super) fn read(
     file: ModelFile,
     size: Option<ModelSize>,
+    sample_rate: Option<usize>,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     let bytes = read_file(file)?;
-    let (mut model, warnings) = read_bytes(&file.shown(), &file.stem(), &bytes, size)?;
+    let (mut model, warnings) = read_bytes(&file.shown(), &file.stem(), &bytes, size, sample_rate)?;
     model.files.push(input_file(file.file_name(), &bytes));
     Ok((model, warnings))
 }
@@ -91,14 +94,15 @@ pub(crate) fn read_bytes(
     name: &str,
     bytes: &[u8],
     size: Option<ModelSize>,
+    sample_rate: Option<usize>,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     let parsed = json::parse(path, bytes)?;
     let name = Spanned::unplaced(name.to_owned());
     let found = match Object::from_json(parsed) {
-        Some(object) if object.has("architecture") => nam::read(object, name, size),
+        Some(object) if object.has("architecture") => nam::read(object, name, size, sample_rate),
         Some(object) if object.has("layers") => match size {
             Some(_) => Err(one_size().into()),
-            None => rtneural::read(object, name),
+            None => rtneural::read(object, name, sample_rate),
         },
         _ => Err(Diagnostic::error(Origin::Unknown, "the JSON is no model of an amplifier")
             .valid(

@@ -2,6 +2,7 @@
 
 use super::causal::{deviation, legal_groups};
 use super::json::{Json, Object, valid_size};
+use super::rate::Rates;
 use super::{AmplifierModel, Network, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::keys::{Key, Spanned};
@@ -40,7 +41,16 @@ const VALID_LAYERS: &str =
     "lstm, gru, dense, time-distributed-dense, conv1d, batchnorm, prelu, activation";
 
 /// Reads a model of RTNeural or AIDA-X.
-pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierModel, Diagnostics> {
+///
+/// # Errors
+/// All errors in the file. `sample_rate`: the rate of the code in Hz; default: the rate of the
+/// model.
+pub(super) fn read(
+    mut file: Object,
+    name: Spanned<String>,
+    sample_rate: Option<usize>,
+) -> Result<AmplifierModel, Diagnostics> {
+    let rates = Rates::new(&stored_rates(&file), None, sample_rate)?;
     let shape = file.need("in_shape", "")?;
     let input_size = last(&shape, "\"in_shape\"")?;
     let Json::List(layers) = file.need("layers", "")? else {
@@ -54,9 +64,11 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierM
     let mut warnings = Diagnostics::default();
     let mut stack =
         Stack::new(DECLARED_BY, name.clone(), Spanned::unplaced(input_size), None, None);
+    ledger.extend(rates.ledger());
     let mut before = input_size;
     for (number, layer) in layers.into_iter().enumerate() {
-        before = add(&mut stack, &name, layer, &format!("\"layers\", number {number}"), before)?;
+        let place = format!("\"layers\", number {number}");
+        before = add(&mut stack, &name, layer, &place, (before, rates))?;
     }
     if let Some(skip) = file.take("in_skip") {
         let on = match skip {
@@ -112,6 +124,17 @@ pub(super) fn read(mut file: Object, name: Spanned<String>) -> Result<AmplifierM
     }
     remaining(file, &ABOUT, &mut ledger, &mut warnings);
     Ok(AmplifierModel { network: Network::Stack(Box::new(stack)), ledger, warnings })
+}
+
+/// The keys with the sample rate of the model.
+fn stored_rates(file: &Object) -> Vec<(&'static str, Json)> {
+    let given = |value: Option<&Json>| value.filter(|rate| **rate != Json::Null).cloned();
+    let metadata = file.get("metadata").cloned().and_then(Object::from_json);
+    let of_metadata = metadata.as_ref().and_then(|metadata| metadata.get("samplerate"));
+    [("samplerate", given(file.get("samplerate"))), ("metadata.samplerate", given(of_metadata))]
+        .into_iter()
+        .filter_map(|(key, rate)| Some((key, rate?)))
+        .collect()
 }
 
 /// The factor of a gain in dB, computed as in AIDA-X: 0 at -90 dB and below.
@@ -271,12 +294,14 @@ fn add(
     name: &Spanned<String>,
     layer: Json,
     place: &str,
-    inputs: usize,
+    (inputs, rates): (usize, Rates),
 ) -> Result<usize, Diagnostics> {
     let Layer { kind, units, activation, tensors, window, epsilon } =
         Layer::read(layer, place, inputs)?;
     match kind {
         LayerKind::Cell(family) => {
+            stack.state_delay =
+                rates.state_delay().map_err(|problem| problem.layer(place.to_owned()))?;
             let in_layer =
                 |problem: Diagnostic| Diagnostic { layer: Some(place.to_owned()), ..problem };
             return add_cell(stack, family, name, [inputs, units], tensors)
@@ -290,7 +315,7 @@ fn add(
         LayerKind::Dense => add_dense(stack, place, [inputs, units], &tensors)?,
         LayerKind::Conv1d => {
             let window = window.expect("the keys of a convolution");
-            stack.push_convolution(window.layer(place, [inputs, units], &tensors)?);
+            stack.push_convolution(window.layer(place, [inputs, units], &tensors, rates)?);
         }
         LayerKind::BatchNorm => add_batch_norm(stack, place, units, &tensors, epsilon)?,
         LayerKind::PRelu => stack.push_prelu(prelu_slopes(&tensors[0].tensor, units, place)?),
@@ -385,8 +410,10 @@ impl ConvKeys {
         place: &str,
         [inputs, units]: [usize; 2],
         tensors: &[NamedTensor],
+        rates: Rates,
     ) -> Result<CausalConv, Diagnostic> {
         let Self { kernel, dilation, groups } = *self;
+        let dilation = if kernel == 1 { 1 } else { rates.dilation(dilation, place)? };
         legal_groups(groups, [inputs, units], place)?;
         let (of_file, bias) = (&tensors[0].tensor, &tensors[1].tensor);
         let wanted = [kernel, inputs / groups, units];

@@ -39,7 +39,8 @@ fn container() -> String {
 }
 
 fn read(text: &str) -> Result<(Model, Diagnostics), String> {
-    read_bytes("amp.json", "amp", text.as_bytes(), None).map_err(|problems| problems.to_string())
+    read_bytes("amp.json", "amp", text.as_bytes(), None, None)
+        .map_err(|problems| problems.to_string())
 }
 
 #[test]
@@ -275,7 +276,7 @@ fn what_is_wrong_with_a_convolution_of_rtneural_is_said_with_its_place() {
 #[test]
 fn sizes_are_chosen() {
     let of = |text: &str, size: ModelSize| {
-        read_bytes("amp.json", "amp", text.as_bytes(), Some(size))
+        read_bytes("amp.json", "amp", text.as_bytes(), Some(size), None)
             .map_err(|problems| problems.to_string())
     };
     // a number is below the limit of the model that it selects
@@ -473,4 +474,46 @@ fn softmax_is_over_the_units_of_a_layer() {
         got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-12),
         "{got:?} is not {want:?}"
     );
+}
+
+#[test]
+fn other_sample_rates_need_whole_dilations_or_states_to_interpolate() {
+    let of = |text: &str, rate: usize| {
+        read_bytes("amp.json", "amp", text.as_bytes(), None, Some(rate))
+            .map_err(|problems| problems.to_string())
+    };
+    for text in [nam(), wavenet(), LINEAR.to_owned(), container(), sequential()] {
+        for (text, rate) in
+            [(&text, 96_000), (&text.replace(", \"sample_rate\": 48000", ""), 48_000)]
+        {
+            let (model, _) = of(text, rate).unwrap_or_else(|problems| panic!("{problems}"));
+            let compilation = crate::compile::compile(&model, &Options::default());
+            let host = compilation.unwrap_or_else(|problems| panic!("{problems}")).interface.host;
+            let found = host.iter().find(|constant| constant.name == "SAMPLE_RATE");
+            // the rate of the model alone is a fact of the file
+            let wanted = (rate != 48_000).then_some("96000.0");
+            assert_eq!(found.map(|constant| &constant.value[..]), wanted);
+        }
+    }
+    let rtneural = |rate: &str| RTNEURAL.replacen('{', &format!("{{{rate}, "), 1);
+    for rate in ["\"samplerate\": \"44100\"", "\"metadata\": {\"samplerate\": 44100}"] {
+        assert!(of(&rtneural(rate), 48_000).is_ok(), "{rate}");
+    }
+    for (text, rate, wanted) in [
+        (RTNEURAL.to_owned(), 96_000, "--sample-rate is given, and the file has no sample rate"),
+        (rtneural("\"samplerate\": 0"), 96_000, "the sample rate is 0"),
+        (rtneural("\"samplerate\": 48000.5"), 96_000, "the sample rate is 48000.5"),
+        (
+            rtneural("\"samplerate\": 48000, \"metadata\": {\"samplerate\": 44100}"),
+            96_000,
+            "a sample rate of 44100 Hz and one of 48000 Hz",
+        ),
+        (nam(), 44_100, "a recurrent layer at 48000 Hz, computed at 44100 Hz"),
+        (nam(), 48_000 * 64 + 1, "at most 3072000 Hz"),
+        (wavenet(), 72_000, "a dilation of 1 at 48000 Hz is 1.5 samples at 72000 Hz"),
+        (CONVOLUTION.replacen('{', "{\"samplerate\": 48000, ", 1), 72_000, "\"layers\", number 0"),
+    ] {
+        let said = of(&text, rate).expect_err(wanted);
+        assert!(said.contains(wanted), "{said}");
+    }
 }

@@ -75,11 +75,15 @@ pub fn read<'a>(
     if let Some(weights) = options.weights {
         weights_belong_to_it(file, format, weights)?;
     }
-    if options.size.is_some() && !format.has_sizes {
-        let found =
-            message!("{} is for amplifier models, which may have several", super::size_setting());
-        let problem = Diagnostic::error(Origin::Unknown, found);
-        return Err(problem.help(message!("remove {}", super::size_setting())).into());
+    for (given, setting) in [
+        (options.size.is_some(), super::size_setting()),
+        (options.sample_rate.is_some(), super::sample_rate_setting()),
+    ] {
+        if given && !format.is_of_amplifiers {
+            let found = message!("{} is for amplifier models", setting.clone());
+            let problem = Diagnostic::error(Origin::Unknown, found);
+            return Err(problem.help(message!("remove {}", setting)).into());
+        }
     }
     finished((format.read)(file, options)?, options)
 }

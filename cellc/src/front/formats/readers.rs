@@ -31,6 +31,8 @@ pub struct ReadOptions<'a> {
     pub constants: Vec<(String, String)>,
     /// The size of an amplifier model that has several. `None`: the largest.
     pub size: Option<ModelSize>,
+    /// The sample rate of generated code, in Hz. `None`: the rate of the amplifier model.
+    pub sample_rate: Option<usize>,
     /// The formats that messages list. `None`: every supported format.
     pub formats: Option<&'static [Format]>,
 }
@@ -44,8 +46,8 @@ impl<'a> ReadOptions<'a> {
     /// Options with the sizes and constants that the user gives.
     pub(crate) fn new(bindings: &Bindings) -> Self {
         // readers need no other bindings
-        let Bindings { dims, constants, size, .. } = bindings.clone();
-        Self { dims, constants, size, ..Self::default() }
+        let Bindings { dims, constants, size, sample_rate, .. } = bindings.clone();
+        Self { dims, constants, size, sample_rate, ..Self::default() }
     }
 }
 
@@ -67,8 +69,8 @@ pub struct Format {
     pub weights_apart: bool,
     /// True if the file holds only weights, so that the user declares the layers.
     pub weights_alone: bool,
-    /// True if a model of this format may have several sizes.
-    pub(super) has_sizes: bool,
+    /// True for amplifier models, which have a sample rate and may have several sizes.
+    pub(super) is_of_amplifiers: bool,
     /// Reads a file. After an error in the returned diagnostics, the model contains the valid part
     /// of the file only.
     pub(super) read: fn(ModelFile, &ReadOptions) -> ReadResult,
@@ -93,7 +95,7 @@ pub(super) const OPENVINO: Format = Format {
     },
     weights_apart: true,
     weights_alone: false,
-    has_sizes: false,
+    is_of_amplifiers: false,
     read: |file, options| openvino::read(file, options.weights),
 };
 
@@ -105,7 +107,7 @@ const ONNX: Format = Format {
     is_model: |content, _| Ok(*content == Content::Onnx),
     weights_apart: false,
     weights_alone: false,
-    has_sizes: false,
+    is_of_amplifiers: false,
     read: |file, options| onnx::read(file, &options.dims),
 };
 
@@ -117,7 +119,7 @@ const SAFETENSORS: Format = Format {
     is_model: |content, _| Ok(*content == Content::SafeTensors),
     weights_apart: false,
     weights_alone: true,
-    has_sizes: false,
+    is_of_amplifiers: false,
     read: |file, options| weights_file::read(file, options.keys.clone()),
 };
 
@@ -129,7 +131,7 @@ const STATE_DICT: Format = Format {
     is_model: |content, _| Ok(matches!(content, Content::Json(keys) if is_state_dict(keys))),
     weights_apart: false,
     weights_alone: true,
-    has_sizes: false,
+    is_of_amplifiers: false,
     read: |file, options| {
         let file = amplifier::read_state_dict(file)?;
         weights_file::layers(&file, options.keys.clone())
@@ -162,8 +164,8 @@ const AMPLIFIER: Format = Format {
     },
     weights_apart: false,
     weights_alone: false,
-    has_sizes: true,
-    read: |file, options| amplifier::read(file, options.size),
+    is_of_amplifiers: true,
+    read: |file, options| amplifier::read(file, options.size, options.sample_rate),
 };
 
 /// All supported formats.

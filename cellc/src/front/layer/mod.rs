@@ -8,6 +8,7 @@ use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
 use crate::front::keys::{Key, Keys, Spanned};
 use crate::front::layout::{Framework, Wanted, layout};
+use crate::front::state_delay::StateDelay;
 use crate::front::weights::Baked;
 use crate::model::{
     Activation, Cell, CellKind, Coupled, Direction, Family, LedgerEntry, Op, ResetGate, Tensor,
@@ -39,15 +40,15 @@ pub(in crate::front) enum StackPlace {
     Alone,
     /// A layer of a stack: the generated type holds the states. The index is `None` in a stack of
     /// one recurrent layer.
-    InStack(Option<usize>),
+    InStack(Option<usize>, StateDelay),
 }
 
 impl StackPlace {
     /// The name of a value, with the index of the layer.
     fn numbered(self, name: &str) -> String {
         match self {
-            Self::InStack(Some(layer)) => format!("{name}_l{layer}"),
-            Self::InStack(None) | Self::Alone => name.to_owned(),
+            Self::InStack(Some(layer), _) => format!("{name}_l{layer}"),
+            Self::InStack(None, _) | Self::Alone => name.to_owned(),
         }
     }
 }
@@ -340,7 +341,15 @@ impl Declared {
         });
         let name = place.numbered(state);
         if self.direction() == Direction::Forward {
-            return graph.variable(&name, shape, initial.as_ref(), origin);
+            let StackPlace::InStack(_, delay) = place else { unreachable!("a layer of a stack") };
+            let mut stored = vec![graph.variable(&name, shape.clone(), initial.as_ref(), origin)];
+            for steps in 2..=delay.stored() {
+                let older = format!("{name}_{steps}_ago");
+                let value = graph.variable(&older, shape.clone(), initial.as_ref(), origin);
+                graph.assign(&older, stored[steps - 2], origin);
+                stored.push(value);
+            }
+            return delay.state(graph, &name, &stored, origin);
         }
         let zeros = || Tensor::from_f32(shape.clone(), &vec![0.0; shape.iter().product()]);
         let initial = initial.or_else(zeros).expect("as many zeros");

@@ -14,6 +14,7 @@ mod weights;
 
 use super::causal::Causal;
 use super::json::{Json, Object};
+use super::rate::Rates;
 use super::{AmplifierModel, Network, about, of_metadata, one_size, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::front::keys::Spanned;
@@ -48,11 +49,16 @@ fn known_version(version: &Json, place: &str) -> Result<(), Diagnostic> {
     Err(found.valid("0.5.0 to 0.7.x"))
 }
 
+/// The sample rate of files that give none, in Hz.
+const DEFAULT_RATE: u64 = 48_000;
+
 /// Reads a model. `size`: the size of a model that has several; default: the largest.
+/// `sample_rate`: the rate of the code in Hz; default: the rate of the model.
 pub(super) fn read(
     mut file: Object,
     name: Spanned<String>,
     size: Option<ModelSize>,
+    sample_rate: Option<usize>,
 ) -> Result<AmplifierModel, Diagnostics> {
     let version = file.need("version", "")?;
     known_version(&version, "")?;
@@ -67,21 +73,26 @@ pub(super) fn read(
         return Err(other_architecture(&architecture).into());
     };
     let mut size = size;
+    let rate = stored_rate(&file);
+    let stored: Vec<_> = rate.iter().map(|rate| ("sample_rate", rate.clone())).collect();
+    let rates = Rates::new(&stored, Some(DEFAULT_RATE), sample_rate)?;
     let network = match &known[..] {
         "SlimmableContainer" => {
-            let found = container(&mut file, config, name, size.take())?;
+            let found = container(&mut file, config, name, size.take(), sample_rate)?;
             ledger.extend(found.ledger);
             warnings.extend(found.warnings);
             found.network
         }
         "LSTM" => {
             let weights = numbers(&file.need("weights", "")?)?;
-            Network::Stack(Box::new(LstmSizes::parse(config)?.stack(&weights, name)?))
+            let mut stack = LstmSizes::parse(config)?.stack(&weights, name)?;
+            stack.state_delay = rates.state_delay()?;
+            ledger.extend(rates.ledger());
+            Network::Stack(Box::new(stack))
         }
         _ => {
-            let sample_rate = file.get("sample_rate").filter(|rate| **rate != Json::Null).cloned();
             let mut outer = Outer {
-                sample_rate,
+                sample_rate: rate,
                 ledger: Vec::new(),
                 warnings: Diagnostics::default(),
                 depth: 0,
@@ -91,17 +102,19 @@ pub(super) fn read(
             let read = reader(known).ok_or_else(|| other_architecture(&architecture))?;
             let weights = weights(known, &mut file, "")?;
             let network = read(Config::parse(config, "\"config\"")?, weights, &mut outer)?;
-            if let Some(valid) = wrong_past(network.past()) {
-                let found = format!("{} values of the past of all layers", network.past());
+            let past = rates.past(network.past());
+            if let Some(valid) = wrong_past(past) {
+                let found = format!("{past} values of the past of all layers");
                 return Err(refusal("\"config\"", found).valid(valid).into());
             }
             ledger.append(&mut outer.ledger);
             warnings.extend(outer.warnings);
             size = outer.size;
             ledger.push(Causal::rest());
-            let (mut causal, x) = Causal::new("NAM's network", network.inputs());
+            ledger.extend(rates.ledger());
+            let (mut causal, x) = Causal::new("NAM's network", network.inputs(), rates);
             let out = network.add(&mut causal, "", &x);
-            Network::Model(Box::new(causal.model(out, &name)))
+            Network::Model(Box::new(causal.model(out, &name)?))
         }
     };
     // a reader of a model with several sizes takes `size`, and leaves `None`
@@ -110,6 +123,11 @@ pub(super) fn read(
     }
     remaining(file, &ABOUT, &mut ledger, &mut warnings);
     Ok(AmplifierModel { network, ledger, warnings })
+}
+
+/// The sample rate in a file. `None` if the file does not say.
+fn stored_rate(file: &Object) -> Option<Json> {
+    file.get("sample_rate").filter(|rate| **rate != Json::Null).cloned()
 }
 
 /// The reader of a network of convolutions. `None` for another architecture.
@@ -158,6 +176,7 @@ fn container(
     config: Json,
     name: Spanned<String>,
     size: Option<ModelSize>,
+    sample_rate: Option<usize>,
 ) -> Result<AmplifierModel, Diagnostics> {
     if file
         .take("weights")
@@ -178,17 +197,16 @@ fn container(
         }
     };
     let Submodel { place, model, .. } = submodels.swap_remove(at);
-    let rate =
-        |object: &Object| object.get("sample_rate").filter(|rate| **rate != Json::Null).cloned();
     let model =
         Object::from_json(model).ok_or_else(|| refusal(&place, "the model is no object"))?;
-    if let (Some(own), Some(outer)) = (rate(&model), rate(file))
+    if let (Some(own), Some(outer)) = (stored_rate(&model), stored_rate(file))
         && own != outer
     {
         let found = format!("a sample_rate of {own} in a container with {outer}");
         return Err(refusal(&place, found).valid("one sample_rate").into());
     }
-    let mut found = read(model, name, None).map_err(|mut problems| {
+    let model = model.with_default("sample_rate", stored_rate(file));
+    let mut found = read(model, name, None, sample_rate).map_err(|mut problems| {
         for problem in &mut problems.0 {
             let inner = problem.layer.take().filter(|inner| !inner.is_empty());
             problem.layer = Some(inner.map_or(place.clone(), |inner| format!("{place}, {inner}")));
