@@ -23,10 +23,8 @@
 
 use std::mem::take;
 
-use crate::check::input_sizes::InputSizes;
-use crate::check::step_facts::StepFacts;
 use crate::check::{
-    self, CheckContext, CheckResult, CheckedModel, Hints, OpenSteps, Outcome, Pipeline, Unused,
+    self, CheckContext, CheckResult, CheckedModel, Hints, OpenSteps, Outcome, Pipeline,
 };
 pub use crate::compilation::Compilation;
 use crate::core::{CoreModel, streams, sweep};
@@ -43,10 +41,14 @@ use crate::pack::pack;
 use crate::pass;
 use crate::plan::{fills_no_vector, plan};
 use crate::request::{Options, State, Threads};
+use crate::rules::input_sizes::InputSizes;
+use crate::rules::size_limits;
+use crate::rules::step_facts::StepFacts;
+use crate::rules::unused::Unused;
 use crate::stream::states::{FoundStates, SearchContext, find_states};
 use crate::stream::steps::one_step;
 use crate::summary;
-use crate::translate::{translate, unpack_weights_read_as_data};
+use crate::translate::{TranslateInput, translate, unpack_weights_read_as_data};
 
 /// Reads a model file of any format. Returns the model and all warnings.
 ///
@@ -128,7 +130,7 @@ fn stepwise(context: CheckContext, given: &CheckedModel) -> Outcome {
 
 /// Checks and translates a model for one size of the axes left open. `None`: open axes are errors.
 fn check_at_size(context: CheckContext<'_>, open: Option<usize>) -> CheckedModel<'_> {
-    let CheckContext { model, options, .. } = context;
+    let CheckContext { model, options, is_partial, .. } = context;
     let mut problems = Diagnostics::default();
     // check
     let sound = check::structure(context, &mut problems)
@@ -139,7 +141,9 @@ fn check_at_size(context: CheckContext<'_>, open: Option<usize>) -> CheckedModel
     };
     // core
     let (translated, steps) = match sound {
-        Some(()) => translate(context, &inputs, &mut problems),
+        Some(()) => {
+            translate(TranslateInput { model, options, is_partial }, &inputs, &mut problems)
+        }
         None => (None, StepFacts::default()),
     };
     // stream
@@ -160,7 +164,7 @@ fn with_states(
 ) -> Option<(CoreModel, Diagnostics)> {
     let CheckContext { model, options, .. } = hints.context;
     check::notice_batch_named_steps(hints, diagnostics);
-    check::interface_size(model, &core, diagnostics)?;
+    size_limits::interface_size(model, &core, diagnostics)?;
     unpack_weights_read_as_data(model, &mut core, diagnostics);
     let wanted = check::wanted_states(options, &core);
     let layers = &hints.steps.layers;
@@ -186,7 +190,7 @@ fn with_precisions(
         && check::streams(context, &core, count, diagnostics).is_some()
     {
         streams::repeat(&mut core, count);
-        check::interface_size(model, &core, diagnostics);
+        size_limits::interface_size(model, &core, diagnostics);
     }
     // numerics
     numerics::keep_convolutions_in_f32(&mut core);
@@ -194,8 +198,8 @@ fn with_precisions(
     let precisions = Precisions::new(&core, &options.numerics);
     // check
     check::limits_of_integers(model, &core, diagnostics);
-    check::total_size(model, &core, diagnostics);
-    check::source_size(context, &core, diagnostics);
+    size_limits::total_size(model, &core, diagnostics);
+    size_limits::source_size(model, context.options, &core, diagnostics);
     check::precision(context, &core, &precisions, diagnostics);
     check::threads(context, &core, diagnostics);
     check::common_interface(options, &core, diagnostics);

@@ -59,6 +59,7 @@ mod reference;
 #[cfg(feature = "report")]
 mod report;
 mod request;
+mod rules;
 mod stream;
 mod summary;
 #[cfg(feature = "builder")]

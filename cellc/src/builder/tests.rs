@@ -67,7 +67,7 @@ fn attributes_of_a_file_are_not_overruled() {
 
 #[test]
 fn a_clip_above_zero_is_a_bound() {
-    for (clip, bound, is_warned_about) in crate::check::CLIPS {
+    for (clip, bound, is_warned_about) in crate::rules::cell::CLIPS {
         let (compilation, _) = Builder::gru(2, 1).clip(clip).generate().expect("any clip");
         assert_eq!(compilation.model.cells()[0].clip, bound, "{clip}");
         let said = compilation.warnings.to_string();
@@ -77,7 +77,7 @@ fn a_clip_above_zero_is_a_bound() {
 
 #[test]
 fn parameters_of_activations_are_finite() {
-    for (alpha, is_legal) in crate::check::PARAMETERS_OF_ACTIVATIONS {
+    for (alpha, is_legal) in crate::rules::cell::PARAMETERS_OF_ACTIVATIONS {
         let builder = Builder::rnn(2, 1).activations([Activation::LeakyRelu { alpha }]);
         if is_legal {
             builder.generate().expect("a finite parameter");

@@ -1,9 +1,9 @@
 //! The open axes of inputs that count the rows of a batch.
 
-use super::names::parameter_names;
-use crate::check::cell::{CellPort, roles};
-use crate::check::input_sizes::{BatchAxes, SequenceAxes};
 use crate::model::{AxisName, Branch, Dim, Elements, Loop, Model, Op};
+use crate::rules::cell::{CellPort, roles};
+use crate::rules::input_sizes::{BatchAxes, SequenceAxes};
+use crate::rules::names::parameter_names;
 
 /// True if the name of a size means the rows of a batch. Single letters also name other sizes.
 fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {

@@ -1,12 +1,6 @@
 //! The shapes of the inputs, from the model and the options.
 
-use super::names::{Side, find_name, list_names};
 use super::pytorch_export::export_again;
-use crate::check::input_sizes::InputSizes;
-use crate::check::options::Unused;
-use crate::check::report::{floats, refusal};
-use crate::check::shape::admits;
-use crate::check::size_limits::too_large;
 use crate::check::subject::CheckContext;
 use crate::core::element_count;
 use crate::diagnostic::{
@@ -15,6 +9,12 @@ use crate::diagnostic::{
 use crate::model::limits::MOST_ELEMENTS;
 use crate::model::{Dim, ElementType, Node, Op, Value, shape_text};
 use crate::request::flag;
+use crate::rules::input_sizes::InputSizes;
+use crate::rules::names::{Side, find_name, list_names};
+use crate::rules::report::{floats, refusal};
+use crate::rules::shape::admits;
+use crate::rules::size_limits::too_large;
+use crate::rules::unused::Unused;
 
 const ANY: Dim = Dim::Dynamic { min: 0, max: None };
 

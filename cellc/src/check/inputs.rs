@@ -4,9 +4,9 @@ use super::batch_axes::batch_axes;
 use super::input_shapes::input_shapes;
 use super::sequence_axes::sequence_axes;
 use super::uses::uses;
-use crate::check::input_sizes::InputSizes;
 use crate::check::subject::CheckContext;
 use crate::diagnostic::Diagnostics;
+use crate::rules::input_sizes::InputSizes;
 
 /// Determines the use, the axes and the shape of every input. `open`: the assumed size of unknown
 /// axes.

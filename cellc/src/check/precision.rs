@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::check::options::Unused;
-use crate::check::report::{at_layer, layer_named, whole_model};
 use crate::check::subject::CheckContext;
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
@@ -12,6 +10,8 @@ use crate::model::Model;
 use crate::numerics::{Precisions, matrices};
 use crate::request::flag;
 use crate::request::{Options, Precision};
+use crate::rules::report::{at_layer, layer_named, whole_model};
+use crate::rules::unused::Unused;
 
 /// Refuses halves in a model with run-time weights, and weights outside the range of a format.
 pub(crate) fn precision(

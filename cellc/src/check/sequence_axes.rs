@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::check::cell::{CellPort, roles};
-use crate::check::input_sizes::SequenceAxes;
 use crate::model::{Axes, Model, Op, Tensor};
+use crate::rules::cell::{CellPort, roles};
+use crate::rules::input_sizes::SequenceAxes;
 
 /// The origin of a value's axes: the index of an input, and by axis of the value the axis of the
 /// input. `None`: an axis with another origin.

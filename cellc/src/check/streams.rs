@@ -1,13 +1,13 @@
 //! Checks that a model can compute independent streams, each in a row of its own.
 
-use super::report::{at_layer, layer_named, whole_model};
-use super::size_limits::too_large_text;
 use super::subject::CheckContext;
 use crate::core::streams::repeated_shapes;
 use crate::core::{CoreModel, element_count};
 use crate::diagnostic::{Diagnostic, Diagnostics, message, quoted};
 use crate::model::Model;
 use crate::request::flag;
+use crate::rules::report::{at_layer, layer_named, whole_model};
+use crate::rules::size_limits::too_large_text;
 
 /// Refuses operations whose work would differ between independent streams (loops that end by a
 /// condition, computed tables, outputs of a run-time length), models without a state, and tensors

@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use crate::check::cell::{CellPort, roles};
-use crate::check::report::{MALFORMED, refusal};
 use crate::check::subject::CheckContext;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
 use crate::model::limits::MOST_NESTED;
 use crate::model::{Branch, If, Loop, Model, Node, Op, OpFacts, ValueId};
+use crate::rules::cell::{CellPort, roles};
+use crate::rules::report::{MALFORMED, refusal};
 
 /// Refuses a graph with a wrong structure, bodies of loops and branches included. `None` after an
 /// error.

@@ -1,12 +1,12 @@
 //! The input of the checks, and their result.
 
-use super::names::{self, Side, parameter_names};
-use crate::check::input_sizes::InputSizes;
-use crate::check::step_facts::StepFacts;
 use crate::core::CoreModel;
 use crate::diagnostic::{Cause, Diagnostics, Severity};
 use crate::model::Model;
 use crate::request::Options;
+use crate::rules::input_sizes::InputSizes;
+use crate::rules::names::{self, Side, parameter_names};
+use crate::rules::step_facts::StepFacts;
 
 /// The result for a model and its options: the core model and the warnings, or all errors and
 /// warnings.

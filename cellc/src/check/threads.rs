@@ -1,11 +1,11 @@
 //! The cells that two threads can share.
 
-use crate::check::report::at_layer;
 use crate::check::subject::CheckContext;
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostics, quoted};
 use crate::model::{Op, ResetGate};
 use crate::request::Threads;
+use crate::rules::report::at_layer;
 
 /// Refuses two threads for models without a cell, and for loops, sequences and cells that would
 /// synchronise within a step.

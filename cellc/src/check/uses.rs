@@ -1,10 +1,10 @@
 //! The uses of the inputs, found before all other checks.
 
-use crate::check::cell::{CellPort, roles};
-use crate::check::input_sizes::Uses;
-use crate::check::report::refusal;
 use crate::diagnostic::Diagnostics;
 use crate::model::{Dim, Elements, Loop, LoopInput, Model, Node, Op, ValueId};
+use crate::rules::cell::{CellPort, roles};
+use crate::rules::input_sizes::Uses;
+use crate::rules::report::refusal;
 
 /// By input: its readers. Refuses inputs that are weights of cells and read as data, too.
 pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {

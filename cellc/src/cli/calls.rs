@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::check::parameter_names;
 use crate::compile::core_model;
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, listed, quoted};
@@ -15,6 +14,7 @@ use crate::front::bounded::{self, Limit};
 use crate::harness::InputElements;
 use crate::model::{Dim, ElementType, Model, Op, Tensor, ValueId};
 use crate::request::{Options, Threads};
+use crate::rules::names::parameter_names;
 
 use super::npy;
 

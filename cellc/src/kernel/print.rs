@@ -375,14 +375,14 @@ impl<'a> Printer<'a> {
             [sums.elements, sums.weights, sums.counts, sums.inputs, sums.to]
                 .map(|place| self.place(place, ""));
         let (rows, width) = (sums.rows, sums.product.inputs());
-        let of = match sums.product {
+        let factors = match sums.product {
             BlockProduct::Floats | BlockProduct::FloatQuads => "f32",
             BlockProduct::Quads => "quads",
             BlockProduct::WidenedQuads => "widened quads",
             BlockProduct::Pairs => "pairs",
         };
         write!(f, "blocks {to} = sums of {} of {} blocks", sums.present, sums.all())?;
-        write!(f, " {rows} x {width} of {of} {weights}, {elements}")?;
+        write!(f, " {rows} x {width} of {factors} {weights}, {elements}")?;
         writeln!(f, " for {} rows of blocks, counts {counts}, inputs {inputs}", sums.block_rows)
     }
 

@@ -76,10 +76,11 @@ impl<'m> SparseMatrix<'m> {
         let gates = product.sums.iter().filter_map(|sum| sum.gate(phase));
         let (source, gates, steps) = match op {
             CoreOp::Cell(cell) => {
-                let of = &cell.weights;
-                let source = if phase == Phase::Input { of.w } else { of.r };
-                let all = of.layout.gates.len();
-                let first = |gate: usize| (of.set * all + of.layout.gates[gate]) * units * inputs;
+                let weights = &cell.weights;
+                let source = if phase == Phase::Input { weights.w } else { weights.r };
+                let all = weights.layout.gates.len();
+                let first =
+                    |gate: usize| (weights.set * all + weights.layout.gates[gate]) * units * inputs;
                 (source, gates.map(first).collect(), (inputs, 1))
             }
             CoreOp::Dense(dense) if dense.transposed => (dense.w, vec![0], (inputs, 1)),

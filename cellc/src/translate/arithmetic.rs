@@ -6,10 +6,10 @@ use super::operands::{differ_in_type, shapes_differ};
 use super::primitives::{absolute, clamp, pointwise};
 use super::refusal::{Refusal, Rule};
 use crate::activation::{self, Constants};
-use crate::check::report::floats;
 use crate::core::fold::{self, Broadcasts};
 use crate::core::{CoreBuilder, Geometry, Known, PointwiseFunction, Source, broadcast};
 use crate::model::{Activation, Binary, ElementType, Graph, Primitive, Tensor, Unary, shape_text};
+use crate::rules::report::floats;
 
 /// Folds an operation of constants, or emits its core operations.
 pub(super) fn fold_or_emit(

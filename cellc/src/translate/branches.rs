@@ -4,7 +4,6 @@ use super::elementwise::compute;
 use super::operands::shapes_differ;
 use super::refusal::Refusal;
 use super::translator::Translator;
-use crate::check::parameter_names;
 use crate::core::{Geometry, Known};
 use crate::diagnostic::{Message, Setting, Severity, message, quoted};
 use crate::model::{
@@ -12,6 +11,7 @@ use crate::model::{
     shape_text,
 };
 use crate::request::flag;
+use crate::rules::names::parameter_names;
 
 /// A comparison of an input that decides between branches.
 struct Decision {

@@ -6,9 +6,9 @@ use super::refusal::{Refusal, Rule};
 use super::regrouped::{CellSources, CellWeights, regrouped};
 use super::sequence::cells;
 use super::translator::Translator;
-use crate::check::cell::{CellPort, CellSizes, Recurrent, recurrent};
 use crate::core::{CoreBuilder, Source, WeightSource, WeightSources};
 use crate::model::Node;
+use crate::rules::cell::{CellPort, CellSizes, Recurrent, recurrent};
 
 impl<'a> Translator<'_, 'a> {
     /// Translates a recurrent operation: a cell of one step, or a sequence.

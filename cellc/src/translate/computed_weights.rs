@@ -8,7 +8,6 @@ use super::loops::countable;
 use super::matmul::product;
 use super::refusal::{Refusal, Rule};
 use super::sequence::ways;
-use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::core::{
     CoreBuilder, CoreLoop, CoreOp, Geometry, Integers, Known, Lengths, LoopCarried, LoopResult,
     LoopSlice, Source, signed, strides,
@@ -18,6 +17,7 @@ use crate::model::{
     Activation, BiasPart, Binary, CellKind, Comparison, Coupled, Elementwise, Primitive, ResetGate,
     Unary,
 };
+use crate::rules::cell::{CellPort, CellSizes, Recurrent};
 
 /// One direction of a sequence, or one step.
 #[derive(Clone, Copy)]

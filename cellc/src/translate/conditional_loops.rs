@@ -10,7 +10,6 @@ use super::loops::{InputPieces, back_edge_differs, countable, iteration_number, 
 use super::operands::all_exact;
 use super::refusal::Refusal;
 use super::translator::Translator;
-use crate::check::Unused;
 use crate::core::{
     CoreLoop, CoreOp, Divider, DynamicLength, Geometry, INTEGER_LIMIT, Known, LoopCarried,
     LoopResult, LoopSlice, Source,
@@ -18,6 +17,7 @@ use crate::core::{
 use crate::diagnostic::message;
 use crate::model::{Binary, ElementType, Logic, Loop, LoopInput, Node, Primitive};
 use crate::request::flag;
+use crate::rules::unused::Unused;
 
 /// The most passes over a body that search for ranges of carried integers.
 const MOST_ATTEMPTS: usize = 4;

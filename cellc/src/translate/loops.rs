@@ -179,7 +179,7 @@ impl<'a> Translator<'_, 'a> {
                     "carry f32, or unroll the loop; up to {MOST_WRITTEN_OUT} iterations are \
                      written out"
                 );
-                self.refuse(node, Refusal::new(found, crate::check::report::floats(), help));
+                self.refuse(node, Refusal::new(found, crate::rules::report::floats(), help));
                 return None;
             }
         }
@@ -455,7 +455,7 @@ impl<'a> Translator<'_, 'a> {
             && stated
                 .iter()
                 .zip(&shape)
-                .all(|(dim, &size)| crate::check::shape::admits(*dim, size));
+                .all(|(dim, &size)| crate::rules::shape::admits(*dim, size));
         if !fits {
             let found = format!(
                 "the body's input has the shape {} in the model, but it receives {shape:?}, which \

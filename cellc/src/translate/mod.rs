@@ -47,4 +47,5 @@ mod unpacked_weights;
 mod variables;
 
 pub(crate) use operations::translate;
+pub(crate) use translator::TranslateInput;
 pub(crate) use unpacked_weights::unpack_weights_read_as_data;

@@ -1,13 +1,13 @@
 //! The operands of a node: tensors, and constants that are axes, sizes and lists of integers.
 
 use super::refusal::{Refusal, Rule};
-use crate::check::report::floats;
-use crate::check::shape::verb;
 use crate::core::Known;
 use crate::core::interval::EXACT;
 use crate::diagnostic::Message;
 use crate::model::limits::LONGEST_LIST;
 use crate::model::{ElementType, Model, Node, legal_axis, shape_text, wrong_extent};
+use crate::rules::report::floats;
+use crate::rules::shape::verb;
 
 /// A node and its operands.
 #[derive(Clone)]

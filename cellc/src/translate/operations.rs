@@ -29,14 +29,9 @@ use super::scatter::{gather_elements, reverse_sequence, scatter_elements, scatte
 use super::softmax::softmax;
 use super::top_k::top_k;
 use super::transform::{dft, mel_weights, spectral_window, stft};
+use super::translator::TranslateInput;
 use super::translator::{LoopForm, Translator};
 use super::variables::Declaration;
-use crate::check::input_sizes::InputSizes;
-use crate::check::names::names;
-use crate::check::report::attributes_are_legal;
-use crate::check::size_limits::too_large;
-use crate::check::step_facts::StepFacts;
-use crate::check::{CheckContext, interface_size};
 use crate::core::{
     CoreBuilder, CoreModel, DynamicLength, Known, LayerPlace, Parameter, ResultValue, Source,
 };
@@ -44,11 +39,17 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::limits::MOST_ELEMENTS;
 use crate::model::limits::MOST_VISITED;
 use crate::model::{ElementType, Elementwise, Node, Op, Tensor, shape_text};
+use crate::rules::input_sizes::InputSizes;
+use crate::rules::names::names;
+use crate::rules::report::attributes_are_legal;
+use crate::rules::size_limits::interface_size;
+use crate::rules::size_limits::too_large;
+use crate::rules::step_facts::StepFacts;
 
 /// Translates a model, whose inputs are known, to core operations. No model after an error, and for
 /// a part of a model.
 pub(crate) fn translate<'a>(
-    context: CheckContext<'a>,
+    context: TranslateInput<'a>,
     inputs: &InputSizes,
     diagnostics: &mut Diagnostics,
 ) -> (Option<CoreModel>, StepFacts<'a>) {

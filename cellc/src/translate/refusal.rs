@@ -1,11 +1,11 @@
 //! The reasons why a rule does not translate a node.
 
-use crate::check::report::{UNDEFINED, refusal};
-use crate::check::size_limits::too_large_text;
 use crate::core::BuildError;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity};
 use crate::model::limits::{FOLDED_PER_BYTE, FOLDS_PER_BYTE, MOST_FOLDED, MOST_OPERATIONS};
 use crate::model::{Node, shape_text};
+use crate::rules::report::{UNDEFINED, refusal};
+use crate::rules::size_limits::too_large_text;
 
 /// The reason why a rule does not translate a node.
 #[derive(Debug)]

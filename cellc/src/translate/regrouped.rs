@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 
 use super::refusal::{Refusal, Rule};
-use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::core::{
     Combiner, CoreBuilder, CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, WeightSource,
     WeightSources, broadcast_strides,
 };
 use crate::model::{BiasPart, Binary, Direction, Tensor, WeightLayout};
+use crate::rules::cell::{CellPort, CellSizes, Recurrent};
 
 /// The supported weights, for messages.
 const VALID: &str = "a constant, an input of the model, or all gates of one in another order \

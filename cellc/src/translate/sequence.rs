@@ -3,13 +3,13 @@
 
 use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
-use crate::check::cell::{CellPort, CellSizes, Recurrent};
 use crate::core::{
     CellOutputs, Concat, CoreBuilder, CoreCell, CoreOp, Geometry, Known, Lengths, Sequence, Source,
     WeightSource, WeightSources,
 };
 use crate::diagnostic::Origin;
 use crate::model::{Direction, ElementType, LedgerEntry, Node};
+use crate::rules::cell::{CellPort, CellSizes, Recurrent};
 
 /// The cells of a recurrent operation. Returns Y of a sequence, then the last states. `lengths`:
 /// `None` for a cell of one step.

@@ -326,7 +326,7 @@ fn set_numbers(
         let found = format!("numbers of the type {}", element.name());
         return Err(Refusal::new(
             found,
-            crate::check::report::floats(),
+            crate::rules::report::floats(),
             "compute them in floating point, and convert them",
         ));
     }

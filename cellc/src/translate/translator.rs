@@ -5,16 +5,25 @@ use std::collections::HashMap;
 
 use super::operands::Operands;
 use super::refusal::{Refusal, Rule};
-use crate::check::CheckContext;
-use crate::check::input_sizes::InputSizes;
-use crate::check::shape::admits_shape;
-use crate::check::step_facts::StepFacts;
 use crate::core::{
     CoreBuilder, CoreModel, CoreNode, DynamicLength, Known, Layer, LayerPlace, Source,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::encoding::WeightFormat;
 use crate::model::{Model, Node, Op, Tensor, ValueId, shape_text};
+use crate::request::Options;
+use crate::rules::input_sizes::InputSizes;
+use crate::rules::shape::admits_shape;
+use crate::rules::step_facts::StepFacts;
+
+/// The model to translate and its options.
+#[derive(Clone, Copy)]
+pub(crate) struct TranslateInput<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) options: &'a Options,
+    /// True if only a part of the model was read.
+    pub(crate) is_partial: bool,
+}
 
 /// A form of a loop other than one body for all iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +62,7 @@ pub(super) struct Variables<'a> {
 
 /// The translation of a model to core operations.
 pub(super) struct Translator<'c, 'a> {
-    pub(super) context: CheckContext<'a>,
+    pub(super) context: TranslateInput<'a>,
     /// The current graph: the model, or the body of a loop.
     pub(super) model: &'a Model,
     pub(super) inputs: &'c InputSizes,
@@ -80,7 +89,7 @@ pub(super) struct Translator<'c, 'a> {
 impl<'c, 'a> Translator<'c, 'a> {
     /// A translation before its first node.
     pub(super) fn new(
-        context: CheckContext<'a>,
+        context: TranslateInput<'a>,
         inputs: &'c InputSizes,
         core: CoreModel,
         diagnostics: &'c mut Diagnostics,

@@ -1,9 +1,9 @@
 //! Inputs that are weights of cells, and that operations read as data.
 
-use crate::check::report::refusal;
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, needed};
 use crate::diagnostic::{Diagnostics, quoted};
 use crate::model::Model;
+use crate::rules::report::refusal;
 
 /// Marks inputs of cells with computed weights as data: `pack` leaves them alone.
 pub(crate) fn unpack_weights_read_as_data(

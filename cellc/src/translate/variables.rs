@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
-use crate::check::report::floats;
-use crate::check::shape::admits_shape;
 use crate::core::{Known, Source, Variable};
 use crate::diagnostic::{Diagnostic, Origin, Setting, message, quoted};
 use crate::model::{Dim, ElementType, Node, Tensor, shape_text};
+use crate::rules::report::floats;
+use crate::rules::shape::admits_shape;
 
 /// The shape and the type that a ReadValue declares for its variable.
 #[derive(Clone, Copy)]
@@ -150,7 +150,7 @@ impl<'a> Translator<'_, 'a> {
         let size = |(axis, dim): (usize, &Dim)| match *dim {
             Dim::Fixed(size) => Some(size),
             Dim::Dynamic { .. } => {
-                batch.filter(|&batch| axis == 0 && crate::check::shape::admits(*dim, batch))
+                batch.filter(|&batch| axis == 0 && crate::rules::shape::admits(*dim, batch))
             }
         };
         let stated = value.shape.as_ref();

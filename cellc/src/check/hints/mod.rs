@@ -1,9 +1,9 @@
 //! Hints: shapes, options and exports that a message proposes. Before a message gives a hint, the
 //! pipeline runs with the hint and must find no error.
 
-use crate::check::input_sizes::InputSizes;
-use crate::check::step_facts::StepFacts;
 use crate::check::subject::{CheckContext, CheckedModel};
+use crate::rules::input_sizes::InputSizes;
+use crate::rules::step_facts::StepFacts;
 
 mod file_change;
 mod open_steps;

@@ -2,10 +2,10 @@
 
 use super::Hints;
 use crate::check::batch_axes::names_steps;
-use crate::check::input_sizes::SequenceAxes;
 use crate::check::pytorch_export::export_again;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, message, quoted};
 use crate::model::Dim;
+use crate::rules::input_sizes::SequenceAxes;
 
 /// An input with a batch axis taken for steps.
 pub(crate) struct Mistaken {

@@ -5,14 +5,14 @@ use std::cell::Cell;
 
 use super::Hints;
 use crate::check::input_shapes::example;
-use crate::check::names::{Side, find_name};
-use crate::check::shape::admits;
 use crate::core::CoreModel;
 use crate::core::{Before, Lookback};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Message, Setting, message};
 use crate::model::{Dim, Model, Op, ValueId};
 use crate::request::Options;
 use crate::request::flag;
+use crate::rules::names::{Side, find_name};
+use crate::rules::shape::admits;
 
 /// Numbers of steps to try, in order of preference.
 const STEPS: [usize; 8] = [100, 16, 64, 256, 1024, 16_000, 10, 1];

@@ -3,12 +3,12 @@
 
 use super::StateMessages;
 use crate::check::hints::MOST_CHOICES;
-use crate::check::names::{Side, name};
 use crate::core::{Before, Front};
 use crate::core::{CoreModel, CoreNode, Source};
 use crate::diagnostic::{Cause, Diagnostic, Message, listed, message, quoted};
 use crate::model::Node;
 use crate::request::State;
+use crate::rules::names::{Side, name};
 use crate::stream::states::FoundStates;
 
 /// The most states, or operations, named by a warning.

@@ -11,11 +11,11 @@ pub(crate) use lost_history::{kept_states, states_go_on};
 
 use self::why::{valid_pairs, why_misfit};
 use super::hints::Hints;
-use super::names::{Side, find_name, list_names, name};
 use crate::core::{CoreModel, StatePair};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted};
 use crate::request::flag;
 use crate::request::{Options, State};
+use crate::rules::names::{Side, find_name, list_names, name};
 use crate::stream::states::{FoundStates, Misfit, NotTaken, Wanted};
 
 /// How to name a pair of states.

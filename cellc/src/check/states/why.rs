@@ -1,10 +1,10 @@
 //! Words for reasons: why an input and an output are no state, or why cellc does not take them by
 //! itself.
 
-use crate::check::names::{Side, name};
 use crate::core::CoreModel;
 use crate::diagnostic::quoted;
 use crate::model::{Direction, Node, Op};
+use crate::rules::names::{Side, name};
 use crate::stream::states::{Doubt, Misfit, Order, Reason, UpdateKind};
 
 /// Why a layer that does not run forward through every step keeps no state.

@@ -1,11 +1,11 @@
 //! Caches that grow: a call appends its elements to an input, and the whole is an output.
 
 use crate::check::hints::Shapes;
-use crate::check::names::{Side, name, names};
 use crate::check::subject::CheckedModel;
 use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, Model, Node, Op, ValueId};
 use crate::request::flag;
+use crate::rules::names::{Side, name, names};
 
 /// An input to which every call appends elements, and the longer output.
 struct GrowingCache {

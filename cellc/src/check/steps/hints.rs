@@ -1,13 +1,13 @@
 //! Advice for models with steps that cannot stay open.
 
 use super::super::states::{kept_states, states_go_on};
-use crate::check::input_sizes::Uses;
 use crate::check::subject::{CheckContext, CheckedModel, Pipeline};
 use crate::core::ShortOf;
 use crate::diagnostic::{Message, message, quoted};
 use crate::model::{Model, Op, Padding};
 use crate::request::State;
 use crate::request::flag;
+use crate::rules::input_sizes::Uses;
 
 /// The most operations that [`pads_in_front`] pads.
 const MOST_PADDED: usize = 32;

@@ -5,12 +5,12 @@ mod caches;
 mod hints;
 mod words;
 
-use crate::check::options::Unused;
 use crate::check::subject::{CheckResult, CheckedModel, Outcome};
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, message};
 use crate::model::{Dim, Model, Op};
 use crate::request::State;
+use crate::rules::unused::Unused;
 use crate::stream::steps::{NotStepwise, why_not_stepwise};
 use words::in_words;
 

@@ -157,13 +157,13 @@ impl C<'_> {
 
 impl BlockFunction {
     fn name(self, prefix: &str, isa: &str) -> String {
-        let of = match self.product {
+        let factors = match self.product {
             BlockProduct::Floats => "floats",
             BlockProduct::FloatQuads => "float_quads",
             BlockProduct::Quads => "quads",
             BlockProduct::WidenedQuads => "widened_quads",
             BlockProduct::Pairs => "pairs",
         };
-        format!("{prefix}_blocks{}_{of}_{}_{isa}", self.rows, self.index)
+        format!("{prefix}_blocks{}_{factors}_{}_{isa}", self.rows, self.index)
     }
 }

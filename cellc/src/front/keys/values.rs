@@ -179,12 +179,12 @@ mod tests {
     /// the check of the model.
     #[test]
     fn clips_and_parameters_are_any_numbers_of_f32() {
-        for (clip, ..) in crate::check::CLIPS {
+        for (clip, ..) in crate::rules::cell::CLIPS {
             let read = KeyValue::parse(Key::Clip, &clip.to_string());
             let Ok(KeyValue(Value::Number(number))) = read else { panic!("{clip}: {read:?}") };
             assert_eq!(number.to_bits(), clip.to_bits(), "{clip}");
         }
-        for (alpha, _) in crate::check::PARAMETERS_OF_ACTIVATIONS {
+        for (alpha, _) in crate::rules::cell::PARAMETERS_OF_ACTIVATIONS {
             let read = KeyValue::parse(Key::Activations, &format!("leaky_relu({alpha})"));
             let Ok(KeyValue(Value::Activations(list))) = read else { panic!("{alpha}: {read:?}") };
             assert_eq!(list, [Activation::LeakyRelu { alpha }], "{alpha}");

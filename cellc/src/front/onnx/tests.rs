@@ -1044,7 +1044,7 @@ fn gru(size: i64, clip: Vec<u8>) -> Vec<u8> {
 
 #[test]
 fn a_hidden_size_has_the_limits_of_any_other_reader() {
-    for size in crate::check::WRONG_HIDDEN_SIZES {
+    for size in crate::rules::cell::WRONG_HIDDEN_SIZES {
         let (model, _) =
             read(&gru_of_size(size), None).unwrap_or_else(|problems| panic!("{problems}"));
         let problems = core_model(&model, &Options::default()).unwrap_err();
@@ -1057,7 +1057,7 @@ fn a_hidden_size_has_the_limits_of_any_other_reader() {
 
 #[test]
 fn a_clip_above_zero_is_a_bound() {
-    for (clip, bound, is_warned_about) in crate::check::CLIPS {
+    for (clip, bound, is_warned_about) in crate::rules::cell::CLIPS {
         let (model, _) = read(&clipped(clip), None).unwrap_or_else(|problems| panic!("{problems}"));
         let (valid, warnings) =
             core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
@@ -1100,7 +1100,7 @@ fn quantised_lstm_with(hidden_size: i64, clip: f32, attributes: &[u8]) -> Vec<u8
 
 #[test]
 fn the_clip_of_a_quantised_lstm_follows_the_rule_of_all_cells() {
-    for (clip, _, is_warned_about) in crate::check::CLIPS {
+    for (clip, _, is_warned_about) in crate::rules::cell::CLIPS {
         let (model, warnings) =
             read(&quantised_lstm(3, clip), None).unwrap_or_else(|problems| panic!("{problems}"));
         let said = warnings.to_string();
@@ -1112,7 +1112,7 @@ fn the_clip_of_a_quantised_lstm_follows_the_rule_of_all_cells() {
 
 #[test]
 fn a_hidden_size_of_a_quantised_lstm_has_the_limits_of_any_other() {
-    let wrong = crate::check::WRONG_HIDDEN_SIZES.map(|size| size as i64);
+    let wrong = crate::rules::cell::WRONG_HIDDEN_SIZES.map(|size| size as i64);
     for size in [i64::MIN, -1].into_iter().chain(wrong) {
         let problems = read(&quantised_lstm(size, 0.0), None).expect_err("hidden_size").to_string();
         let word = if size < 0 { "=" } else { " is " };
@@ -1130,7 +1130,7 @@ fn activations_of_a_quantised_lstm_have_the_rules_of_any_other() {
         let all = [attribute("activations", 8, &names), alphas].concat();
         read(&quantised_lstm_with(3, 0.0, &all), None)
     };
-    for (alpha, is_legal) in crate::check::PARAMETERS_OF_ACTIVATIONS {
+    for (alpha, is_legal) in crate::rules::cell::PARAMETERS_OF_ACTIVATIONS {
         let said = named(&[b"LeakyRelu", b"Tanh", b"Tanh"], alpha);
         assert_eq!(said.is_ok(), is_legal, "{alpha}");
         let found = format!("alpha of the activation leakyrelu is {alpha}");
@@ -1164,7 +1164,7 @@ fn leaky(alpha: f32) -> Vec<u8> {
 
 #[test]
 fn parameters_of_activations_are_finite() {
-    for (alpha, is_legal) in crate::check::PARAMETERS_OF_ACTIVATIONS {
+    for (alpha, is_legal) in crate::rules::cell::PARAMETERS_OF_ACTIVATIONS {
         for bytes in [leaky(alpha), with_function(Some(alpha), None)] {
             let (model, _) = read(&bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
             let said = core_model(&model, &Options::default()).map_err(|said| said.to_string());
@@ -1709,7 +1709,7 @@ fn real_valued_attributes_are_finite() {
         (MICROSOFT, "SkipLayerNormalization", &["x", "x", "w"], "epsilon", normalized),
         ("ai.onnx.ml", "Binarizer", &["x"], "threshold", "threshold of Binarizer is"),
     ] {
-        for value in crate::check::NOT_FINITE {
+        for value in crate::rules::cell::NOT_FINITE {
             let rest = attribute(name, 1, &field(2, 5, &floats(&[value])));
             let said = read(&of_domain(domain, operator, inputs, &[1.0; 3], &rest), None)
                 .and_then(|(model, _)| core_model(&model, &Options::default()))

@@ -128,7 +128,7 @@ fn alpha_and_beta_belong_to_activations_by_position() {
 
 #[test]
 fn parameters_of_activations_are_finite() {
-    for (alpha, is_legal) in crate::check::PARAMETERS_OF_ACTIVATIONS {
+    for (alpha, is_legal) in crate::rules::cell::PARAMETERS_OF_ACTIVATIONS {
         let said = compile(&with_activations("sigmoid,elu", &format!("0,{alpha}"), ""));
         let found = format!("alpha of the activation elu is {alpha}");
         assert_eq!(said.is_ok(), is_legal, "{alpha}");

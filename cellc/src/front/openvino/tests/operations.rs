@@ -999,7 +999,7 @@ fn real_valued_attributes_are_finite() {
         (("MVN", "opset6"), variance, &four[..2], "eps", normalized),
         (("GRN", "opset1"), "bias=\"1\"", &four[..1], "bias", normalized),
     ] {
-        for value in crate::check::NOT_FINITE {
+        for value in crate::rules::cell::NOT_FINITE {
             let data = data.replace(&format!("{name}=\"1\""), &format!("{name}=\"{value}\""));
             let text = of_shapes(kind, &data, shapes);
             let said = compile(&text).expect_err("it is refused");

@@ -1,11 +1,11 @@
 //! Legality of recurrent cells and sequences, and hints for wrong shapes.
 
-use crate::check::report::{MALFORMED, attributes_are_legal, floats, refusal};
 use crate::core::Known;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS};
 use crate::model::{
     Activation, Cell, CellKind, Direction, Model, Node, Op, ResetGate, Spelling, shape_text,
 };
+use crate::rules::report::{MALFORMED, attributes_are_legal, floats, refusal};
 
 /// The role of an input of a recurrent operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,12 @@
 //! Limits for the sizes of inputs and outputs, of the whole model and of its source.
 
-use crate::check::report::{refusal, whole_model};
-use crate::check::subject::CheckContext;
 use crate::core::{CoreModel, CoreNode, CoreOp, Work, element_count};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
 use crate::model::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_UNROLLED};
 use crate::model::{ElementType, Model, Node, shape_text, wrong_count};
-use crate::request::Unroll;
 use crate::request::flag;
+use crate::request::{Options, Unroll};
+use crate::rules::report::{refusal, whole_model};
 
 /// Refuses inputs and outputs with too many bytes together. `None` after an error. Called with the
 /// inputs before the translation, whose work grows with their sizes, and with inputs and outputs
@@ -50,8 +49,12 @@ pub(crate) fn total_size(model: &Model, core: &CoreModel, diagnostics: &mut Diag
 }
 
 /// Refuses models with more source than compilers take.
-pub(crate) fn source_size(context: CheckContext, core: &CoreModel, diagnostics: &mut Diagnostics) {
-    let CheckContext { model, options, .. } = context;
+pub(crate) fn source_size(
+    model: &Model,
+    options: &Options,
+    core: &CoreModel,
+    diagnostics: &mut Diagnostics,
+) {
     let origin = whole_model(model);
     let counts = [
         ("cells", core.cells().len()),

@@ -36,7 +36,7 @@ pub(crate) fn attributes_are_legal(
 }
 
 /// An error about a layer of the model; about the whole model without one.
-pub(super) fn at_layer(model: &Model, node: Option<&Node>, found: String) -> Diagnostic {
+pub(crate) fn at_layer(model: &Model, node: Option<&Node>, found: String) -> Diagnostic {
     match node {
         Some(node) => Diagnostic::error(node.origin.clone(), found).layer(node.label()),
         None => Diagnostic::error(whole_model(model), found),
@@ -44,12 +44,12 @@ pub(super) fn at_layer(model: &Model, node: Option<&Node>, found: String) -> Dia
 }
 
 /// The layer of a name. `None` if the name is empty.
-pub(super) fn layer_named<'a>(model: &'a Model, name: &str) -> Option<&'a Node> {
+pub(crate) fn layer_named<'a>(model: &'a Model, name: &str) -> Option<&'a Node> {
     model.nodes.iter().find(|node| !name.is_empty() && node.name == name)
 }
 
 /// The place of problems of the whole model, which names the file: the first Result.
-pub(super) fn whole_model(model: &Model) -> Origin {
+pub(crate) fn whole_model(model: &Model) -> Origin {
     let result = model.results.first().map(|&node| &model.nodes[node]);
     result.map_or(Origin::Unknown, |node| node.origin.clone())
 }
