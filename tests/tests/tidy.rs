@@ -208,6 +208,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         &[
             "cellc/src/front/",
             "cellc/src/check",
+            "cellc/src/rules/",
             "cellc/src/translate",
             "cellc/src/stream/",
             "cellc/src/cli/",

@@ -375,7 +375,7 @@ impl InputShapes<'_, '_> {
         }
     }
 
-    /// The size of the last axis that the weights require, if the given shape has another.
+    /// The size of the last axis required by the weights, if the given shape has another.
     fn other_features(&self, index: usize, given: Option<&[Option<usize>]>) -> Option<usize> {
         let last = given?.last().copied()??;
         self.inputs.uses[index].features.filter(|&features| features != last)

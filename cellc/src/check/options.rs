@@ -4,7 +4,7 @@ use super::common_interface;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
 use crate::model::limits::MOST_STREAMS;
 use crate::request::flag::{self, Flag};
-use crate::request::{Options, Precision, Range, Threads, WeightsAs, is_size};
+use crate::request::{Options, Range, Threads, WeightsAs, is_size};
 
 /// The errors of options that no output can have, whatever the model.
 pub(crate) fn options(options: &Options) -> Diagnostics {

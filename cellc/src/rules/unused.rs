@@ -1,6 +1,6 @@
 //! Options without effect.
 
-use crate::diagnostic::{Diagnostic, Origin, listed, message, quoted};
+use crate::diagnostic::{Diagnostic, Origin, message};
 use crate::request::{Precision, flag};
 
 /// An option without effect on the model, with the reason. The pass that knows the reason pushes

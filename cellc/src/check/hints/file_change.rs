@@ -1,4 +1,4 @@
-//! The lines of Python that open axes in a model's file.
+//! Lines of Python to open axes in a model's file.
 
 use super::Hints;
 

@@ -1,4 +1,4 @@
-//! Axes of a batch that a user takes for the steps of a recurrent layer.
+//! Batch axes mistaken for the steps of a recurrent layer.
 
 use super::Hints;
 use crate::check::batch_axes::names_steps;

@@ -56,7 +56,7 @@ struct OpenInput {
 enum StepSizes {
     /// The number of steps stays open.
     Open,
-    /// Every call has this number of steps.
+    /// The number of steps of every call.
     PerCall(usize),
     /// The first axis counts the steps, and their number stays open.
     First,

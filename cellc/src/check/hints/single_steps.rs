@@ -12,13 +12,13 @@ struct Steps {
     rank: usize,
     /// True if the steps are in another order than in the input.
     reordered: bool,
-    /// True if the model leaves their number open.
+    /// True if the model leaves the number of steps open.
     open: bool,
 }
 
 /// How a node reads the steps of its first input.
 enum Read {
-    /// Each step in the same way: the axis of steps of the output.
+    /// Each step alike: the axis of steps of the output.
     Each(Steps),
     /// All steps, in the order of indices.
     Reordered,

@@ -1,4 +1,4 @@
-//! Notices about pairs that the search for states refused.
+//! Notices about pairs refused by the search for states.
 
 use super::why::{layer_of, why};
 use super::{OWN_INPUTS, StateMessages};

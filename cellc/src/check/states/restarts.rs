@@ -21,7 +21,7 @@ fn states_in_words(states: &LostStates) -> String {
 }
 
 impl StateMessages<'_, '_> {
-    /// Warns of the layers of one step that every call starts anew. Says how to keep their states.
+    /// Warns of layers of one step whose state begins anew at every call. Says how to keep states.
     pub(super) fn restarts(&mut self) {
         for RestartingLayer { node, lost, starts_every } in &self.found.restarting {
             match *starts_every {
@@ -31,7 +31,7 @@ impl StateMessages<'_, '_> {
         }
     }
 
-    /// Warns that a cell starts every iteration of a loop from the same state.
+    /// Warns that a cell starts every iteration of a loop from one state.
     fn warn_of_restart_in_loop(&mut self, node: &Node, lost: &Lost) {
         let found = format!(
             "{} starts every iteration of a loop from the same constant state: no back edge \

@@ -1,5 +1,4 @@
-//! Words for reasons: why an input and an output are no state, or why cellc does not take them by
-//! itself.
+//! Words for the reasons against a state.
 
 use crate::core::CoreModel;
 use crate::diagnostic::quoted;
@@ -7,7 +6,7 @@ use crate::model::{Direction, Node, Op};
 use crate::rules::names::{Side, name};
 use crate::stream::states::{Doubt, Misfit, Order, Reason, UpdateKind};
 
-/// Why a layer that does not run forward through every step keeps no state.
+/// Why a layer keeps no state unless the layer runs forward through every step.
 fn why_never(order: Order, layer: Option<&Node>) -> String {
     let name = layer.map_or(String::new(), |node| format!("{} ", quoted(&node.name)));
     match order {
