@@ -89,6 +89,10 @@ impl Compilation {
     /// Measures the growth of the model's own rounding over many steps, to tell useful error bounds
     /// from useless ones: half a second at most.
     pub fn measure(&mut self) {
+        if self.packed.loaded.is_some() {
+            // other weights have other errors
+            return;
+        }
         let best = self.program.body(self.program.bodies.len() - 1);
         let found = crate::free_run::measure(
             &self.model,

@@ -37,10 +37,10 @@ use crate::front::model_file::ModelFile;
 use crate::lower::lower;
 use crate::model::Model;
 use crate::numerics::{self, Precisions};
-use crate::pack::pack;
+use crate::pack::{pack, pack_for_loading};
 use crate::pass;
 use crate::plan::{fills_no_vector, plan};
-use crate::request::{Options, State, Threads};
+use crate::request::{Options, State, Threads, WeightsAs};
 use crate::rules::input_sizes::InputSizes;
 use crate::rules::size_limits;
 use crate::rules::step_facts::StepFacts;
@@ -203,6 +203,7 @@ fn with_precisions(
     check::precision(context, &core, &precisions, diagnostics);
     check::threads(context, &core, diagnostics);
     check::common_interface(options, &core, diagnostics);
+    check::loaded_weights(context, &core, &precisions, diagnostics);
     core
 }
 
@@ -225,11 +226,17 @@ pub fn compile_core(model: CoreModel, options: &Options) -> Compilation {
     }
     // lower
     let program = pass::run(lower(&model, &plan), &model, &plan);
-    let packed = pack(&model, &program);
+    let packed = match options.output.weights_as {
+        WeightsAs::RunTime => pack_for_loading(&model, &program),
+        _ => pack(&model, &program),
+    };
     // emit: `Compilation::emit` and `Compilation::tokens` spell the kernels
     let name = options.output.name.as_deref().or(model.name.as_deref()).unwrap_or("model");
     let pool = options.machine.threads == Threads::Two;
-    let interface = Interface::new(&model, &program, name, pool, options.output.language);
+    let mut interface = Interface::new(&model, &program, name, pool, options.output.language);
+    if packed.loaded.is_some() {
+        interface.load_weights();
+    }
     Compilation {
         options: options.clone(),
         #[cfg(feature = "builder")]

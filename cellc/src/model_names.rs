@@ -100,6 +100,7 @@ impl Interface {
                 delay_lines: program.delay_lines.clone(),
                 steps_at_once: program.steps_at_once.max(1),
                 streams: model.streams,
+                loads_weights: false,
             },
             isas: program.bodies.len(),
             takes_memory: takes_memory(model),

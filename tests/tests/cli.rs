@@ -497,7 +497,10 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.h", "--emit=c"], &["names a header", "-o gru.c"]),
         (&[gru, "-o", "gru.rs", "--lan", "c"], &["'--lan'", "-o FILE.rs or -o FILE.c, or --emit"]),
         (&[gru, "-o", "gru.rs", "-v"], &["'-v'", "cellc inspect MODEL"]),
-        (&["inspect", gru, "-o", "gru.txt"], &["'-o': it is an option of cellc MODEL\n"]),
+        (
+            &["inspect", gru, "-o", "gru.txt"],
+            &["'-o': it is an option of cellc MODEL and cellc pack\n"],
+        ),
         (&["run", gru, "--clock=80MHz"], &["'--clock': it is an option of cellc inspect\n"]),
         (&["inspct", gru], &["no command 'inspct'", "cellc inspect"]),
         (&["help", "inspct"], &["no command 'inspct'", "cellc inspect"]),

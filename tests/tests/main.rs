@@ -69,6 +69,8 @@ mod proofs;
 #[cfg(feature = "full")]
 mod random_models;
 #[cfg(feature = "full")]
+mod run_time_weights;
+#[cfg(feature = "full")]
 mod sparse;
 #[cfg(feature = "full")]
 mod states;

@@ -114,7 +114,7 @@ impl Entry {
 }
 
 /// The commands that take a model; the first has no name of its own.
-pub(crate) const COMMANDS: [&str; 5] = ["", "run", "check", "inspect", "bench"];
+pub(crate) const COMMANDS: [&str; 6] = ["", "run", "check", "inspect", "bench", "pack"];
 
 /// What `cellc help` prints about a command.
 pub(crate) fn help(name: &str) -> String {

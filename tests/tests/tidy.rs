@@ -65,7 +65,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("pass", &["activation", "arch", "core", "kernel", "model", "pack", "pass", "plan", "request"]),
     // what each format makes of a row of weights
     ("encoding", &["encoding", "kernel", "model", "request"]),
-    ("pack", &["core", "encoding", "kernel", "model"]),
+    ("pack", &["core", "encoding", "kernel", "model", "pack"]),
     ("evaluate", &["core", "evaluate", "model"]),
     (
         "reference",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::request::{Language, Options, Threads};
+use crate::request::{Language, Options, Threads, WeightsAs};
 
 /// Refuses other languages, two threads, and file names unfit for an `#include`.
 pub(super) fn of_options(options: &Options, diagnostics: &mut Diagnostics) {
@@ -18,6 +18,13 @@ pub(super) fn of_options(options: &Options, diagnostics: &mut Diagnostics) {
             "C",
             "generate C, or use the trait `Cell` of cellc-runtime, which is common to all models \
              in Rust",
+        );
+    }
+    if options.output.weights_as == WeightsAs::RunTime {
+        refuse(
+            "the common interface cannot load weights at run time".to_owned(),
+            "weights in the source or in a file beside it",
+            "compile each model, or call the functions of the model's own header",
         );
     }
     if options.machine.threads == Threads::Two {

@@ -14,7 +14,7 @@ use crate::front::keys::{Key, KeyValue, Keys};
 use crate::front::model_file::ModelFile;
 use crate::model::Model;
 use crate::request::flag::{Group, positive};
-use crate::request::{Language, Options, Precision, Range, State};
+use crate::request::{Bindings, Language, Options, Precision, Range, State};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -118,6 +118,14 @@ Examples:
   cellc inspect gru.xml --target cortex-m4f --clock 80MHz    flash, RAM, least time
   cellc inspect gru.xml --json | jq '.kernels[] | [.name, .share]'";
 
+const PACK_EXAMPLES: &str = "\
+The model has the layers and shapes of the model of FILE. It is compiled with the options of
+FILE. Generated code refuses the weights of another layout.
+
+Example:
+  cellc net.onnx --weights-as run-time -o net.c
+  cellc pack new.onnx --like net.h           writes new.weights, which net_load takes";
+
 const CMAKE_EXAMPLES: &str = "\
 In CMakeLists.txt:
   execute_process(COMMAND cellc cmake OUTPUT_FILE ${CMAKE_BINARY_DIR}/cellc.cmake)
@@ -192,6 +200,9 @@ pub(crate) enum Command {
     /// Compare the time of generated code with a lower bound, OpenVINO and ONNX Runtime
     #[command(after_long_help = BENCH_EXAMPLES)]
     Bench(BenchArguments),
+    /// Write the weights of a model for code that loads them (--weights-as run-time)
+    #[command(after_long_help = PACK_EXAMPLES)]
+    Pack(PackArguments),
     /// Print cellc.cmake, a module for CMake: cellc cmake > cellc.cmake
     #[command(after_long_help = CMAKE_EXAMPLES)]
     Cmake,
@@ -380,6 +391,20 @@ pub(crate) struct CheckArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct PackArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+
+    /// The generated .h or .rs that will load the weights
+    #[arg(long, value_name = "FILE")]
+    pub(crate) like: PathBuf,
+
+    /// The file of weights [default: the model's name with .weights]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct InspectArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
@@ -532,6 +557,7 @@ impl CommandLine {
             Some(Command::Check(arguments)) => &mut arguments.model,
             Some(Command::Inspect(arguments)) => &mut arguments.model,
             Some(Command::Bench(arguments)) => &mut arguments.model,
+            Some(Command::Pack(arguments)) => &mut arguments.model,
             Some(Command::Cmake | Command::Completions(_) | Command::Man(_)) => return None,
         })
     }
@@ -545,6 +571,9 @@ impl CommandLine {
             }
             Some(Command::Run(arguments)) => {
                 arguments.output.iter().map(|(_, path)| ("--output", path.as_path())).collect()
+            }
+            Some(Command::Pack(arguments)) => {
+                arguments.output.iter().map(|path| ("-o", path.as_path())).collect()
             }
             _ => Vec::new(),
         }
@@ -640,8 +669,15 @@ impl ModelArguments {
     /// # Errors
     /// Options that do not suit the format, and all problems of the file.
     pub(crate) fn read(&self) -> Result<(Model, Diagnostics), Failure> {
+        self.read_with(&self.flags.options.bindings)
+    }
+
+    /// As [`Self::read`], with other sizes and constants than those given.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub(crate) fn read_with(&self, bindings: &Bindings) -> Result<(Model, Diagnostics), Failure> {
         let file = self.file();
-        let bindings = &self.flags.options.bindings;
         let weights_alone = self.recognise()?.weights_alone;
         if weights_alone {
             let of_models = [
@@ -709,6 +745,13 @@ impl ModelArguments {
             options.bindings.batch = None;
         }
         options
+    }
+}
+
+impl PackArguments {
+    /// The options of the library, without those of the generated file.
+    pub(crate) fn options(&self) -> Options {
+        self.model.options()
     }
 }
 

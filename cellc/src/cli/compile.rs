@@ -235,7 +235,9 @@ fn options(
                     "--interface needs a file that includes it: -o FILE.c".to_owned(),
                 ));
             }
-            options.output.weights_as = WeightsAs::Inline;
+            if options.output.weights_as != WeightsAs::RunTime {
+                options.output.weights_as = WeightsAs::Inline;
+            }
             arguments.model.path()
         }
     };
@@ -255,9 +257,11 @@ fn for_web(options: &mut Options) -> Result<(), Failure> {
             target.name
         )));
     }
-    if options.output.interface.is_some() || options.output.weights_as == WeightsAs::File {
+    let is_apart = matches!(options.output.weights_as, WeightsAs::File | WeightsAs::RunTime);
+    if options.output.interface.is_some() || is_apart {
         return Err(Failure::Usage(
-            "--interface and --weights-as file are for C: a .wasm file has all in it".to_owned(),
+            "--interface and --weights-as file or run-time are for C: a .wasm file has all in it"
+                .to_owned(),
         ));
     }
     options.machine.target = &arch::WASM32;

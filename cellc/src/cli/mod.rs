@@ -11,6 +11,7 @@ mod inspect;
 mod json;
 mod manual;
 mod npy;
+mod pack;
 mod package;
 mod pictures;
 mod piped;
@@ -126,11 +127,12 @@ pub fn command() -> ExitCode {
 /// Parses the words of a command line.
 fn parsed(words: Vec<OsString>) -> Result<CommandLine, clap::Error> {
     let command = CommandLine::command();
-    // the few options of -h stand in one list
+    // the few options of -h stand in one list, and its text fits a screen
     let command = match words.iter().any(|word| word == "--help" || word == "help") {
         true => command,
         false => command
             .mut_args(|arg| arg.help_heading(None))
+            .mut_subcommand("completions", |command| command.hide(true))
             .mut_subcommands(|command| command.mut_args(|arg| arg.help_heading(None))),
     };
     let mut matches = command.try_get_matches_from(words)?;
@@ -174,6 +176,7 @@ fn execute(command_line: &CommandLine) -> Result<(), Failure> {
         Some(Command::Check(arguments)) => check::check(arguments),
         Some(Command::Inspect(arguments)) => inspect::inspect(arguments),
         Some(Command::Bench(arguments)) => bench::bench(arguments),
+        Some(Command::Pack(arguments)) => pack::pack(arguments),
         Some(Command::Cmake) => manual::cmake(),
         Some(Command::Completions(arguments)) => manual::completions(arguments),
         Some(Command::Man(arguments)) => manual::man(arguments),

@@ -6,6 +6,7 @@ use super::Contents;
 use super::names::Field;
 use super::traversal::Shared;
 use crate::kernel::{BodyRef, BufferId, Kernel, Role};
+use crate::pack::Packed;
 
 /// A kernel and the function with its code.
 pub(super) type Call<'p> = (&'p Kernel, &'p str);
@@ -38,7 +39,7 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    pub(super) fn new(body: BodyRef<'_>, calls: &[Vec<Call<'_>>]) -> Self {
+    pub(super) fn new(packed: &Packed, body: BodyRef<'_>, calls: &[Vec<Call<'_>>]) -> Self {
         let params = calls.iter().flatten().flat_map(|(kernel, _)| &kernel.params);
         let buffers: BTreeSet<_> = params.map(|(id, _)| body.whole(*id).0).collect();
         let any = |is: fn(Role) -> bool| buffers.iter().any(|id| is(body.buffer(*id).role));
@@ -47,7 +48,8 @@ impl Uses {
             memory: any(|role| {
                 matches!(role, Role::Scratch | Role::Variable(_) | Role::Backwards | Role::Phase(_))
             }),
-            weights: any(|role| role == Role::Weights),
+            weights: any(|role| role == Role::Weights)
+                || buffers.iter().any(|id| packed.run_time_at(*id).is_some()),
             inputs: any(|role| matches!(role, Role::Parameter(_))),
             buffers,
         }

@@ -25,7 +25,7 @@ pub(crate) fn is_inline(contents: &Contents<'_>) -> bool {
     match contents.options.output.weights_as {
         WeightsAs::Auto if contents.options.c_only() => true,
         WeightsAs::Auto => contents.packed.bytes.len() <= INLINE_LIMIT,
-        WeightsAs::Inline => true,
+        WeightsAs::Inline | WeightsAs::RunTime => true,
         WeightsAs::File => contents.packed.bytes.is_empty(),
     }
 }

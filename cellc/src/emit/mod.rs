@@ -13,6 +13,7 @@ pub(crate) mod hints;
 mod layout;
 pub mod names;
 mod products;
+pub(crate) mod record;
 mod reserved;
 mod rows;
 mod rust;

@@ -136,6 +136,8 @@ pub struct Layout {
     pub steps_at_once: usize,
     /// The number of independent streams: rows of every input, output and state.
     pub streams: Option<usize>,
+    /// True if a program loads the weights from a file.
+    pub loads_weights: bool,
 }
 
 /// A count of steps in the state.
@@ -217,6 +219,18 @@ impl Field {
 }
 
 impl Interface {
+    /// Makes the weights, all constants of the model, an argument that a program loads from a file.
+    /// What else the model's file says is not true of other weights.
+    pub(crate) fn load_weights(&mut self) {
+        self.layout.loads_weights = true;
+        self.host.clear();
+    }
+
+    /// True if the weights are an argument.
+    pub fn takes_weights(&self) -> bool {
+        self.layout.loads_weights || !self.weights.is_empty()
+    }
+
     /// True if an input, weight or output has this name.
     pub fn has_field(&self, name: &str) -> bool {
         self.inputs.iter().chain(&self.weights).chain(&self.outputs).any(|field| field.name == name)
@@ -449,6 +463,7 @@ const MEMBERS: &[&str] = &[
     "init_isa",
     "run",
     "pack",
+    "load",
     "memcpy",
     "memset",
 ];
@@ -481,7 +496,8 @@ pub(crate) const STREAM_MEMBERS: [&str; 13] = [
 const POOL_ITEMS: [&str; 4] = ["join", "pair", "pool", "threads"];
 
 /// Types and functions of generated C, after the prefix and an underscore.
-const C_ITEMS: [&str; 17] = [
+const C_ITEMS: [&str; 18] = [
+    "load",
     "several",
     "isa",
     "inputs",
@@ -504,7 +520,7 @@ const C_ITEMS: [&str; 17] = [
 /// Snake-case forms of other items of a generated file, and of names from Rust's prelude.
 #[rustfmt::skip]
 const FILE_ITEMS: &[&str] = &[
-    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "constants", "weight", "packed", "pack", "part", "flat", "flat_mut", "has", "has_tiles", "state", "scratch", "cut", "aligned",
+    "isa", "kind", "inputs", "outputs", "step_inputs", "weights", "constants", "weight", "packed", "pack", "load_error", "part", "flat", "flat_mut", "has", "has_tiles", "state", "scratch", "cut", "aligned",
     "option", "some", "none", "default", "clone", "copy", "debug", "partial_eq", "eq", "iterator",
     "into_iterator", "cell", "cellc", "cellc_element", "cellc_model", "cellc_runtime", "cellc_tensor", "core", "std", "main", "result", "ok", "err", "drop", "send", "sync",
     "sized", "vec", "string", "box", "fn", "fn_mut", "fn_once", "from", "into", "to_string", "as_ref", "as_mut",

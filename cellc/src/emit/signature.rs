@@ -54,7 +54,7 @@ impl<'a> Signature<'a> {
         let mut kept = vec![
             (interface.pool, Argument::Pool),
             (memory, Argument::Memory(interface.memory())),
-            (!interface.weights.is_empty(), Argument::Packed),
+            (interface.takes_weights(), Argument::Packed),
         ];
         if language == Language::C {
             kept.swap(1, 2);

@@ -2,11 +2,13 @@
 //! Languages spell the items: an item is a text with the item's name.
 
 use super::names::{Field, Interface, Phase};
+use super::record::record;
 use super::signature::Signature;
 use super::text::{List, Word, when};
 use super::{Contents, tensors};
 use crate::arch::Isa;
 use crate::kernel::Element;
+use crate::pack::Loaded;
 use crate::request::Language;
 
 /// Words of one language for entries of lists, in addition to words of both languages.
@@ -35,7 +37,10 @@ impl Contents<'_> {
             ("inputs", record(&function)),
             ("step inputs", rust && record(&step) && !interface.states.is_empty()),
             ("outputs", function.outputs().record.is_some()),
+            ("given weights", !interface.weights.is_empty()),
             ("packed", !self.is_baked()),
+            ("pack", !interface.weights.is_empty()),
+            ("load", interface.layout.loads_weights),
             ("memory", interface.has_memory()),
             ("pool", interface.pool && !rust),
             ("function", true),
@@ -187,7 +192,8 @@ impl Contents<'_> {
         let keeps = self.interface.sets_memory();
         let is_empty = !keeps && self.interface.block_len == 0;
         let is_filled = |field: &Field| {
-            layout.delay_lines.contains_key(&field.index)
+            !layout.loads_weights
+                && layout.delay_lines.contains_key(&field.index)
                 && self.initial(field).is_some_and(|initial| initial.repeat > 1)
         };
         [
@@ -247,6 +253,8 @@ impl Contents<'_> {
             ("MEMORY_NAME", self.interface.memory().name().to_owned()),
             ("MEMORY_SET", self.interface.memory().setter().to_owned()),
             ("AT_FIRST", self.at_first().to_owned()),
+            ("LAYOUT_RECORD", self.layout_record()),
+            ("LOADED_BYTES", self.packed.loaded.as_ref().map_or(0, Loaded::file_len).to_string()),
             ("CELLC_RELEASE", env!("CARGO_PKG_VERSION").to_owned()),
         ]
     }
@@ -264,6 +272,18 @@ impl Contents<'_> {
         // FNV-1a
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
         text.iter().fold(0xcbf2_9ce4_8422_2325, step).to_le_bytes()
+    }
+
+    /// The layout of loaded weights and the options, as `cellc pack` reads them. Empty for other
+    /// files.
+    fn layout_record(&self) -> String {
+        let record = |loaded: &Loaded| record(loaded.layout, self.options);
+        self.packed.loaded.as_ref().map(record).unwrap_or_default()
+    }
+
+    /// True if initial values of variables are among the loaded weights.
+    pub(super) fn loads_initials(&self) -> bool {
+        self.interface.layout.loads_weights && !self.starts_at_zero()
     }
 
     /// True if a step of the struct calls a function other than the pure one, to flush states and

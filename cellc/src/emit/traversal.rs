@@ -15,6 +15,7 @@ use crate::kernel::{
     Kernel, LaneOp, Local, Loops, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk,
     WindowId,
 };
+use crate::pack::Packed;
 
 /// The text of an expression.
 pub(super) struct Text {
@@ -689,12 +690,12 @@ pub(super) struct TakenNames<'a> {
 
 impl Shared {
     /// The names for a body: fields have the names of the interface; `taken` are further
-    /// declarations; `baked` is true for compile-time weights.
+    /// declarations.
     pub(super) fn new(
         body: BodyRef<'_>,
         taken: &TakenNames<'_>,
         interface: &Interface,
-        baked: bool,
+        packed: &Packed,
     ) -> Self {
         let parameter = |i: usize| {
             let mut fields = interface.inputs.iter().chain(&interface.weights);
@@ -723,8 +724,10 @@ impl Shared {
                 };
                 let hint = if whole.0 == i { hint } else { format!("{hint}_part") };
                 let bytes = match buffer.role {
-                    Role::Weights => baked || buffer.element != Element::F32,
-                    Role::Constant(_) => true,
+                    Role::Weights => {
+                        packed.run_time_at(BufferId(i)).is_none() || buffer.element != Element::F32
+                    }
+                    Role::Constant(_) => packed.run_time_at(BufferId(i)).is_none(),
                     Role::Parameter(_) | Role::Result(_) | Role::Variable(_) => false,
                     Role::Table | Role::Backwards | Role::Phase(_) => false,
                     Role::Scratch | Role::Part { .. } => false,

@@ -49,7 +49,7 @@ impl Bounds {
         interface: &Interface,
     ) -> Self {
         let (x, h) = (numerics.range.x, numerics.range.h);
-        let known = interface.weights.is_empty();
+        let known = !interface.takes_weights();
         let lengths = if model.parameters.iter().any(|p| p.length.is_some()) {
             ", for any lengths"
         } else {

@@ -40,6 +40,15 @@ pub(crate) fn lines(
         lines.push(format!("{}: SHA-256 {}", escape(&file.name), file.sha256));
     }
     lines.push(given(options));
+    if interface.layout.loads_weights {
+        let load = match options.output.language {
+            Language::Rust => "Packed::load".to_owned(),
+            Language::C => format!("{}_load", interface.function),
+        };
+        lines.push(format!(
+            "Weights: none in this file. {load} takes them from a file of cellc pack."
+        ));
+    }
     if options.output.language == Language::Rust {
         lines.push(
             "Rust 1.89 or later, with optimisation: at opt-level = 0 a step takes 80 to 250 \

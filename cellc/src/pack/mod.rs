@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+mod loaded;
+
 use crate::model::half::F16;
 
 use crate::core::CoreModel;
@@ -12,6 +14,7 @@ use crate::kernel::{
     BufferId, Copied, CopiedDim, DelayLine, Element, Encoding, FrameOrder, Program, Role,
 };
 use crate::model::Tensor;
+pub use loaded::{Layout, Loaded};
 
 /// The initial value of a variable, in the order of its memory: element `i` is element `i / repeat
 /// % len` of the stored ones.
@@ -56,12 +59,15 @@ pub struct Packed {
     pub run_time_len: usize,
     /// Elements of the run-time block of [`Element::I8Pair`].
     pub run_time_pairs: usize,
+    /// The contents of the run-time block of f32, for a file of weights. `None`: the weights are in
+    /// the generated file, or the caller has them.
+    pub loaded: Option<Loaded>,
 }
 
 impl Packed {
     /// True if all weights are known at compile time.
     pub fn is_baked(&self) -> bool {
-        self.run_time.is_empty()
+        self.run_time.is_empty() && self.loaded.is_none()
     }
 
     /// Bytes of both run-time blocks.
@@ -108,8 +114,30 @@ impl Packed {
     }
 }
 
-/// Packs the constants of a model for a program.
+/// Packs the constants of a model for a program: into the generated file.
 pub fn pack(model: &CoreModel, program: &Program) -> Packed {
+    packed(model, program, Block::new(program))
+}
+
+/// Packs the constants of a model, all of them f32, for a file of weights. No place depends on a
+/// value.
+pub(crate) fn pack_for_loading(model: &CoreModel, program: &Program) -> Packed {
+    let block = Block { shares: false, ..Block::new(program) };
+    let Packed { parts, initial, bytes, .. } = packed(model, program, block);
+    let is_f32 = |(id, _): &(BufferId, usize)| program.buffer(*id).element == Element::F32;
+    assert!(parts.iter().all(is_f32), "pack: weights that are loaded are f32");
+    Packed {
+        run_time_len: bytes.len() / 4,
+        loaded: (!bytes.is_empty()).then(|| Loaded::new(model, program, (&parts, &initial), bytes)),
+        run_time: parts,
+        parts: Vec::new(),
+        initial,
+        bytes: Arc::default(),
+        run_time_pairs: 0,
+    }
+}
+
+fn packed(model: &CoreModel, program: &Program, mut block: Block) -> Packed {
     let role = |id: &BufferId| program.buffer(*id).role;
     let run_time =
         program.packing.params.iter().any(|(id, _)| matches!(role(id), Role::Parameter(_)));
@@ -136,7 +164,6 @@ pub fn pack(model: &CoreModel, program: &Program) -> Packed {
     for (copied, from, to) in program.packing.copies() {
         copies.entry(to).or_default().push((copied, from));
     }
-    let mut block = Block::new(program);
     let parts = wanted.into_iter().map(|id| {
         let at = match role(&id) {
             Role::Constant(i) => block.place_constant(&model.constants[i]),
@@ -171,12 +198,15 @@ pub fn pack(model: &CoreModel, program: &Program) -> Packed {
         run_time_parts.extend(parts.into_iter().map(|(id, at)| (id, 2 * at)));
     }
     let bytes = Arc::new(block.bytes);
-    Packed { parts, initial, bytes, run_time: run_time_parts, run_time_len, run_time_pairs }
+    let run_time = run_time_parts;
+    Packed { parts, initial, bytes, run_time, run_time_len, run_time_pairs, loaded: None }
 }
 
-/// The baked block under construction. Equal contents share one place.
+/// The block under construction.
 struct Block {
     bytes: Vec<u8>,
+    /// True if equal contents share one place.
+    shares: bool,
     /// The alignment of all places, in bytes.
     alignment: usize,
     /// By the hash of contents: start, length in bytes, and element type.
@@ -187,6 +217,7 @@ impl Block {
     fn new(program: &Program) -> Self {
         Self {
             bytes: Vec::new(),
+            shares: true,
             alignment: 4 * program.aligned_elements(),
             places: BTreeMap::new(),
         }
@@ -206,6 +237,9 @@ impl Block {
         let (before, contents) = self.bytes.split_at_mut(at);
         let contents = &mut contents[..len];
         write(contents);
+        if !self.shares {
+            return at / 4;
+        }
         let mut hasher = DefaultHasher::new();
         contents.hash(&mut hasher);
         let same_hash = self.places.entry(hasher.finish()).or_default();

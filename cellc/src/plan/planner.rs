@@ -23,7 +23,7 @@ use crate::encoding::{Arithmetic, WeightFormat};
 use crate::kernel::FrameOrder;
 use crate::model::{CellKind, ResetGate};
 use crate::numerics::{Precisions, Vector, flush_below};
-use crate::request::{Fma, Language, Options, Unroll};
+use crate::request::{Fma, Language, Options, Unroll, WeightsAs};
 
 /// Upper limit for rows times vectors of a cell that `--unroll auto` unrolls fully.
 ///
@@ -173,7 +173,10 @@ fn plan_for(
         product.layout = RowLayout::new(precision.stored(), &isas);
         let threads = threads(op, &product, options);
         let fits = |columns: usize| sparse::fits_panels(columns, &product, &of_blocks);
-        let is_asked = options.tuning.sparse != Some(false)
+        // which weights are zero is known only of weights in the file
+        let is_known = options.output.weights_as != WeightsAs::RunTime;
+        let is_asked = is_known
+            && options.tuning.sparse != Some(false)
             && !threads.is_two()
             && options.tuning.panel_columns.is_none_or(fits);
         let blocks =

@@ -606,6 +606,27 @@ pub(super) fn given(options: &Options) -> Vec<String> {
     words
 }
 
+/// Stores the values that [`given`] lists. `None`: the words are of another version.
+pub(super) fn take(options: &mut Options, words: &[String]) -> Option<()> {
+    let mut words = words.iter();
+    while let Some(name) = words.next() {
+        let flag = FLAGS.iter().find(|flag| name.strip_prefix("--") == Some(flag.name))?;
+        match flag.operand {
+            FlagValue::Switch => (flag.set)(options, "").ok()?,
+            FlagValue::List(..) | FlagValue::Texts(_) => {
+                let all = words.next()?;
+                if flag.name == ISA.name {
+                    options.machine.isas = Some(Vec::new());
+                }
+                let mut all = all.split(',').filter(|one| !one.is_empty());
+                all.try_for_each(|one| (flag.set)(options, one)).ok()?;
+            }
+            _ => (flag.set)(options, words.next()?).ok()?,
+        }
+    }
+    Some(())
+}
+
 /// Stores a value.
 fn stored<T>(place: &mut T, value: T) -> Result<(), String> {
     *place = value;

@@ -72,6 +72,11 @@ impl Options {
         flag::given(self)
     }
 
+    /// Stores the options that [`Self::given`] lists. `None`: the words are of another version.
+    pub fn take(&mut self, words: &[String]) -> Option<()> {
+        flag::take(self, words)
+    }
+
     /// True if C is written without extensions of compilers.
     pub(crate) fn c_only(&self) -> bool {
         self.output.language == Language::C && !self.machine.target.c.extensions

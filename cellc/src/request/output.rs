@@ -50,6 +50,8 @@ words! {
         Inline = "inline",
         /// In a .bin file next to the source.
         File = "file",
+        /// In a file of `cellc pack`, loaded by the program.
+        RunTime = "run-time",
     }
 }
 

@@ -11,7 +11,7 @@ use crate::emit::tensors;
 use crate::emit::text::{List, Word, filled, listed, part, when};
 use crate::emit::{digests, host_constants};
 use crate::kernel::Element;
-use crate::pack::Initial;
+use crate::pack::{Initial, Loaded};
 use crate::request::Language;
 
 const HEADER: &str = include_str!("text/header.h");
@@ -67,6 +67,10 @@ impl CFile<'_> {
             true => (String::new(), ""),
             false => (format!(", const {}_packed *packed", self.prefix()), ", packed"),
         };
+        let several_packed = if self.interface.takes_weights() { "self->packed, " } else { "" };
+        let initials = |text: &str| if self.loads_initials() { text } else { "" }.to_owned();
+        let filled_by = if self.interface.weights.is_empty() { "load" } else { "pack" };
+        let head = self.packed.loaded.as_ref().map(Loaded::head).unwrap_or_default();
         // MISRA C:2012 wants factors of one type (10.4)
         let cast = if self.extensions() { "" } else { "(size_t)" };
         let steps = |StepTensor { field, each_step, .. }: StepTensor<'_>| match each_step {
@@ -139,6 +143,18 @@ impl CFile<'_> {
                 self.member_aligned(
                     self.interface.block_len == 0 && self.interface.variables.is_empty(),
                 ),
+            ),
+            ("SEVERAL_PACKED ", several_packed.to_owned()),
+            (" INITIALS_PARAMETER", initials(&parameter)),
+            (" INITIALS_ARGUMENT", initials(", self->packed")),
+            ("FILLED_BY", filled_by.to_owned()),
+            (
+                "LOADED_HEAD",
+                head.as_flattened()
+                    .iter()
+                    .map(|byte| format!("{byte:#04x}"))
+                    .collect::<Vec<_>>()
+                    .join(", "),
             ),
             (" PACKED_PARAMETER", parameter),
             (" PACKED_ARGUMENT", argument.to_owned()),
@@ -461,9 +477,10 @@ pub(super) fn run_alone(file: &CFile<'_>, lists: &[List]) -> String {
 pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     let (items, flushes) = (file.items(Language::C), file.flushed_before().next().is_some());
     // the function that sets the memory precedes the functions of the struct, which call them
-    for name in
-        ["declared", "isa", "flush", "function", "memory", "struct", "several", "steps", "streams"]
-    {
+    for name in [
+        "declared", "isa", "flush", "load", "function", "memory", "struct", "several", "steps",
+        "streams",
+    ] {
         let wanted = match name {
             "isa" => file.interface.has_isas(),
             "flush" | "function" if file.steps_by_run() => false,

@@ -56,7 +56,7 @@ pub(super) fn bodies(
         out.push('\n');
         guarded(&mut out, file.condition(isa).as_deref(), &text);
     }
-    if !file.is_baked() {
+    if !file.interface.weights.is_empty() {
         packing(file, used, &mut out);
     }
     (out, once)
@@ -175,7 +175,7 @@ fn shared(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
         counters: Vec::new(),
         suffix: "",
     };
-    Shared::new(body, &taken, file.interface, file.is_baked())
+    Shared::new(body, &taken, file.interface, file.packed)
 }
 
 /// Packing at run time: the kernel, and its function in the header.
@@ -333,7 +333,7 @@ fn run(
         groups.pop();
         calls.pop()
     });
-    let (uses, interface) = (Uses::new(body, &groups), file.interface);
+    let (uses, interface) = (Uses::new(file.packed, body, &groups), file.interface);
     let table = |(id, values): &(BufferId, Vec<u32>)| {
         let Block { name, len, element, .. } = shared.buffer(*id);
         let values: Vec<_> = values.iter().map(|v| format!("{v}u")).collect();

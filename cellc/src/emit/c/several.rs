@@ -18,6 +18,10 @@ pub(super) fn function(
 ) -> String {
     let interface = file.interface;
     let (prefix, memory) = (file.prefix(), interface.memory().name());
+    let (weights, packed) = match interface.takes_weights() {
+        true => (format!("const {prefix}_packed *packed, "), "packed, "),
+        false => (String::new(), ""),
+    };
     let (input, output) = (&interface.inputs[0], &interface.outputs[0]);
     let most = interface.layout.steps_at_once;
     let together = body.together.as_ref().expect("lower: kernels of several steps");
@@ -33,7 +37,8 @@ pub(super) fn function(
     };
     let mut out = format!(
         "\n/* Up to {most} steps: few of them one by one, else all by each kernel. */\n\
-         {linkage}void {prefix}_several_{isa}(\n    {prefix}_{memory} *{memory}, size_t steps, \
+         {linkage}void {prefix}_several_{isa}(\n    {weights}{prefix}_{memory} *{memory}, \
+         size_t steps, \
          const {prefix}_inputs *inputs, const {prefix}_outputs *outputs\n) {{\n",
         isa = isa.name
     );
@@ -42,7 +47,7 @@ pub(super) fn function(
         "    if (steps < {LEAST_TOGETHER}u) {{\n        \
              for (size_t at = 0; at < steps; at++) {{\n            \
                  {}            {}            \
-                 {prefix}_run_{}({memory}, &one_inputs, &one_outputs);\n        \
+                 {prefix}_run_{}({packed}{memory}, &one_inputs, &one_outputs);\n        \
              }}\n        \
              return;\n    \
          }}\n",

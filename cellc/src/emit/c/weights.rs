@@ -114,6 +114,9 @@ impl WeightStruct {
 
 /// The expression in C for the address of a baked weight: element `at` of the elements of a type.
 pub(super) fn place(file: &CFile<'_>, element: Element, at: usize) -> String {
+    if file.interface.layout.loads_weights {
+        return plus("packed->values", at);
+    }
     let data = format!("{}_weight_data", file.prefix());
     match WeightStruct::find(file) {
         Some(few) => format!("{data}.{}", few.place(at)),

@@ -371,7 +371,7 @@ impl RustFile<'_> {
         let around = lanes::names().chain(vectors::names()).chain(MODULE).chain(pool).collect();
         let taken =
             TakenNames { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "" };
-        let shared = Shared::new(body, &taken, self.interface, self.is_baked());
+        let shared = Shared::new(body, &taken, self.interface, self.packed);
         let calls: usize = shared.written(body.body).map(|(kernel, _)| kernel.calls()).sum();
         let long = body.functions.iter().zip(&shared.functions);
         let long = long.filter(|(function, _)| {
@@ -537,7 +537,14 @@ impl RustFile<'_> {
         let (name, calls) = (memory.name(), shared.calls_of_steps(body));
         let (x, y) = (&self.interface.inputs[0], &self.interface.outputs[0]);
         let array = |field: &Field| format!("[{}; {}]", spelling(field.element).rust, field.len());
-        let state = format!("{name}: &mut super::{}", memory.type_name());
+        let loads = self.interface.takes_weights();
+        let weights = match loads {
+            true => format!(", blob: &[f32; {}]", self.packed.run_time_len),
+            false => String::new(),
+        };
+        let memory_parameter = format!("{name}: &mut super::{}", memory.type_name());
+        let state = format!("{memory_parameter}{weights}");
+        let arguments = if loads { format!("{name}, blob") } else { name.to_owned() };
         let together = body.together.as_ref().expect("lower: kernels of several steps");
         let part = |id: BufferId| {
             let at = body.block_place(id).expect("verify: input and output are in the block");
@@ -549,7 +556,7 @@ impl RustFile<'_> {
             "/// Several steps: few of them one by one, else all by each kernel.\n{attribute} \
              pub(super) fn several({state}, x: &[{}], y: &mut [{}]) {{
             if x.len() < {LEAST_TOGETHER} {{
-                for (x, y) in x.iter().zip(y) {{ run({name}, x, y); }}
+                for (x, y) in x.iter().zip(y) {{ run({arguments}, x, y); }}
                 return;
             }}
             let input = part_of_mut{}(&mut {name}.block);
@@ -565,7 +572,10 @@ impl RustFile<'_> {
             self.calls(&mut out, body, shared, &calls, vectors, &block);
         }
         for (part, calls) in shared.runs_of_steps.iter().zip(calls.chunks(MOST_CALLED)) {
-            let _ = writeln!(out, "{part}({name});");
+            let reads = loads && Uses::new(self.packed, body, calls).weights;
+            let (arguments, state) =
+                if reads { (&*arguments, &state) } else { (name, &memory_parameter) };
+            let _ = writeln!(out, "{part}({arguments});");
             let _ = write!(parts, "/// Part of several steps.\n{attribute} fn {part}({state}) {{");
             self.calls(&mut parts, body, shared, calls, vectors, &block);
             parts.push_str("}\n");
@@ -595,7 +605,7 @@ impl RustFile<'_> {
         calls: &[Vec<Call<'_>>],
         all: bool,
     ) -> (String, String) {
-        let uses = Uses::new(body, calls);
+        let uses = Uses::new(self.packed, body, calls);
         let (mut params, mut args) = (String::new(), String::new());
         let mut add = |is_used: bool, name: &str, ty: String| {
             if is_used || all {
@@ -652,7 +662,7 @@ impl RustFile<'_> {
         vectors: &mut Used,
         block: &str,
     ) {
-        for id in Uses::new(body, calls).buffers {
+        for id in Uses::new(self.packed, body, calls).buffers {
             let Block { name, len, .. } = shared.buffer(id);
             let _ = match (body.buffer(id).role, self.location(body, id)) {
                 (_, Location::Table(values)) => {

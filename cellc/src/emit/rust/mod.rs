@@ -67,7 +67,7 @@ impl RustFile<'_> {
         if self.options.output.runtime {
             out.push_str(&self.item("runtime"));
         }
-        let packing = (!self.is_baked()).then(|| self.pack_module());
+        let packing = (!self.interface.weights.is_empty()).then(|| self.pack_module());
         let all: Vec<_> =
             packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
         let is_aligned = !self.packed.bytes.is_empty() && !self.has_decimal_weights();

@@ -11,7 +11,7 @@ use crate::emit::tensors::{array, flat, zero};
 use crate::emit::text::{List, Word, listed, part, when};
 use crate::emit::traversal::decimal;
 use crate::emit::{digests, host_constants};
-use crate::pack::Initial;
+use crate::pack::{Initial, Loaded};
 use crate::request::Language;
 
 /// Characters of arguments that a line with a call of a body does not hold.
@@ -120,12 +120,48 @@ impl RustFile<'_> {
             ("BAKED_LEN", (self.packed.bytes.len() / 4).to_string()),
             ("ISA_NAMES", self.isa_names()),
         ];
+        words.extend(self.loaded_words());
         if self.is_baked() {
             let without = [("<'w>", ""), ("packed: &'w Packed", ""), (", packed)", ")")];
             words.extend(without.map(|(word, value)| (word, value.to_owned())));
         }
         words.extend(self.names_and_sizes());
         words
+    }
+
+    /// The words for weights that are an argument.
+    fn loaded_words(&self) -> Vec<Word> {
+        let [magic, hash] = self.packed.loaded.as_ref().map(Loaded::head).unwrap_or_default();
+        let initials = |text: &str| if self.loads_initials() { text } else { "" }.to_owned();
+        let filled_by = if self.interface.weights.is_empty() { "Packed::load" } else { "pack()" };
+        vec![
+            ("FILLED_BY", format!("[`{filled_by}`]")),
+            ("LOADED_MAGIC", byte_text(&magic)),
+            ("LOADED_HASH", byte_text(&hash)),
+            ("INITIALS: ()", initials("packed: &Packed")),
+            ("INITIALS_GIVEN", initials("packed")),
+            ("INITIALS_OWN", initials("self.packed")),
+        ]
+    }
+
+    /// The statement that sets a variable to its initial value, which is among the loaded weights.
+    fn loaded_initial(variable: &Field, Initial { at, len, repeat }: Initial) -> String {
+        let values = format!("packed.values.iter().skip({at})");
+        let copied = |to: &str| {
+            format!("for (to, from) in {to}.iter_mut().zip({values}) {{ *to = *from; }}")
+        };
+        let place = format!("self.{}", variable.name);
+        match repeat {
+            1 if len == variable.len() => copied(&place),
+            1 => {
+                let frames = format!("{place}.as_chunks_mut::<{len}>().0.iter_mut()");
+                format!("for frame in {frames} {{ {} }}", copied("frame"))
+            }
+            _ => {
+                let rows = format!("{place}.as_chunks_mut::<{repeat}>().0.iter_mut()");
+                format!("for (row, value) in {rows}.zip({values}) {{ row.fill(*value); }}")
+            }
+        }
     }
 
     /// The lists for texts in Rust.
@@ -296,7 +332,8 @@ impl RustFile<'_> {
 
     /// The call of the body for several steps at a time, `x` and `y`.
     pub(super) fn several_at_once(&self, x: &str, y: &str) -> String {
-        let args = format!("&mut self.{}, {x}, {y}", self.interface.memory().name());
+        let weights = if self.interface.takes_weights() { "&self.packed.values, " } else { "" };
+        let args = format!("&mut self.{}, {weights}{x}, {y}", self.interface.memory().name());
         self.chosen("self.isa.0", "several", &args, String::new())
     }
 
@@ -404,6 +441,11 @@ impl RustFile<'_> {
     }
 }
 
+/// A byte string.
+fn byte_text(bytes: &[u8]) -> String {
+    format!("*b\"{}\"", bytes.escape_ascii())
+}
+
 /// Items, with an attribute for functions with more parameters than clippy allows.
 fn with_many(items: &str) -> String {
     let lint = |line: &str| if has_long_list(line) { MANY } else { "" };
@@ -465,6 +507,7 @@ impl OwnWords for RustFile<'_> {
         let (name, len) = (&variable.name, variable.len());
         let reset = match self.initial(variable) {
             None => format!("self.{name} = [0.0; {len}];"),
+            Some(initial) if self.loads_initials() => Self::loaded_initial(variable, initial),
             Some(Initial { at, len: stored, repeat: 1 }) if stored == len => {
                 format!("self.{name} = {}.{}.0;", self.weights(), self.stored_at(at))
             }

@@ -82,7 +82,7 @@ typedef struct PREFIX_outputs {
     FIELD_TYPE *FIELD; /* FIELD_LEN FIELD_ELEMENTS */
 //.
 } PREFIX_outputs;
-//: packed
+//: given weights
 
 /* The weights in the shapes of the model's inputs, in C order. */
 typedef struct PREFIX_weights {
@@ -90,6 +90,7 @@ typedef struct PREFIX_weights {
     const FIELD_TYPE *FIELD; /* FIELD_LEN FIELD_ELEMENTS */
 //.
 } PREFIX_weights;
+//: packed
 
 //* aligned
 #ifdef __cplusplus
@@ -99,7 +100,7 @@ typedef struct PREFIX_weights {
 #endif
 
 //.
-/* The weights in the order in which the kernels read them, PACKED_BYTES bytes. PREFIX_pack fills it. */
+/* The weights in the order in which the kernels read them, PACKED_BYTES bytes. PREFIX_FILLED_BY fills it. */
 typedef struct PREFIX_packed {
     MEMBER_ALIGNEDfloat values[PACKED_LEN];
 //* packed pairs
@@ -111,8 +112,18 @@ typedef struct PREFIX_packed {
 #undef UPPER_ALIGNED
 
 //.
+//: pack
+
 /* Puts weights into the order in which the kernels read them. */
 void PREFIX_pack(const PREFIX_weights *weights, PREFIX_packed *packed);
+//: load
+
+/* The layout of the weights and the options of this file, which cellc pack --like reads. */
+#define UPPER_LAYOUT "LAYOUT_RECORD"
+
+/* Takes the weights from a file of cellc pack, LOADED_BYTES bytes. Returns 1. Returns 0 and changes nothing if
+ * the bytes are no such file, are not complete, or hold weights of other layers, shapes or options. */
+int PREFIX_load(PREFIX_packed *packed, const void *bytes, size_t size);
 //: memory
 
 //* aligned memory
@@ -160,7 +171,7 @@ typedef struct PREFIX_MEMORY_NAME {
 /* Makes memory a PREFIX_MEMORY_NAME: call it before the first step. */
 //.
 //* memory of the caller to set
-void PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME);
+void PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME INITIALS_PARAMETER);
 //.
 //: function
 

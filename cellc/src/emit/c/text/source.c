@@ -60,7 +60,7 @@ void PREFIX_run(RUN_PARAMETERS) {
 //.
 //* own memory to set
 
-static void PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME);
+static void PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME INITIALS_PARAMETER);
 //.
 //* advances on an isa
 
@@ -157,9 +157,31 @@ void PREFIX_run(RUN_PARAMETERS) {
     MEMORY_NAME->PHASE_NAME = MEMORY_NAME->PHASE_NAME < PHASE_LASTu ? MEMORY_NAME->PHASE_NAME + 1u : 0u;
 //.
 }
+//: load
+
+int PREFIX_load(PREFIX_packed *packed, const void *bytes, size_t size) {
+    static const unsigned char head[16] = {LOADED_HEAD};
+    const unsigned char *from = (const unsigned char *)bytes;
+    if (size != LOADED_BYTESu) {
+        return 0;
+    }
+    for (size_t i = 0; i < 16u; i++) {
+        if (*from++ != head[i]) {
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < PACKED_LENu; i++) {
+        union { uint32_t bits; float number; } word = {0};
+        for (unsigned place = 0; place < 32u; place += 8u) {
+            word.bits |= (uint32_t)*from++ << place;
+        }
+        packed->values[i] = word.number;
+    }
+    return 1;
+}
 //: memory
 
-LINKAGEvoid PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME) {
+LINKAGEvoid PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME INITIALS_PARAMETER) {
 //* order
     MEMORY_NAME->backwards = 0;
 //.
@@ -202,7 +224,7 @@ size_t PREFIX_alignment(void) {
 
 void PREFIX_reset(PREFIX *self) {
 //* memory to set
-    PREFIX_MEMORY_SET(&self->MEMORY_NAME);
+    PREFIX_MEMORY_SET(&self->MEMORY_NAME INITIALS_ARGUMENT);
 //.
 //* states
     RESET
@@ -249,7 +271,7 @@ static void PREFIX_several(PREFIX *self, size_t steps, const PREFIX_inputs *inpu
 //* asked
 BEFORE
     case ENUMERATOR:
-        PREFIX_several_BODY(&self->MEMORY_NAME, steps, inputs, outputs);
+        PREFIX_several_BODY(SEVERAL_PACKED &self->MEMORY_NAME, steps, inputs, outputs);
         return;
 AFTER
 //.
@@ -258,7 +280,7 @@ AFTER
 //.
 //* baselines when chosen
 CONDITION
-        PREFIX_several_BODY(&self->MEMORY_NAME, steps, inputs, outputs);
+        PREFIX_several_BODY(SEVERAL_PACKED &self->MEMORY_NAME, steps, inputs, outputs);
 //.
 //* chosen by conditions
 #endif
@@ -268,7 +290,7 @@ CONDITION
     }
 //.
 //* one isa
-    PREFIX_several_ONE_BODY(&self->MEMORY_NAME, steps, inputs, outputs);
+    PREFIX_several_ONE_BODY(SEVERAL_PACKED &self->MEMORY_NAME, steps, inputs, outputs);
 //.
 }
 //: steps

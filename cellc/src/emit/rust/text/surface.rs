@@ -138,7 +138,7 @@ impl Outputs {
     }
 }
 
-//: packed
+//: given weights
 /// The weights, as the model's inputs hold them.
 #[unused]
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +148,9 @@ pub struct Weights<'a> {
     pub FIELD: &'a FIELD_NESTED,
 //.
 }
-/// The weights in the order in which the kernels read them. [`pack()`] fills it.
+
+//: packed
+/// The weights in the order in which the kernels read them. FILLED_BY fills it.
 #[unused]
 #[derive(Clone, Debug)]
 #[repr(C, align(ALIGNMENT))]
@@ -171,6 +173,8 @@ impl Packed {
         }
     }
 }
+
+//: pack
 /// Puts weights into the order in which the kernels read them.
 #[unused]
 pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
@@ -181,6 +185,55 @@ pub fn pack(weights: &Weights<'_>, packed: &mut Packed) {
     pack::run(weights, &mut packed.values, &mut packed.pairs);
 //.
 }
+
+//: load
+#[unused]
+impl Packed {
+    /// The layout of the weights and the options of this file, which `cellc pack --like` reads.
+    pub const LAYOUT: &'static str = "LAYOUT_RECORD";
+    /// The length of a file of weights in bytes.
+    pub const FILE_BYTES: usize = LOADED_BYTES;
+    /// Takes the weights from a file of `cellc pack`.
+    ///
+    /// # Errors
+    /// Other bytes, or weights of another layout; nothing changes then.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
+        if !bytes.starts_with(&LOADED_MAGIC) {
+            return Err(LoadError::NoWeights);
+        }
+        if bytes.get(8..16) != Some(&LOADED_HASH) {
+            return Err(LoadError::OtherLayout);
+        }
+        if bytes.len() != Self::FILE_BYTES {
+            return Err(LoadError::OtherLength);
+        }
+        for (to, word) in self.values.iter_mut().zip(bytes.as_chunks().0.iter().skip(4)) {
+            *to = f32::from_le_bytes(*word);
+        }
+        Ok(())
+    }
+}
+/// Why [`Packed::load`] refuses bytes.
+#[unused]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// They are no file of `cellc pack`.
+    NoWeights,
+    /// They are weights of other layers, shapes or options.
+    OtherLayout,
+    /// They are incomplete, or more than a file of weights.
+    OtherLength,
+}
+impl core::fmt::Display for LoadError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            LoadError::NoWeights => "the bytes are no file of cellc pack",
+            LoadError::OtherLayout => "the weights are of other layers, shapes or options",
+            LoadError::OtherLength => "the file of weights has another length",
+        })
+    }
+}
+impl core::error::Error for LoadError {}
 
 //: memory
 //* state of the caller between steps
@@ -233,7 +286,7 @@ impl MEMORY_TYPE {
 //* not zero at first
     /// Every variable has its initial value.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(INITIALS: ()) -> Self {
         let mut state = State {
 //.
 //* order
@@ -251,13 +304,13 @@ impl MEMORY_TYPE {
         }
 //* not zero at first
         ;
-        state.reset();
+        state.reset(INITIALS_GIVEN);
         state
 //.
     }
 //* some variables
     /// Sets every variable to its initial value.
-    PUB fn reset(&mut self) {
+    PUB fn reset(&mut self, INITIALS: ()) {
 //.
 //* variables
         RESET;
@@ -387,7 +440,7 @@ impl<'w> TYPE_NAME<'w> {
             pair: Pair::new(),
 //.
 //* memory
-            MEMORY_NAME: MEMORY_TYPE::new(),
+            MEMORY_NAME: MEMORY_TYPE::new(INITIALS_GIVEN),
 //.
 //* states
             FIELD: FIELD_ZERO,
@@ -408,7 +461,7 @@ impl<'w> TYPE_NAME<'w> {
 //.
     pub fn reset(&mut self) {
 //* some variables
-        self.state.reset();
+        self.state.reset(INITIALS_OWN);
 //.
 //* states
         self.FIELD = FIELD_ZERO;
