@@ -1,4 +1,4 @@
-//! Rules for weights that a program loads from a file.
+//! Rules for loaded weights.
 
 use super::CheckContext;
 use crate::core::CoreModel;
@@ -8,8 +8,8 @@ use crate::numerics::{Precisions, matrices};
 use crate::request::WeightsAs;
 use crate::request::flag;
 
-/// Refuses what generated code cannot load: weights that are inputs, weights that are not f32, and
-/// the weights of independent streams.
+/// Refuses weights without a file of weights: inputs, other types than f32, and the weights of
+/// independent streams.
 pub(crate) fn loaded_weights(
     context: CheckContext,
     core: &CoreModel,
