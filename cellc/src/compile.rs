@@ -111,7 +111,7 @@ fn check_model(context: CheckContext) -> CheckResult {
         false => Outcome { core: given.core.take(), diagnostics: take(&mut given.diagnostics) },
     };
     let Outcome { core, mut diagnostics } = outcome;
-    let core = core.map(|core| with_precisions(context, core, &mut diagnostics));
+    let core = core.map(|core| final_core(context, core, &mut diagnostics));
     check::advised(&given, core, diagnostics)
 }
 
@@ -178,7 +178,7 @@ fn with_states(
 
 /// The model with a row for each independent stream and with its layers in f32. Refuses models that
 /// are too large, and options that do not fit.
-fn with_precisions(
+fn final_core(
     context: CheckContext,
     mut core: CoreModel,
     diagnostics: &mut Diagnostics,

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, method, method
 use crate::emit::OutputFile;
 use crate::files::{self, NewFile};
 use crate::front::apple::AppleResetGate;
-use crate::front::formats::ReadOptions;
+use crate::front::formats::{self, ReadOptions};
 use crate::front::keys::{Key, Spanned, Value};
 use crate::front::layer::Declared;
 use crate::front::layer::apple;
@@ -710,12 +710,26 @@ impl Builder {
     }
 
     fn model(&self, problems: &mut Diagnostics) -> Option<Model> {
+        let options = ReadOptions::new(&self.options.bindings);
         match &self.source {
-            BuilderSource::Cell { cell, weights } => declared_model(cell, weights, problems),
+            BuilderSource::Cell { cell, weights } => {
+                if let Err(refused) = formats::refuse_options_of_amplifiers(&options) {
+                    problems.push(refused);
+                }
+                let model = declared_model(cell, weights, problems)?;
+                match formats::finished((model, Diagnostics::default()), &options) {
+                    Ok((model, found)) => {
+                        problems.extend(found);
+                        Some(model)
+                    }
+                    Err(refused) => {
+                        problems.extend(refused);
+                        None
+                    }
+                }
+            }
             BuilderSource::File { model, weights } => {
-                let bindings = &self.options.bindings;
-                let options =
-                    ReadOptions { weights: weights.as_deref(), ..ReadOptions::new(bindings) };
+                let options = ReadOptions { weights: weights.as_deref(), ..options };
                 let (model, found) = match compile::read(model, &options) {
                     Ok((model, warnings)) => (Some(model), warnings),
                     Err(refused) => (None, refused),

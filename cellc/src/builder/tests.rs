@@ -65,6 +65,21 @@ fn attributes_of_a_file_are_not_overruled() {
     }
 }
 
+/// Options that only files read are refused for declared layers, not ignored.
+#[test]
+fn options_of_files_are_refused_for_declared_layers() {
+    let gru = || Builder::gru(2, 1);
+    for (builder, part) in [
+        (gru().sample_rate(96_000), "for amplifier models"),
+        (gru().size(ModelSize::Smallest), "for amplifier models"),
+        (gru().dim("steps", 3), "\"steps\""),
+        (gru().constant("gain", 1), "\"gain\""),
+    ] {
+        let text = refused(&builder);
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+}
+
 #[test]
 fn a_clip_above_zero_is_a_bound() {
     for (clip, bound, is_warned_about) in crate::rules::cell::CLIPS {

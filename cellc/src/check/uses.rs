@@ -67,7 +67,7 @@ fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, out
 }
 
 /// Adds the readers of a loop's body, and the loop as a reader of the inputs that its body cuts or
-/// changes. `of`: the input with the elements of a value.
+/// changes. `parameter_of`: the input with the elements of a value.
 fn read_loop(
     all: &mut [Uses],
     node: &Node,

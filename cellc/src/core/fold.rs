@@ -435,7 +435,7 @@ impl<'t> Broadcasts<'t> {
         Ok((integers(self.shape.to_vec(), values.into_iter()), ElementType::Bool))
     }
 
-    /// The result of `of` for every element of the shape, or the last error.
+    /// The result of `compute` for every element of the shape, or the last error.
     fn each<T>(
         &self,
         compute: impl Fn([usize; 3]) -> Result<T, &'static str>,

@@ -137,7 +137,7 @@ pub(super) struct MovingWindow<'a> {
     pub(super) window: &'a Block,
     /// The buffer or window that contains the window.
     pub(super) block: &'a Block,
-    /// The start of the first window in `of`.
+    /// The start of the first window in `block`.
     pub(super) offset: usize,
     /// Elements between windows.
     pub(super) step: usize,

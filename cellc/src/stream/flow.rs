@@ -108,7 +108,7 @@ impl<'m> Flow<'m> {
         Some(found)
     }
 
-    /// By element of a tensor: the index of the element in the value `of`, if views lead to `of`.
+    /// By element of a tensor: the index of the element in the value `target`, if views lead there.
     /// `None` if the tensor is computed in other ways, or if the search ended at [`MOST_FLOW`].
     pub(crate) fn places_in(&self, mut source: Source, target: usize) -> Option<Vec<usize>> {
         let mut places: Vec<usize> = (0..self.model.len(source)).collect();

@@ -48,7 +48,7 @@ impl<'a> Translator<'_, 'a> {
             }
             // elements behind the last part have no share of the sum
             Axes::Softmax => Some(axis),
-            Axes::Normalized(normalization) if open.len() == 1 => {
+            Axes::Normalized(normalization) if open.len() == 1 && port == 0 => {
                 normalizes_inside(&self.core, &args, normalization, axis).then_some(axis)
             }
             Axes::Convolved(convolution) if open.len() == 1 && port == 0 => {

@@ -74,12 +74,12 @@ impl Refusal {
         self.repeated(Repetition::OncePerModel)
     }
 
-    /// The error, reported only if it is the first of its layer.
     /// The refusal of an operation on constants without a result.
     pub(super) fn undefined(reason: &str) -> Self {
         Self::new(reason, "an operation that has a result", UNDEFINED)
     }
 
+    /// The error, reported only if it is the first of its layer.
     pub(super) fn once_per_layer(self) -> Self {
         self.repeated(Repetition::OncePerLayer)
     }

@@ -37,7 +37,7 @@ pub(super) enum Operation {
     /// A number in every lane.
     Number(Scalar),
     Lanes(LaneOp),
-    /// Adds a row of weights of type `of` times an element to `count` sums.
+    /// Adds a row of weights of type `element` times an element to `count` sums.
     Row {
         element: Element,
         count: usize,

@@ -75,17 +75,26 @@ pub fn read<'a>(
     if let Some(weights) = options.weights {
         weights_belong_to_it(file, format, weights)?;
     }
-    for (given, setting) in [
-        (options.size.is_some(), super::size_setting()),
-        (options.sample_rate.is_some(), super::sample_rate_setting()),
-    ] {
-        if given && !format.is_of_amplifiers {
-            let found = message!("{} is for amplifier models", setting.clone());
-            let problem = Diagnostic::error(Origin::Unknown, found);
-            return Err(problem.help(message!("remove {}", setting)).into());
-        }
+    if !format.is_of_amplifiers {
+        refuse_options_of_amplifiers(options)?;
     }
     finished((format.read)(file, options)?, options)
+}
+
+/// Refuses options for a model that is no amplifier model.
+pub(crate) fn refuse_options_of_amplifiers(options: &ReadOptions) -> Result<(), Diagnostic> {
+    let given = [
+        options.size.map(|_| super::size_setting()),
+        options.sample_rate.map(|_| super::sample_rate_setting()),
+    ];
+    match given.into_iter().flatten().next() {
+        None => Ok(()),
+        Some(setting) => {
+            let found = message!("{} is for amplifier models", setting.clone());
+            let problem = Diagnostic::error(Origin::Unknown, found);
+            Err(problem.help(message!("remove {}", setting)))
+        }
+    }
 }
 
 /// Applies the options that are for all formats.

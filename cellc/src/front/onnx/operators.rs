@@ -21,6 +21,18 @@ pub(super) fn elementwise(
     Some(vec![reader.elementwise(operation, &inputs)])
 }
 
+/// PRelu. The model's PRelu has slopes `[C]` along axis 1; ONNX's slopes broadcast from the last
+/// axis, which slopes `[1, C]` do in the model.
+pub(super) fn prelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    let (x, mut slope) = (call.x(), call.input(1)?);
+    let is_one = reader.known(slope).is_some_and(|tensor| tensor.len() == 1);
+    if reader.rank(slope) == Some(1) && reader.rank(x) != Some(1) && !is_one {
+        let axes = reader.integers(&[0]);
+        slope = reader.op(Op::Unsqueeze, vec![slope, axes]);
+    }
+    Some(vec![reader.elementwise(Primitive::PRelu, &[x, slope])])
+}
+
 /// An activation with the attributes alpha and beta.
 pub(super) fn with_parameters(
     reader: &mut GraphReader<'_>,
@@ -191,7 +203,7 @@ pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     })
 }
 
-/// Applies `of` along the attribute's axis. Before operator set 13 the operator works on all
+/// Applies `emit` along the attribute's axis. Before operator set 13 the operator works on all
 /// dimensions from the axis on as one.
 fn along_axis(
     reader: &mut GraphReader<'_>,
@@ -832,7 +844,6 @@ pub(super) fn is_inf(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     Some(vec![reader.op_of(Op::elementwise(function), vec![value, limit], ElementType::Bool)])
 }
 
-/// Indices of the largest or smallest elements along an axis.
 /// The element whose index ArgMax or ArgMin returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extremum {
@@ -863,6 +874,7 @@ pub(super) fn index_of(
     Some(vec![reader.op_of(Op::Squeeze { skip: false }, vec![place, axis], ElementType::I64)])
 }
 
+/// TopK: the largest or smallest elements along an axis, and their indices.
 pub(super) fn top_k(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axis = call.attributes.int("axis").unwrap_or(-1);
     let largest = call.attributes.flag("largest", true);

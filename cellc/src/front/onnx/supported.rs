@@ -9,9 +9,7 @@ use super::{
     arrange, attention, bodies, features, fused, operators, qlinear, quantized, quantized_lstm,
     recurrent, sequences, signal, stateful, windows,
 };
-use crate::model::{
-    Activation, Binary, Comparison, Composed, Logic, Primitive, Reduction, Unary, ValueId,
-};
+use crate::model::{Activation, Binary, Comparison, Composed, Logic, Reduction, Unary, ValueId};
 
 /// The oldest supported operator set.
 pub(super) const OLDEST: i64 = 7;
@@ -218,14 +216,7 @@ pub static SUPPORTED: &[Supported] = &[
         |r, c| operators::with_parameters(r, c, "hardsigmoid"),
         "elementwise",
     ),
-    row(
-        "PRelu",
-        &[7, 9, 16],
-        2..=2,
-        |r, c| operators::elementwise(r, c, Primitive::PRelu),
-        "any slope; NumPy \
-        broadcasting",
-    ),
+    row("PRelu", &[7, 9, 16], 2..=2, operators::prelu, "any slope; NumPy broadcasting"),
     row("Clip", &[6, 11, 12, 13], 1..=3, operators::clip, "bounds may be computed"),
     row(
         "Exp",

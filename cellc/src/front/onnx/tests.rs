@@ -1980,6 +1980,32 @@ fn of_nodes(nodes: &[Vec<u8>], constants: &[(&str, i64)]) -> Vec<u8> {
     nodes.chain(constants).chain(long(11, &value("x", 4))).chain(long(12, &value("y", 4))).collect()
 }
 
+/// Slopes of ONNX's PRelu broadcast from the last axis, as NumPy does.
+#[test]
+fn slopes_of_prelu_stand_along_the_last_axis() {
+    let file_of = |slopes: &[f32]| {
+        let shape = [int(1, 3), int(2, 7), long(8, b"shape"), long(7, &ints(&[1, 2, 2]))].concat();
+        let graph = [
+            long(1, &node("Reshape", &["x", "shape"], "t", &[])),
+            long(1, &node("PRelu", &["t", "w"], "y", &[])),
+            long(5, &shape),
+            long(5, &tensor(1, slopes.len() as i64, &long(4, &floats(slopes)))),
+            long(11, &value("x", 4)),
+            long(12, &value("y", 4)),
+        ];
+        file(&graph.concat(), 17)
+    };
+    let (model, _) = read(&file_of(&[0.5, 10.0]), None).expect("two slopes");
+    let (model, _) = core_model(&model, &Options::default()).expect("two slopes");
+    let x = vec![-1.0, -2.0, -3.0, 4.0];
+    let y = crate::reference::reference(&model, &[x], &[]).results.remove(0);
+    assert_eq!(y, [-0.5, -20.0, -1.5, 4.0]);
+
+    let (model, _) = read(&file_of(&[0.5; 3]), None).expect("the reader knows no shapes");
+    let said = core_model(&model, &Options::default()).expect_err("three slopes for two");
+    assert!(said.to_string().contains("slope"), "{said}");
+}
+
 /// Attributes and gates of operators with a state are refused by name and value.
 #[test]
 fn operators_with_a_state_are_refused_by_attribute() {
