@@ -4,7 +4,7 @@
 use super::elementwise::compute;
 use super::layout::concats::put_together;
 use super::layout::gathers::gathered;
-use super::operands::{Operands, legal_extents, shapes_differ};
+use super::operands::{Operands, legal_extents, one_for_each_axis, shapes_differ};
 use super::refusal::{Refusal, Rule};
 use super::scatter::numbers_along;
 use crate::core::{
@@ -382,6 +382,7 @@ fn scaled(
     let mut all = Vec::new();
     if resize.by != ResizeBy::Factors {
         let sizes = args.integers(1, "the sizes")?;
+        one_for_each_axis("the sizes", &sizes, axes.len())?;
         for (&size, &axis) in sizes.iter().zip(axes) {
             legal_extents("a size", [size])?;
             let Some(size) = usize::try_from(size).ok().filter(|&size| size > 0) else {
@@ -408,8 +409,9 @@ fn scaled(
         let Some(Known::Constant(factors, _)) = args.known(1) else {
             return Err(wrong("factors that are not constant".to_owned()));
         };
-        for (at, &axis) in (0..factors.len()).zip(axes) {
-            let factor = factors.get_f32(at);
+        let factors: Vec<f32> = (0..factors.len()).map(|at| factors.get_f32(at)).collect();
+        one_for_each_axis("the factors", &factors, axes.len())?;
+        for (&factor, &axis) in factors.iter().zip(axes) {
             // the product is rounded to f32, as engines do: 1.4 times 5 is 7
             let size = (factor * shape[axis] as f32).floor();
             if !(1.0..=16_777_216.0).contains(&size) {
@@ -417,9 +419,6 @@ fn scaled(
             }
             all.push((size as usize, factor));
         }
-    }
-    if all.len() != axes.len() {
-        return Err(wrong(format!("{} numbers for {} axes", all.len(), axes.len())));
     }
     Ok(all)
 }

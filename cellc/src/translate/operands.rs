@@ -1,5 +1,7 @@
 //! The operands of a node: tensors, and constants that are axes, sizes and lists of integers.
 
+use std::fmt::Display;
+
 use super::refusal::{Refusal, Rule};
 use crate::core::Known;
 use crate::core::interval::EXACT;
@@ -102,6 +104,16 @@ pub(super) fn legal_extents(what: &str, numbers: impl IntoIterator<Item = i64>) 
         Some([found, valid, help]) => Err(Refusal::new(found, valid, help)),
         None => Ok(()),
     }
+}
+
+/// Refuses a list that has not one entry for each axis. `name`: the attribute or input.
+pub(super) fn one_for_each_axis(name: &str, entries: &[impl Display], axes: usize) -> Rule<()> {
+    if entries.len() == axes {
+        return Ok(());
+    }
+    let axes = if axes == 1 { "1 axis".to_owned() } else { format!("{axes} axes") };
+    let found = format!("{name}: {} for {axes}", shape_text(entries));
+    Err(Refusal::new(found, "one entry for each axis", "correct the list"))
 }
 
 /// Refuses integer or boolean tensors computed at run time.

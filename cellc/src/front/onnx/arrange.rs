@@ -3,6 +3,7 @@
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;
+use super::windows::size_attribute;
 use crate::diagnostic::quoted;
 use crate::model::{
     Blocks, ElementType, GatherNd, Nearest, OneHot, Op, Resize, ResizeBy, RunningSum, Sampling,
@@ -93,8 +94,10 @@ fn word<T: Copy>(
 }
 
 fn blocks(reader: &mut GraphReader<'_>, call: &mut Call<'_>, to_space: bool) -> Outputs {
-    let size =
-        call.attributes.int("blocksize").and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+    let Some(size) = call.attributes.int("blocksize") else {
+        return reader.missing("blocksize", "the size of a block");
+    };
+    let size = size_attribute(reader, "blocksize", size)?;
     let mut channel_first = false;
     if to_space || call.version >= 28 {
         channel_first = word(reader, call, "mode", "DCR", &[("DCR", false), ("CRD", true)])?;

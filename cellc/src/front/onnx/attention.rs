@@ -146,6 +146,14 @@ fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operan
         None => all,
     };
     let mut cached = reader.integer(0);
+    let pair = ["past_key", "past_value"];
+    if let [Some((given, _)), None] | [None, Some((given, _))] =
+        [(0, 4), (1, 5)].map(|(at, port)| call.input(port).map(|value| (at, value)))
+    {
+        let found = format!("{} without {}", pair[given], pair[1 - given]);
+        reader.error(found, "both or none", "export the model again");
+        return None;
+    }
     if let (Some(of_keys), Some(of_values)) = (call.input(4), call.input(5)) {
         let (none, count) = (reader.integers(&[]), size(reader, of_keys, 2));
         cached = reader.op(Op::Reshape { zero_keeps: false }, vec![count, none]);

@@ -7,6 +7,7 @@ use prost::Message;
 
 use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
 use crate::diagnostic::quoted;
+use crate::model::counted;
 
 /// The most nodes of a model. The nodes of a function count once per call.
 pub(super) const MOST_NODES_IN_FILE: usize = 1 << 16;
@@ -56,16 +57,53 @@ pub(super) fn versions(imports: &[OperatorSetIdProto]) -> (Versions, Vec<String>
 /// The functions of a file, by domain, name and overload.
 pub(super) type Functions = HashMap<(String, String, String), FunctionProto>;
 
-/// Error message and advice for a model above a limit of nodes, calls or bytes.
-pub(super) struct TooMany {
+/// Error message and advice for calls of functions that are not expanded.
+pub(super) struct Unexpanded {
     pub(super) found: String,
+    pub(super) valid: String,
     pub(super) help: &'static str,
 }
 
-fn too_many_nodes() -> TooMany {
+fn too_many_nodes() -> Unexpanded {
     let found =
         format!("more than {MOST_NODES_IN_FILE} nodes, those of functions counted at each call");
-    TooMany { found, help: "simplify the model" }
+    above_limit(found, "simplify the model")
+}
+
+/// The refusal of a model above a limit of nodes, calls or bytes.
+fn above_limit(found: String, help: &'static str) -> Unexpanded {
+    Unexpanded { found, valid: "fewer".to_owned(), help }
+}
+
+/// The refusal of a call with an input, an output or an attribute that the function does not
+/// declare.
+fn undeclared(function: &FunctionProto, call: &NodeProto) -> Option<Unexpanded> {
+    let of = format!("in a call of the function {}", quoted(call.op_type.as_deref()?));
+    let given = |names: &[String]| names.iter().rposition(|name| !name.is_empty());
+    let counts = [
+        ("input", given(&call.input), function.input.len()),
+        ("output", given(&call.output), function.output.len()),
+    ];
+    for (what, last, most) in counts {
+        if let Some(last) = last.filter(|&last| last >= most) {
+            let found = format!("{} {of}", counted(last + 1, what));
+            let valid = format!("at most {}", counted(most, what));
+            return Some(Unexpanded { found, valid, help: "correct the call" });
+        }
+    }
+    let of_defaults = function.attribute_proto.iter().filter_map(|own| own.name.as_deref());
+    let declared: Vec<&str> =
+        function.attribute.iter().map(|name| &name[..]).chain(of_defaults).collect();
+    let names = call.attribute.iter().map(|own| own.name.as_deref().unwrap_or_default());
+    let name = { names }.find(|name| !declared.contains(name))?;
+    Some(Unexpanded {
+        found: format!("the attribute {} {of}", quoted(name)),
+        valid: match declared[..] {
+            [] => "no attribute".to_owned(),
+            _ => declared.join(", "),
+        },
+        help: "correct the call",
+    })
 }
 
 /// All graphs in a node's attributes.
@@ -85,7 +123,7 @@ pub(super) fn expanded(
     versions: &Versions,
     functions: &Functions,
     count: &mut usize,
-) -> Result<Vec<OnnxNode>, TooMany> {
+) -> Result<Vec<OnnxNode>, Unexpanded> {
     let mut done = Vec::new();
     let version_in = |proto: &NodeProto, versions: &Versions| {
         versions.get(domain(proto.domain.as_deref())).copied().unwrap_or(0)
@@ -125,10 +163,11 @@ pub(super) fn expanded(
                  {}{by}",
                 quoted(&key.1)
             );
-            return Err(TooMany {
-                found,
-                help: "correct a function that calls itself, or simplify the model",
-            });
+            let help = "correct a function that calls itself, or simplify the model";
+            return Err(above_limit(found, help));
+        }
+        if let Some(wrong) = undeclared(function, &node.proto) {
+            return Err(wrong);
         }
         // checked before the body is copied; nodes of nested graphs count as well
         *count += function.node.iter().map(nodes_of).sum::<usize>();
@@ -141,7 +180,7 @@ pub(super) fn expanded(
                 "functions of more than {} MiB, each counted at each call",
                 MOST_CALLED >> 20
             );
-            return Err(TooMany { found, help: "let functions take their tensors as inputs" });
+            return Err(above_limit(found, "let functions take their tensors as inputs"));
         }
         let (own, _) = self::versions(&function.opset_import);
         let body = called(function, &node.proto, calls);

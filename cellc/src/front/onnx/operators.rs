@@ -441,7 +441,7 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
         Some(parts) => usize::try_from(parts).unwrap_or(0),
         None => call.written,
     };
-    if parts != call.written && lengths.is_none() || call.written == 0 {
+    if parts != call.written || call.written == 0 {
         let found = format!("num_outputs={parts}, and {} outputs", call.written);
         reader.error(found, "one number", "export the model again");
         return None;
@@ -767,8 +767,14 @@ pub(super) fn mean_variance(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -
 
 pub(super) fn lp_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axis = call.attributes.int("axis").unwrap_or(-1);
-    let reduction =
-        if call.attributes.int("p").unwrap_or(2) == 1 { Reduction::L1 } else { Reduction::L2 };
+    let reduction = match call.attributes.int("p").unwrap_or(2) {
+        1 => Reduction::L1,
+        2 => Reduction::L2,
+        p => {
+            let help = "write it as Abs, Pow, ReduceSum, Pow and Div";
+            return reader.inexpressible(format!("p={p}"), "1 or 2", help);
+        }
+    };
     let axes = reader.integers(&[axis]);
     let x = call.x();
     let length = reader

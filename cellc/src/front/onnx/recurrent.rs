@@ -69,8 +69,8 @@ fn recurrent(
     let (direction, given) = direction_of(reader, call);
     let direction = direction.unwrap_or(Direction::Forward);
     ledger.push(entry("direction", given, direction.name()));
-    let batch_first = batch_first(reader, call);
-    ledger.push(entry("layout", None, if batch_first { "batch first" } else { "steps first" }));
+    let (batch_first, given) = batch_first(reader, call);
+    ledger.push(entry("layout", given, if batch_first { "batch first" } else { "steps first" }));
     let r = call.input(2)?;
     let hidden_size = hidden_size(reader, call, (r, 0), &mut ledger)?;
     let activations = activations(reader, call, kind, direction, &mut ledger);
@@ -185,8 +185,9 @@ fn operands(
 }
 
 /// True if the batch comes before the steps: the attribute `layout`, new in operator set 14.
-fn batch_first(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> bool {
-    match call.attributes.int("layout") {
+fn batch_first(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> (bool, Option<String>) {
+    let given = call.attributes.int("layout");
+    let batch_first = match given {
         _ if call.version < 14 => false,
         None | Some(0) => false,
         Some(1) => true,
@@ -194,7 +195,8 @@ fn batch_first(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> bool {
             reader.error(format!("layout={other}"), "0 or 1", "write one of these");
             false
         }
-    }
+    };
+    (batch_first, given.map(|layout| layout.to_string()))
 }
 
 /// The number of units: the attribute, or the size of R along an axis, counted from the last axis.
@@ -269,8 +271,9 @@ pub(super) fn activations(
             .flat_map(|_| defaults.iter().map(|a| a.name().to_owned()))
             .collect(),
     };
-    if kind == CellKind::Rnn {
-        // ONNX's default names two activations even for one direction
+    // ONNX's default names two activations even for one direction
+    let is_default = |name: &String| name.eq_ignore_ascii_case("Tanh");
+    if kind == CellKind::Rnn && names.len() == 2 && names.iter().all(is_default) {
         names.truncate(direction.count());
     }
     let (mut alphas, mut betas) = (alphas.into_iter(), betas.into_iter());

@@ -2082,6 +2082,117 @@ fn a_kernel_shape_is_that_of_the_weights() {
     of(3).unwrap_or_else(|said| panic!("{said}"));
 }
 
+/// Lists of another length than a node has axes, and attributes and inputs that contradict each
+/// other, are refused by name and value.
+#[test]
+fn what_a_node_cannot_use_is_refused_by_name() {
+    let list = |name: &str, values: &[i64]| attribute(name, 7, &long(8, &ints(values)));
+    let word = |name: &str, text: &str| attribute(name, 3, &long(4, text.as_bytes()));
+    let names = |names: &[&str]| {
+        let names: Vec<u8> = names.iter().flat_map(|name| long(9, name.as_bytes())).collect();
+        attribute("activations", 8, &names)
+    };
+    let said = |operator: &str, inputs: &str, rest: &[u8]| {
+        let inputs: Vec<&str> = inputs.split(' ').map(|name| name.trim_matches('-')).collect();
+        let constant = |name: &str, number: i64, dims: &[i64], data: &[u8]| {
+            called(name, number, dims, &long(if number == 1 { 4 } else { 7 }, data))
+        };
+        let graph = [
+            long(1, &node(operator, &inputs, "y", rest)),
+            constant("w", 1, &[1, 1, 3], &floats(&[0.5; 3])),
+            constant("w3", 1, &[1, 3, 5], &floats(&[0.5; 15])),
+            constant("r3", 1, &[1, 3, 3], &floats(&[0.5; 9])),
+            constant("sizes", 7, &[4], &ints(&[1, 1, 5, 7])),
+            constant("factors", 1, &[4], &floats(&[1.0, 1.0, 1.0, 2.0])),
+            constant("parts", 7, &[1], &ints(&[5])),
+            long(11, &sized("x", 1, &[1, 1, 5])),
+            long(12, &[long(1, b"y"), long(2, &long(1, &int(1, 1)))].concat()),
+        ];
+        let compiled = read(&file(&graph.concat(), 24), None)
+            .and_then(|(model, _)| core_model(&model, &Options::default()));
+        compiled.err().map(|problems| problems.to_string()).unwrap_or_default()
+    };
+    let same = word("auto_pad", "SAME_UPPER");
+    let of_3 = integer_attribute("hidden_size", 3);
+    let split = [integer_attribute("axis", 2), integer_attribute("num_outputs", 2)].concat();
+    let cases = [
+        ("Conv", "x w", list("pads", &[1, 2, 3, 4]), "pads at the beginning: [1, 2] for 1 axis"),
+        ("Conv", "x w", list("pads", &[1, 2, 3]), "pads=[1, 2, 3]"),
+        ("Conv", "x w", list("strides", &[1, 2]), "strides: [1, 2] for 1 axis"),
+        ("Conv", "x w", list("dilations", &[1, 2]), "dilations: [1, 2] for 1 axis"),
+        (
+            "Conv",
+            "x w",
+            [&same[..], &list("pads", &[1, 1])].concat(),
+            "pads=[1, 1] beside auto_pad",
+        ),
+        ("Conv", "x w", [&same[..], &list("pads", &[0, 0])].concat(), ""),
+        (
+            "ConvTranspose",
+            "x w",
+            list("output_padding", &[0, 0]),
+            "output_padding: [0, 0] for 1 axis",
+        ),
+        ("Resize", "x - - sizes", Vec::new(), "the sizes: [1, 1, 5, 7] for 3 axes"),
+        ("Resize", "x - factors", Vec::new(), "the factors: [1, 1, 1, 2] for 3 axes"),
+        ("LpNormalization", "x", integer_attribute("p", 3), "p=3"),
+        ("LpNormalization", "x", integer_attribute("p", 1), ""),
+        ("Split", "x parts", split, "num_outputs=2, and 1 outputs"),
+        ("SpaceToDepth", "x", integer_attribute("blocksize", -2), "blocksize of -2"),
+        ("SpaceToDepth", "x", Vec::new(), "no blocksize"),
+        (
+            "Attention",
+            "x x x - w",
+            [integer_attribute("q_num_heads", 1), integer_attribute("kv_num_heads", 1)].concat(),
+            "past_key without past_value",
+        ),
+        (
+            "RNN",
+            "x w3 r3",
+            [&of_3[..], &names(&["Relu", "Affine"])].concat(),
+            "the activation \"Affine\"",
+        ),
+        ("RNN", "x w3 r3", [&of_3[..], &names(&["Relu", "Tanh"])].concat(), "2 activations"),
+        ("RNN", "x w3 r3", [&of_3[..], &names(&["Tanh", "tanh"])].concat(), ""),
+    ];
+    for (operator, inputs, attributes, words) in cases {
+        let said = said(operator, inputs, &attributes);
+        assert!(said.contains(words), "{operator}: {said}, not {words}");
+        assert!(!words.is_empty() || said.is_empty(), "{operator}: {said}");
+    }
+}
+
+/// A call of a function gives no more than the function declares.
+#[test]
+fn a_call_gives_what_its_function_declares() {
+    let of = |inputs: &[&str], outputs: &[u8], attributes: &[u8]| {
+        let function = [
+            [long(1, b"F"), long(4, b"a"), long(5, b"b"), long(6, b"alpha")].concat(),
+            [long(7, &node("Identity", &["a"], "b", &[])), long(9, &int(2, 21))].concat(),
+            long(10, b"own"),
+        ];
+        let rest = [outputs, attributes, &long(7, b"own")].concat();
+        let graph = [
+            long(1, &node("F", inputs, "y", &rest)),
+            long(11, &value("x", 1)),
+            long(12, &value("y", 1)),
+        ];
+        let set = long(8, &[long(1, b"own"), int(2, 1)].concat());
+        let bytes = [file(&graph.concat(), 21), set, long(25, &function.concat())].concat();
+        read(&bytes, None).err().map(|problems| problems.to_string()).unwrap_or_default()
+    };
+    let [alpha, beta] = ["alpha", "beta"].map(|name| integer_attribute(name, 1));
+    assert_eq!(of(&["x", ""], &[], &alpha), "");
+    let cases = [
+        (of(&["x", "x"], &[], &[]), "2 inputs in a call of the function \"F\""),
+        (of(&["x"], &long(2, b"z"), &[]), "2 outputs in a call of the function \"F\""),
+        (of(&["x"], &[], &beta), "the attribute \"beta\" in a call of the function \"F\""),
+    ];
+    for (said, words) in cases {
+        assert!(said.contains(words), "{said}, not {words}");
+    }
+}
+
 /// An axis beyond the rank is named as one, in the words of the operator.
 #[test]
 fn axes_beyond_the_rank_are_named() {
@@ -2243,6 +2354,8 @@ const NEED_MORE: &[&str] = &[
     "Einsum",
     "Resize",
     "Upsample",
+    "DepthToSpace",
+    "SpaceToDepth",
     "TopK",
     "MaxPool",
     "AveragePool",

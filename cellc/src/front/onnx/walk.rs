@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::attributes::Attributes;
 use super::dated;
 use super::graph::{Call, GraphReader, Level};
-use super::nodes::{Functions, OnnxNode, TooMany, domain, expanded, needed, versions};
+use super::nodes::{Functions, OnnxNode, Unexpanded, domain, expanded, needed, versions};
 use super::proto::{
     DimensionProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto,
     TypeProto, ValueInfoProto,
@@ -151,8 +151,8 @@ impl<'f> GraphReader<'f> {
         let nodes =
             match expanded(graph.node.clone(), &self.versions, &self.functions, &mut self.count) {
                 Ok(nodes) => nodes,
-                Err(TooMany { found, help }) => {
-                    self.refuse(Wrong::new(found, "fewer", help));
+                Err(Unexpanded { found, valid, help }) => {
+                    self.refuse(Wrong::new(found, valid, help));
                     return;
                 }
             };

@@ -5,7 +5,7 @@ use crate::diagnostic::quoted;
 use crate::front::local_norm::{LocalNorm, Neighbours};
 use crate::model::{
     Activation, Binary, Convolution, Groups, Op, OutputSizes, PadMode, Padding, Pool, PoolKind,
-    Rounding, Unary, Window,
+    Rounding, Unary, Window, shape_text,
 };
 
 /// An attribute with a list of sizes. `None` after an error.
@@ -24,12 +24,19 @@ pub(super) fn size_attribute(reader: &mut GraphReader<'_>, name: &str, size: i64
     number
 }
 
+/// Strides, dilations and padding. `None` after an error.
 fn window(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Window> {
     let (strides, dilations) = (sizes(reader, call, "strides")?, sizes(reader, call, "dilations")?);
     let pads = call.attributes.ints("pads").unwrap_or_default();
     let auto = call.attributes.text("auto_pad");
     let padding = match auto.as_deref() {
         None | Some("NOTSET") => {
+            if !pads.len().is_multiple_of(2) {
+                let valid = "a number for each side of each axis";
+                let found = format!("pads={}", shape_text(&pads));
+                reader.error(found, valid, "correct the attribute");
+                return None;
+            }
             let (begin, end) = pads.split_at(pads.len() / 2);
             Padding::Explicit { begin: begin.to_vec(), end: end.to_vec() }
         }
@@ -42,6 +49,12 @@ fn window(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Window> {
             return None;
         }
     };
+    if !matches!(padding, Padding::Explicit { .. }) && pads.iter().any(|&pad| pad != 0) {
+        let auto = quoted(auto.as_deref().unwrap_or_default());
+        let found = format!("pads={} beside auto_pad={auto}", shape_text(&pads));
+        reader.error(found, "one of the two", "leave out the pads, or auto_pad");
+        return None;
+    }
     Some(Window { strides, dilations, padding })
 }
 

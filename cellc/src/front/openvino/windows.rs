@@ -3,10 +3,11 @@
 use super::attributes::{Data, Presence};
 use super::layers::GraphReader;
 use super::operations::{Ports, ReadOperation, Then};
+use crate::diagnostic::Diagnostic;
 use crate::front::local_norm::{LocalNorm, Neighbours};
 use crate::model::{
     Convolution, ElementType, Groups, Op, OutputSizes, Padding, Pool, PoolKind, Rounding, ValueId,
-    Window,
+    Window, shape_text,
 };
 
 impl GraphReader<'_, '_> {
@@ -35,6 +36,14 @@ impl GraphReader<'_, '_> {
         let [begin, end] =
             ["pads_begin", "pads_end"].map(|name| self.integers(data, name, Presence::Optional));
         let (auto, strides, dilations, begin, end) = (auto?, strides?, dilations?, begin?, end?);
+        // OpenVINO itself writes the pads that follow from `auto_pad`
+        if !matches!(auto, Auto::Explicit) && begin.iter().chain(&end).any(|&pad| pad != 0) {
+            let (begin, end) = (shape_text(&begin), shape_text(&end));
+            let found = format!("pads {begin} and {end} have no effect beside auto_pad");
+            let origin = data.origin_of(self.document, "auto_pad");
+            let origin = origin.unwrap_or_else(|| self.origin(data.index));
+            self.report(data.index, Diagnostic::notice(origin, found));
+        }
         let padding = match auto {
             Auto::Explicit => Padding::Explicit { begin, end },
             Auto::SameUpper => Padding::SameUpper,

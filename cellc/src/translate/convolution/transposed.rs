@@ -11,7 +11,7 @@ use crate::core::{CoreBuilder, Geometry, Known, signed, strides};
 use crate::model::{Binary, Convolution, OutputSizes, PadMode, Padding, shape_text};
 use crate::translate::elementwise::compute;
 use crate::translate::layout::concats::put_together;
-use crate::translate::operands::{Operands, legal_extents};
+use crate::translate::operands::{Operands, legal_extents, one_for_each_axis};
 use crate::translate::refusal::{Refusal, Rule};
 
 /// The output along one axis.
@@ -47,6 +47,9 @@ pub(super) fn transposed(
     cut: Option<DroppedEnd>,
 ) -> Rule<Option<Known>> {
     let sizes = output_sizes(args, convolution, axes.len())?;
+    if !convolution.output_padding.is_empty() {
+        one_for_each_axis("output_padding", &convolution.output_padding, axes.len())?;
+    }
     let mut extents = Vec::new();
     for (at, &axis) in axes.iter().enumerate() {
         extents.push(extent(args, convolution, axis, at, sizes.as_ref().map(|sizes| sizes[at]))?);

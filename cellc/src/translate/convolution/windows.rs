@@ -3,7 +3,7 @@
 use crate::core::{Before, CoreBuilder, Front, Geometry, Known, ShortOf, signed, strides};
 use crate::diagnostic::quoted;
 use crate::model::{Padding, Rounding, Window, counted, shape_text};
-use crate::translate::operands::{Operands, legal_extents};
+use crate::translate::operands::{Operands, legal_extents, one_for_each_axis};
 use crate::translate::refusal::{Refusal, Rule};
 
 /// One axis of a convolution; all sizes are known.
@@ -115,9 +115,16 @@ pub(super) fn window_axes(window: &Window, spatial: &[usize], kernel: &[usize]) 
         if given.is_empty() { vec![default; rank] } else { given.to_vec() }
     };
     let (steps, dilations) = (or(&window.strides, 1), or(&window.dilations, 1));
-    let lengths = [steps.len(), dilations.len(), kernel.len()];
-    let zero = steps.iter().chain(&dilations).chain(kernel).any(|&n| n == 0);
-    if lengths.iter().any(|&n| n != rank) || zero {
+    one_for_each_axis("strides", &steps, rank)?;
+    one_for_each_axis("dilations", &dilations, rank)?;
+    one_for_each_axis("the kernel", kernel, rank)?;
+    if let Padding::Explicit { begin, end } = &window.padding
+        && !(begin.is_empty() && end.is_empty())
+    {
+        one_for_each_axis("pads at the beginning", begin, rank)?;
+        one_for_each_axis("pads at the end", end, rank)?;
+    }
+    if steps.iter().chain(&dilations).chain(kernel).any(|&n| n == 0) {
         let found = format!(
             "strides {}, dilations {} and a kernel {} on {rank} dimensions",
             shape_text(&steps),
@@ -139,27 +146,20 @@ pub(super) fn window_axes(window: &Window, spatial: &[usize], kernel: &[usize]) 
         begin: 0,
         end: 0,
     };
-    (0..rank).map(|at| padded_axis(unpadded(at), at, rank, &window.padding)).collect()
+    (0..rank).map(|at| padded_axis(unpadded(at), at, &window.padding)).collect()
 }
 
-/// Axis `at` of `rank` axes of windows, with its pads.
-fn padded_axis(axis: Axis, at: usize, rank: usize, padding: &Padding) -> Rule<Axis> {
+/// Axis `at` of windows, with its pads.
+fn padded_axis(axis: Axis, at: usize, padding: &Padding) -> Rule<Axis> {
     match padding {
         Padding::Valid => Ok(axis),
         Padding::SameUpper => Ok(axis.padded_to_same(true)),
         Padding::SameLower => Ok(axis.padded_to_same(false)),
         Padding::Explicit { begin, end } if begin.is_empty() && end.is_empty() => Ok(axis),
-        Padding::Explicit { begin, end } => match (begin.get(at), end.get(at)) {
-            (Some(&first), Some(&last)) => {
-                legal_extents("a pad", [first, last])?;
-                Ok(Axis { begin: first, end: last, ..axis })
-            }
-            _ => {
-                let found = format!("pads {} and {}", shape_text(begin), shape_text(end));
-                let valid = format!("{rank} at either side");
-                Err(Refusal::new(found, valid, "correct the pads"))
-            }
-        },
+        Padding::Explicit { begin, end } => {
+            legal_extents("a pad", [begin[at], end[at]])?;
+            Ok(Axis { begin: begin[at], end: end[at], ..axis })
+        }
     }
 }
 

@@ -641,6 +641,23 @@ fn a_maximum_pool_has_indices() {
     assert_eq!(elements, [ElementType::F32, ElementType::I32]);
 }
 
+/// Pads that a layer does not use are named.
+#[test]
+fn pads_beside_automatic_ones_are_noticed() {
+    let said = |pads: &str| {
+        let data = format!("kernel=\"1\" strides=\"1\" auto_pad=\"same_upper\" {pads}");
+        let mut graph = Graph::default();
+        let x = graph.parameter("1,1,4", "f32");
+        let pool = graph.layer(("MaxPool", "opset1"), &data, &[(x, 0)], 1, "");
+        graph.result(pool, 1);
+        lowered(&graph.text()).1.to_string()
+    };
+    let words = "notice: pads [0] and [1] have no effect beside auto_pad";
+    let given = said("pads_begin=\"0\" pads_end=\"1\"");
+    assert!(given.contains(words), "{given}");
+    assert_eq!(said("pads_begin=\"0\" pads_end=\"0\""), "");
+}
+
 /// Types of layers whose results are of another type than their first input.
 fn typed_cases() -> Vec<(Case, ElementType)> {
     let boolean = [
