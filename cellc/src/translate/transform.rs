@@ -5,8 +5,7 @@ use std::f64::consts::TAU;
 
 use super::elementwise::compute;
 use super::matmul::product;
-use super::operands::Operands;
-use super::operands::{all_floats, shapes_differ};
+use super::operands::{Operands, all_floats, one_for_each_axis, shapes_differ};
 use super::refusal::{Refusal, Rule};
 use super::rounding::rounded;
 use crate::core::CoreBuilder;
@@ -214,6 +213,7 @@ fn dft_lengths(
         2 => vec![-1; axes.len()],
         _ => args.integers(2, "the lengths of the transform")?,
     };
+    one_for_each_axis("the lengths of the transform", &given, axes.len())?;
     let shape = core.shape_of(x);
     let to_signal = dft.one_sided && dft.inverse;
     let default_len = |at: usize| match to_signal && at + 1 == axes.len() {
@@ -225,9 +225,7 @@ fn dft_lengths(
         given => usize::try_from(given).ok(),
     };
     let lengths: Option<Vec<usize>> = given.iter().enumerate().map(length).collect();
-    let lengths =
-        lengths.filter(|lengths| lengths.len() == axes.len() && lengths.iter().all(|&n| n > 0));
-    lengths.ok_or_else(|| {
+    lengths.filter(|lengths| lengths.iter().all(|&n| n > 0)).ok_or_else(|| {
         let found =
             format!("the lengths {} of a transform of {} axes", shape_text(&given), axes.len());
         Refusal::new(found, "1 or more for each axis", "correct the lengths")

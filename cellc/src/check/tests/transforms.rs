@@ -135,6 +135,18 @@ fn transforms_of_one_axis() {
 }
 
 #[test]
+fn a_transform_has_one_length_for_each_axis() {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, 4, 2]);
+    let (axis, lengths) = (graph.ints(&[1]), graph.ints(&[-1, -1]));
+    let op = Op::Dft(Dft { inverse: false, one_sided: false, parts_of_real: false });
+    let y = graph.op(op, &[x, axis, lengths]);
+    graph.result("y", y);
+    let said = core_model(&graph.0, &Options::default()).expect_err("two lengths").to_string();
+    assert!(said.contains("the lengths of the transform: [-1, -1] for 1 axis"), "{said}");
+}
+
+#[test]
 fn transforms_of_several_axes_and_of_an_axis_inside() {
     let of = |inverse: bool| Dft { inverse, one_sided: true, parts_of_real: false };
     let data = counting(&[2, 4, 3]);
