@@ -158,7 +158,7 @@ fn loaded_weights_have_the_bits_of_weights_inside_in_c() {
                 .args(["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "main.c", "-o", "main"]);
             command.args(["run", "own"].map(|end| format!("{name}_{end}.c")));
             run(command.arg("-lm").current_dir(&place.0));
-            run(Command::new("./main").current_dir(&place.0));
+            run(Command::new(place.0.join("main")).current_dir(&place.0));
         }
     }
 }
@@ -172,7 +172,7 @@ fn loaded_weights_have_the_bits_of_weights_inside_in_rust() {
         let mut command = rustc();
         command.args(["--edition=2024", "-Dwarnings", "-Copt-level=1", "main.rs", "-o", "main"]);
         run(command.current_dir(&place.0));
-        run(Command::new("./main").current_dir(&place.0));
+        run(Command::new(place.0.join("main")).current_dir(&place.0));
     }
 }
 
