@@ -161,7 +161,7 @@ impl Hints<'_, '_> {
         options
     }
 
-    /// The setting that gives an input a shape.
+    /// The setting for the shape of an input.
     fn shape_setting(&self, index: usize, sizes: &[Option<usize>]) -> Setting {
         let dims: Vec<Dim> = sizes
             .iter()

@@ -58,7 +58,7 @@ impl StateMessages<'_, '_> {
         self.diagnostics.push(notice.help(self.help_of_refusal(refused, whole)));
     }
 
-    /// The pairs and the first reason against them.
+    /// The text of a refusal: the pairs, and the first reason against a state.
     fn text_of_refusal(&self, refused: &[RefusedPair]) -> String {
         let inputs: Vec<String> = refused.iter().map(|r| self.input(r.pair.parameter)).collect();
         let results = refused.iter().flat_map(|r| [&[r.pair.result], &r.others[..]].concat());
@@ -122,7 +122,7 @@ impl StateMessages<'_, '_> {
         }
     }
 
-    /// The option for `pairs` and for those of `whole` that share no tensor with them.
+    /// The option for `pairs`, and for the pairs of `whole` with other tensors.
     fn setting(&self, pairs: &[StatePair], whole: &[StatePair]) -> Setting {
         let shares = |pair: &&StatePair| {
             pairs.iter().any(|own| own.parameter == pair.parameter || own.result == pair.result)
