@@ -40,13 +40,13 @@ fn case(expected: &Path) -> Case {
     let mut name = String::new();
     if model.extension().is_some_and(|ending| ending == "smallest") {
         model.set_extension("");
-        options.size = Some(ModelSize::Smallest);
+        options.bindings.size = Some(ModelSize::Smallest);
         name = "smallest_".to_owned();
     }
     let ending = model.extension().map(|ending| ending.to_string_lossy().into_owned());
     if let Some(rate) = ending.and_then(|ending| ending.parse::<usize>().ok()) {
         model.set_extension("");
-        options.sample_rate = Some(rate);
+        options.bindings.sample_rate = Some(rate);
         name = format!("at_{rate}_");
     }
     name += &model.file_stem().expect("a name").to_string_lossy();

@@ -23,7 +23,7 @@ use crate::front::weights_file;
 use crate::model::{
     Activation, Direction, Family, InputFile, LstmGateOrder, Model, ModelSize, Tensor,
 };
-use crate::request::flag::help_of;
+use crate::request::flag::{ModelSource, help_of};
 use crate::request::{
     Accuracy, Fma, Language, Options, Precision, Range, State, Threads, Tuning, Unroll, WeightsAs,
 };
@@ -713,8 +713,9 @@ impl Builder {
         let options = ReadOptions::new(&self.options.bindings);
         match &self.source {
             BuilderSource::Cell { cell, weights } => {
-                if let Err(refused) = formats::refuse_options_of_amplifiers(&options) {
-                    problems.push(refused);
+                let source = ModelSource::Declaration;
+                if let Err(refused) = formats::refuse_misplaced(&options.bindings, source) {
+                    problems.extend(refused);
                 }
                 let model = declared_model(cell, weights, problems)?;
                 match formats::finished((model, Diagnostics::default()), &options) {

@@ -70,10 +70,11 @@ fn attributes_of_a_file_are_not_overruled() {
 fn options_of_files_are_refused_for_declared_layers() {
     let gru = || Builder::gru(2, 1);
     for (builder, part) in [
+        (gru().shape("x", [1, 1]), "Builder::shape` is for models in files"),
         (gru().sample_rate(96_000), "for amplifier models"),
         (gru().size(ModelSize::Smallest), "for amplifier models"),
-        (gru().dim("steps", 3), "\"steps\""),
-        (gru().constant("gain", 1), "\"gain\""),
+        (gru().dim("steps", 3), "Builder::dim` is for models in files"),
+        (gru().constant("gain", 1), "Builder::constant` is for models in files"),
     ] {
         let text = refused(&builder);
         assert!(text.contains(part), "{part} is not in {text}");
@@ -138,9 +139,11 @@ fn weights_that_are_not_finite_are_warned_about() {
 
 #[test]
 fn advice_is_in_the_words_of_the_builder() {
-    let text = refused(&Builder::gru(2, 1).shape("y", [1, 1]));
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus/gru_cell_lbr0/model.xml");
+    let text = refused(&Builder::new(&file).shape("unknown", [1, 1]));
     assert!(text.contains("correct the name in `Builder::shape`"), "{text}");
-    let text = refused(&Builder::gru(2, 1).open_shape("y", [Some(1), None]));
+    let text = refused(&Builder::new(&file).open_shape("unknown", [Some(1), None]));
     assert!(text.contains("correct the name in `Builder::open_shape`"), "{text}");
     // messages name methods of the Builder, never command-line options
     for (builder, found) in [

@@ -13,7 +13,7 @@ use crate::front::formats::{self, Format, ReadOptions};
 use crate::front::keys::{Key, KeyValue, Keys};
 use crate::front::model_file::ModelFile;
 use crate::model::Model;
-use crate::request::flag::{Group, positive};
+use crate::request::flag::{self, Group, ModelSource, positive};
 use crate::request::{Bindings, Language, Options, Precision, Range, State};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
@@ -678,24 +678,18 @@ impl ModelArguments {
     /// As for [`Self::read`].
     pub(crate) fn read_with(&self, bindings: &Bindings) -> Result<(Model, Diagnostics), Failure> {
         let file = self.file();
-        let weights_alone = self.recognise()?.weights_alone;
-        if weights_alone {
-            let of_models = [
-                ("--weights", self.weights.is_some()),
-                ("--shape", !bindings.shapes.is_empty()),
-                ("--dim", !bindings.dims.is_empty()),
-                ("--const", !bindings.constants.is_empty()),
-                ("--size", bindings.size.is_some()),
-                ("--sample-rate", bindings.sample_rate.is_some()),
-            ];
-            if let Some((option, _)) = of_models.into_iter().find(|(_, given)| *given) {
-                let (file, instead) = (file.shown(), "sizes are --batch and --sequence");
-                let why = match option {
-                    "--weights" => "it holds the weights itself",
-                    _ => instead,
-                };
+        let source = self.recognise()?.source;
+        if source == ModelSource::Declaration {
+            let mut misplaced = flag::misplaced(bindings, source);
+            let refused = match (&self.weights, misplaced.next()) {
+                (Some(_), _) => Some(("weights", "it holds the weights itself")),
+                (None, Some(flag)) => Some((flag.name, "sizes are --batch and --sequence")),
+                (None, None) => None,
+            };
+            if let Some((option, why)) = refused {
+                let file = file.shown();
                 return Err(Failure::Usage(format!(
-                    "{option} is for models, and {file} holds PyTorch's weights: {why}"
+                    "--{option} is for models, and {file} holds PyTorch's weights: {why}"
                 )));
             }
         } else if let Some(key) = self.keys().given().find(|key| *key != Key::Batch) {
@@ -720,7 +714,7 @@ impl ModelArguments {
 
     /// True if the file holds weights only, so that options declare the layers.
     pub(crate) fn is_weights_file(&self) -> bool {
-        self.recognise().is_ok_and(|format| format.weights_alone)
+        self.recognise().is_ok_and(|format| format.source == ModelSource::Declaration)
     }
 
     /// The keys that describe a file of weights.

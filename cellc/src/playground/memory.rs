@@ -30,9 +30,15 @@ pub(super) fn read(
         }
         Some(b'{') => {
             let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
-            amplifier::read_bytes(name, &stem, bytes, options.size, options.sample_rate)
+            amplifier::read_bytes(
+                name,
+                &stem,
+                bytes,
+                options.bindings.size,
+                options.bindings.sample_rate,
+            )
         }
-        _ if name.ends_with(".onnx") => onnx::read_from(name, bytes, None, &options.dims),
+        _ if name.ends_with(".onnx") => onnx::read_from(name, bytes, None, &options.bindings.dims),
         _ => {
             let found = format!("{} is no model that this page reads", quoted(name));
             return Err(Diagnostic::error(Origin::Unknown, found)

@@ -2,16 +2,15 @@
 //! and effects. The parser of the command line, its help, the comment at the top of generated
 //! files, and the keys of macros take them from here.
 
-use std::path::PathBuf;
-
-use super::bindings::{STREAMS, is_size, shape_text};
+use super::bindings::STREAMS;
+use super::flag_field::FlagField;
+pub(crate) use super::flag_field::positive;
 use super::{
-    Accuracy, Bindings, Fma, Options, Precision, Range, State, TUNING_KEYS, Threads, Unroll,
-    WeightsAs, Word, Words, size_text,
+    Accuracy, Bindings, Fma, Options, Precision, State, TUNING_KEYS, Threads, Unroll, WeightsAs,
+    Word, Words,
 };
-use crate::arch::{self, Arch, Isa};
+use crate::arch::{self, Arch};
 use crate::diagnostic::{FlagNames, Setting};
-use crate::model::ModelSize;
 
 /// The value of a flag.
 pub enum FlagValue {
@@ -77,6 +76,24 @@ pub enum Shown {
     InLongHelp,
 }
 
+/// The source of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelSource {
+    /// A file with a graph: ONNX, OpenVINO.
+    Graph,
+    /// A file of an amplifier model: Neural Amp Modeler, RTNeural, AIDA-X.
+    Amplifier,
+    /// Layers that options, a macro or the Builder declare.
+    Declaration,
+}
+
+impl ModelSource {
+    const ALL: &[Self] = &[Self::Graph, Self::Amplifier, Self::Declaration];
+    /// Files that describe a model.
+    const IN_FILES: &[Self] = &[Self::Graph, Self::Amplifier];
+    const AMPLIFIERS: &[Self] = &[Self::Amplifier];
+}
+
 /// A flag: a row of the table.
 pub struct Flag {
     /// The name without the two hyphens.
@@ -111,13 +128,10 @@ pub struct Flag {
     /// # Errors
     /// The valid values, if the text is none.
     pub set: fn(&mut Options, &str) -> Result<(), String>,
-    /// The rank in the comment at the top of generated files. Flags of equal rank stand in the
-    /// order of the help. `None`: the comment never names the flag, as other parts of the files
-    /// show its value.
-    pub comment_rank: Option<u8>,
-    /// The values that differ from the default, for the comment at the top of generated files. A
-    /// switch has the value "". Always empty for flags that other parts of the files show.
+    /// The values other than the default, as [`Self::set`] takes them.
     pub given: fn(&Options) -> Vec<String>,
+    /// The sources of a model that the option is about. Others are refused.
+    pub about: &'static [ModelSource],
 }
 
 /// The place of the words of a value in the help.
@@ -139,10 +153,10 @@ impl Flag {
         default: None,
         method: "",
         excludes: None,
-        // the macro below demands the name, the help and `set` of every row
+        // the macro below demands the name, the help and the field of every row
         set: |_, _| Ok(()),
-        comment_rank: None,
         given: |_| Vec::new(),
+        about: ModelSource::ALL,
     };
 
     /// The option in advice.
@@ -197,12 +211,12 @@ impl Flag {
     }
 }
 
-/// The flags: for each row a static item, and the list of all rows in the order of the help.
+/// The flags: for each row a static item, and the list of all rows in the order of the help. A row
+/// names the option that the flag sets; where no single option does, the row has functions.
 macro_rules! flags {
-    ($($item:ident {
+    ($($item:ident $(= $group:ident $(. $option:ident)?)? {
         name: $name:literal,
         help: $help:literal,
-        set: $set:expr,
         $($field:ident: $value:expr),* $(,)?
     })*) => {
         $(
@@ -211,7 +225,10 @@ macro_rules! flags {
                 Flag {
                 name: $name,
                 help: $help,
-                set: $set,
+                $(
+                    set: |options, text| options.$group$(.$option)?.set(text),
+                    given: |options| options.$group$(.$option)?.given(),
+                )?
                 $($field: $value,)*
                 ..Flag::ANY
             };
@@ -238,7 +255,6 @@ flags! {
         operand: FlagValue::Number("N"),
         example: "3",
         shown: Shown::Always,
-        comment_rank: Some(6),
         details: || {
             "--batch streams:N computes N independent streams in a step, each with a state of its \
              own."
@@ -246,10 +262,9 @@ flags! {
         },
         given: |options| options.bindings.batch_text().into_iter().collect(),
     }
-    SHAPE {
+    SHAPE = bindings.shapes {
         name: "shape",
         help: "The shape of an input with open sizes: x=1,100,16 or, for streaming, 'x=1,?,16'",
-        set: |options, text| added(&mut options.bindings.shapes, shape(text)?),
         operand: FlagValue::Each("NAME=SIZES"),
         example: "x=1,?,16",
         shown: Shown::Always,
@@ -259,79 +274,73 @@ flags! {
              from the state of the last call."
                 .to_owned()
         },
-        comment_rank: Some(6),
-        given: |options| pairs(&options.bindings.shapes, |sizes| shape_text(sizes)),
         why_no_key: Some(
             "`dim = [\"NAME=SIZE\"]` gives sizes by name; `Builder::shape`, in a build \
              script, by input",
         ),
+        about: ModelSource::IN_FILES,
     }
-    DIM {
+    DIM = bindings.dims {
         name: "dim",
         help: "The size of a named dimension of an ONNX model; steps=? leaves the number of steps \
             open",
-        set: |options, text| added(&mut options.bindings.dims, Bindings::dim_of(text)?),
         operand: FlagValue::Each("NAME=SIZE"),
         example: "steps=?",
-        comment_rank: Some(6),
-        given: |options| pairs(&options.bindings.dims, |size| size_text(*size)),
+        about: ModelSource::IN_FILES,
     }
-    MAX_STEPS {
+    MAX_STEPS = bindings.max_steps {
         name: "max-steps",
         help: "Upper limit for the iterations of loops whose end is decided at run time",
-        set: |options, text| stored(&mut options.bindings.max_steps, Some(positive(text)?)),
         operand: FlagValue::Number("N"),
         example: "3",
         details: || "Outputs have room for N iterations.".to_owned(),
-        comment_rank: Some(6),
-        given: |options| options.bindings.max_steps.iter().map(usize::to_string).collect(),
         why_no_key: Some("`Builder::max_steps`, in a build script, sets it"),
     }
-    CONST {
+    CONST = bindings.constants {
         name: "const",
         help: "Make an input a constant; branches that the constant rules out are not compiled",
-        set: |options, text| added(&mut options.bindings.constants, Bindings::constant_of(text)?),
         operand: FlagValue::Each("NAME=NUMBER"),
         example: "scale=0.5",
         method: "constant",
-        comment_rank: Some(6),
-        given: |options| pairs(&options.bindings.constants, String::clone),
+        about: ModelSource::IN_FILES,
     }
-    SIZE {
+    SIZE = bindings.size {
         name: "size",
         help: "The size of an amplifier model that has several: largest, smallest, or a number \
             from 0 to 1",
-        set: |options, text| stored(&mut options.bindings.size, Some(ModelSize::parse(text)?)),
         operand: FlagValue::Text("SIZE"),
         example: "smallest",
         details: || {
             "The number is the place of Neural Amp Modeler's size control.".to_owned()
         },
-        comment_rank: Some(6),
-        given: |options| options.bindings.size.iter().map(|size| size.text()).collect(),
         why_no_key: Some("`Builder::size`, in a build script, sets it"),
+        about: ModelSource::AMPLIFIERS,
     }
-    SAMPLE_RATE {
+    SAMPLE_RATE = bindings.sample_rate {
         name: "sample-rate",
         help: "Compile an amplifier model for another sample rate, in Hz",
-        set: |options, text| stored(&mut options.bindings.sample_rate, Some(positive(text)?)),
         operand: FlagValue::Number("HZ"),
         example: "96000",
         details: || {
             "Recurrent layers interpolate between states; dilations must stay whole numbers."
                 .to_owned()
         },
-        comment_rank: Some(6),
-        given: |options| options.bindings.sample_rate.iter().map(usize::to_string).collect(),
         why_no_key: Some("`Builder::sample_rate`, in a build script, sets it"),
+        about: ModelSource::AMPLIFIERS,
     }
     STATE {
         name: "state",
         help: "Keep a state, named by its input and output, between calls [default: all that cellc \
             finds]",
         set: |options, text| match (&mut options.bindings.state, pair(text)?) {
-            (State::Pairs(pairs), pair) => added(pairs, pair),
-            (state, pair) => stored(state, State::Pairs(vec![pair])),
+            (State::Pairs(pairs), pair) => {
+                pairs.push(pair);
+                Ok(())
+            }
+            (state, pair) => {
+                *state = State::Pairs(vec![pair]);
+                Ok(())
+            }
         },
         operand: FlagValue::Each("IN=OUT"),
         example: "h=h_out",
@@ -341,9 +350,8 @@ flags! {
             "IN is the input that takes the state, OUT the output with the next value."
                 .to_owned()
         },
-        comment_rank: Some(10),
         given: |options| match &options.bindings.state {
-            State::Pairs(states) => pairs(states, String::clone),
+            State::Pairs(states) => states.given(),
             State::Auto | State::None => Vec::new(),
         },
         why_no_key: Some("`Builder::state`, in a build script, sets it"),
@@ -351,7 +359,10 @@ flags! {
     NO_STATE {
         name: "no-state",
         help: "Make every input of the model an argument of step, even if the input is a state",
-        set: |options, _| stored(&mut options.bindings.state, State::None),
+        set: |options, _| {
+            options.bindings.state = State::None;
+            Ok(())
+        },
         group: Group::State,
         details: || {
             "Silences notices about states, and warnings about layers that start every call from \
@@ -361,17 +372,12 @@ flags! {
         },
         method: "state(cellc::State::None)",
         excludes: Some("state"),
-        comment_rank: Some(10),
-        given: |options| switched(options.bindings.state == State::None),
+        given: |options| (options.bindings.state == State::None).given(),
         why_no_key: Some("`Builder::state`, in a build script, sets it"),
     }
-    TARGET {
+    TARGET = machine.target {
         name: "target",
         help: "The machine to compile for; decides instruction sets and loop sizes",
-        set: |options, text| {
-            let target = Arch::from_name(text).ok_or("the name of a target is needed")?;
-            stored(&mut options.machine.target, target)
-        },
         operand: FlagValue::NamedWord("NAME", || {
             let word = |arch: &&Arch| Word { text: arch.name, help: "" };
             arch::TARGETS.iter().map(word).collect()
@@ -386,16 +392,10 @@ flags! {
             )
         },
         default: Some(arch::TARGETS[0].name),
-        comment_rank: Some(0),
-        given: |options| {
-            let name = options.machine.target.name;
-            (name != arch::TARGETS[0].name).then(|| name.to_owned()).into_iter().collect()
-        },
     }
-    THREADS {
+    THREADS = machine.threads {
         name: "threads",
         help: "The number of threads, 1 or 2; has no effect on results",
-        set: |options, text| worded(&mut options.machine.threads, text),
         operand: FlagValue::NamedWord("N", Threads::words),
         group: Group::Machine,
         details: || {
@@ -403,29 +403,20 @@ flags! {
                 .to_owned()
         },
         default: Some("1"),
-        comment_rank: Some(9),
-        given: |options| unless_default(options.machine.threads),
     }
-    UNROLL {
+    UNROLL = tuning.unroll {
         name: "unroll",
         help: "How far to unroll loops",
-        set: |options, text| worded(&mut options.tuning.unroll, text),
         operand: FlagValue::Word("HOW", Unroll::words),
         group: Group::Machine,
         details: || {
             "full is refused above 8192 multiply-adds; rustc may take minutes.".to_owned()
         },
         default: Some("auto"),
-        comment_rank: Some(2),
-        given: |options| unless_default(options.tuning.unroll),
     }
-    PRECISION {
+    PRECISION = numerics.precision {
         name: "precision",
         help: "The precision of matrix products: {words}",
-        set: |options, text| {
-            let precision = Precision::from_word(text).ok_or_else(words_of::<Precision>)?;
-            stored(&mut options.numerics.precision, Some(precision))
-        },
         operand: FlagValue::NamedWord("PRECISION", Precision::words),
         example: "int8",
         group: Group::Precision,
@@ -438,59 +429,40 @@ flags! {
              for quantised models. cellc check --precision all compares precisions."
                 .to_owned()
         },
-        comment_rank: Some(8),
-        given: |options| {
-            options.numerics.precision.iter().map(|precision| precision.name().to_owned()).collect()
-        },
     }
-    PRECISION_OF {
+    PRECISION_OF = numerics.precision_of {
         name: "precision-of",
         help: "The precision of one layer, by its name in the model",
-        set: |options, text| added(&mut options.numerics.precision_of, Precision::of_layer(text)?),
         operand: FlagValue::Each("LAYER=PRECISION"),
         example: "head=int8",
         group: Group::Precision,
-        comment_rank: Some(8),
-        given: |options| {
-            pairs(&options.numerics.precision_of, |precision| precision.name().to_owned())
-        },
     }
-    ACCURACY {
+    ACCURACY = numerics.accuracy {
         name: "accuracy",
         help: "The accuracy of activation functions",
-        set: |options, text| worded(&mut options.numerics.accuracy, text),
         operand: FlagValue::Word("LEVEL", Accuracy::words),
         group: Group::Precision,
         default: Some("exact"),
-        comment_rank: Some(5),
-        given: |options| unless_default(options.numerics.accuracy),
     }
-    FMA {
+    FMA = numerics.fma {
         name: "fma",
         help: "Whether multiply-adds are fused",
-        set: |options, text| worded(&mut options.numerics.fma, text),
         operand: FlagValue::Word("HOW", Fma::words),
         group: Group::Precision,
         default: Some("auto"),
-        comment_rank: Some(4),
-        given: |options| unless_default(options.numerics.fma),
     }
-    KEEP_DENORMALS {
+    KEEP_DENORMALS = numerics.keep_denormals {
         name: "keep-denormals",
         help: "Keep denormals",
-        set: |options, _| stored(&mut options.numerics.keep_denormals, true),
         group: Group::Precision,
         details: || {
             "By default inputs, states and outputs below 2^-100 in magnitude are flushed to zero."
                 .to_owned()
         },
-        comment_rank: Some(12),
-        given: |options| switched(options.numerics.keep_denormals),
     }
-    TUNE {
+    TUNE = tuning {
         name: "tune",
         help: "Decisions of the planner, KEY=VALUE; no effect on results",
-        set: |options, text| options.tuning.set(text),
         method: "tuning",
         operand: FlagValue::Texts("CHOICES"),
         example: "fuse=on",
@@ -499,27 +471,20 @@ flags! {
             let keys = TUNING_KEYS.iter().map(|key| format!("{}={}", key.name, key.values));
             format!("Keys: {}.", keys.collect::<Vec<_>>().join(", "))
         },
-        comment_rank: Some(3),
-        given: |options| {
-            let choices = options.tuning.given().join(",");
-            (!choices.is_empty()).then_some(choices).into_iter().collect()
-        },
     }
-    NAME {
+    NAME = output.name {
         name: "name",
         help: "The name of the type and functions [default: the name of the output file, else the \
             model]",
-        set: |options, text| stored(&mut options.output.name, Some(text.to_owned())),
         operand: FlagValue::Text("NAME"),
         example: "denoiser",
         group: Group::Output,
         commands: Commands::Compile,
         why_no_key: Some("the name of the type comes first, without a key"),
     }
-    WEIGHTS_AS {
+    WEIGHTS_AS = output.weights_as {
         name: "weights-as",
         help: "Where to put the weights",
-        set: |options, text| worded(&mut options.output.weights_as, text),
         operand: FlagValue::Word("WHERE", WeightsAs::words),
         group: Group::Output,
         commands: Commands::Compile,
@@ -529,20 +494,16 @@ flags! {
              sets it",
         ),
     }
-    RUNTIME {
+    RUNTIME = output.runtime {
         name: "runtime",
         help: "Implement the trait cellc_runtime::Cell (Rust only)",
-        set: |options, _| stored(&mut options.output.runtime, true),
         group: Group::Output,
         commands: Commands::Compile,
-        comment_rank: Some(11),
-        given: |options| switched(options.output.runtime),
         why_no_key: Some("`Builder::runtime`, in a build script, sets it"),
     }
-    INTERFACE {
+    INTERFACE = output.interface {
         name: "interface",
         help: "Write a header file that declares a struct of function pointers (C only)",
-        set: |options, text| stored(&mut options.output.interface, Some(PathBuf::from(text))),
         operand: FlagValue::Text("FILE"),
         example: "common.h",
         group: Group::Output,
@@ -550,41 +511,24 @@ flags! {
         details: || "The generated C file defines one such struct, for its model.".to_owned(),
         why_no_key: Some("only generated C has a common interface"),
     }
-    ISA {
+    ISA = machine.isas {
         name: "isa",
         help: "The instruction sets to generate code for, beside the target's baseline [default: \
             all]",
-        set: |options, text| {
-            let isa = Isa::from_name(text);
-            let isa = isa.ok_or_else(|| arch::ALL.map(|isa| isa.name).join(", "))?;
-            added(options.machine.isas.get_or_insert_default(), isa)
-        },
         operand: FlagValue::List("LIST", || {
             arch::ALL.iter().map(|isa| Word { text: isa.name, help: "" }).collect()
         }),
         group: Group::Machine,
         commands: Commands::Compile,
-        comment_rank: Some(1),
-        given: |options| {
-            let names = |isas: &Vec<&Isa>| isas.iter().map(|isa| isa.name).collect::<Vec<_>>();
-            options.machine.isas.iter().map(|isas| names(isas).join(",")).collect()
-        },
     }
-    RANGE {
+    RANGE = numerics.range {
         name: "range",
         help: "The largest magnitudes of inputs and states for the stated error bound",
-        set: |options, text| stored(&mut options.numerics.range, Range::read(text)?),
         operand: FlagValue::Text("X[,H]"),
         example: "2,0.5",
         group: Group::Precision,
         commands: Commands::Compile,
         default: Some("1,1"),
-        comment_rank: Some(7),
-        given: |options| {
-            let range = options.numerics.range;
-            let text = || format!("{},{}", range.x, range.h);
-            (range != Range::default()).then(text).into_iter().collect()
-        },
         why_no_key: Some(
             "the range is that of the bound in the comment of a file; `Builder::range`, in a \
              build script, sets it",
@@ -592,18 +536,52 @@ flags! {
     }
 }
 
+/// The flags that the comment at the top of generated files states, in its order. Other parts of
+/// the files show the values of all others.
+static IN_COMMENT: [&Flag; 21] = [
+    &TARGET,
+    &ISA,
+    &UNROLL,
+    &TUNE,
+    &FMA,
+    &ACCURACY,
+    &BATCH,
+    &SHAPE,
+    &DIM,
+    &MAX_STEPS,
+    &CONST,
+    &SIZE,
+    &SAMPLE_RATE,
+    &RANGE,
+    &PRECISION,
+    &PRECISION_OF,
+    &THREADS,
+    &STATE,
+    &NO_STATE,
+    &RUNTIME,
+    &KEEP_DENORMALS,
+];
+
 /// The words of the command line for the options that differ from their defaults.
 pub(super) fn given(options: &Options) -> Vec<String> {
-    let mut flags = FLAGS.to_vec();
-    flags.sort_by_key(|flag| flag.comment_rank);
     let mut words = Vec::new();
-    for flag in flags {
+    for flag in IN_COMMENT {
         for value in (flag.given)(options) {
             words.push(format!("--{}", flag.name));
             words.extend((!matches!(flag.operand, FlagValue::Switch)).then_some(value));
         }
     }
     words
+}
+
+/// The given options that are not about a model from `source`.
+pub(crate) fn misplaced(
+    bindings: &Bindings,
+    source: ModelSource,
+) -> impl Iterator<Item = &'static Flag> {
+    let options = Options { bindings: bindings.clone(), ..Options::default() };
+    let others = FLAGS.iter().copied().filter(move |flag| !flag.about.contains(&source));
+    others.filter(move |flag| !(flag.given)(&options).is_empty())
 }
 
 /// Stores the values that [`given`] lists. `None`: the words are of another version.
@@ -627,52 +605,6 @@ pub(super) fn take(options: &mut Options, words: &[String]) -> Option<()> {
     Some(())
 }
 
-/// Stores a value.
-fn stored<T>(place: &mut T, value: T) -> Result<(), String> {
-    *place = value;
-    Ok(())
-}
-
-/// Adds a value.
-fn added<T>(place: &mut Vec<T>, value: T) -> Result<(), String> {
-    place.push(value);
-    Ok(())
-}
-
-/// Stores the value for a word.
-fn worded<T: Words>(place: &mut T, text: &str) -> Result<(), String> {
-    stored(place, T::from_word(text).ok_or_else(words_of::<T>)?)
-}
-
-/// The words of an option, in a sentence.
-fn words_of<T: Words>() -> String {
-    super::listed(&T::words().iter().map(|word| word.text).collect::<Vec<_>>())
-}
-
-/// The word for a value unless the value is the default.
-fn unless_default<T: Words>(value: T) -> Vec<String> {
-    (value != T::default()).then(|| value.word().to_owned()).into_iter().collect()
-}
-
-/// The value of a switch.
-fn switched(on: bool) -> Vec<String> {
-    on.then(String::new).into_iter().collect()
-}
-
-/// Names with values, each as NAME=VALUE.
-fn pairs<T>(pairs: &[(String, T)], text: impl Fn(&T) -> String) -> Vec<String> {
-    pairs.iter().map(|(name, value)| format!("{name}={}", text(value))).collect()
-}
-
-/// Reads a number above 0.
-pub(crate) fn positive(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(size) if is_size(size) => Ok(size),
-        Ok(size) => Err(format!("{size} is no size: at least 1 is needed")),
-        Err(_) => Err("a whole number from 1 is needed".to_owned()),
-    }
-}
-
 /// Stores a batch size, or a number of streams of one row.
 fn batch(bindings: &mut Bindings, text: &str) -> Result<(), String> {
     let streams = text.strip_prefix(STREAMS);
@@ -682,16 +614,6 @@ fn batch(bindings: &mut Bindings, text: &str) -> Result<(), String> {
         None => (Some(rows), None),
     };
     Ok(())
-}
-
-/// Reads the shape of an input.
-fn shape(text: &str) -> Result<(String, Vec<Option<usize>>), String> {
-    // the last one: a name may hold '=', sizes cannot
-    let (name, sizes) =
-        text.rsplit_once('=').ok_or("an input's name, '=' and its sizes are needed: x=1,16")?;
-    let size = |text: &str| if text == "?" { Ok(None) } else { positive(text).map(Some) };
-    let sizes = sizes.split(',').map(|text| size(text.trim())).collect::<Result<_, _>>()?;
-    Ok((name.to_owned(), sizes))
 }
 
 /// Reads the input and the output of a state.
@@ -706,36 +628,26 @@ fn pair(text: &str) -> Result<(String, String), String> {
 mod tests {
     use super::*;
 
-    /// The comment at the top of generated files gives every flag back that the files do not show
-    /// otherwise.
+    /// A flag gives its value back, and the comment at the top of generated files states it unless
+    /// the files show it otherwise.
     #[test]
     fn files_state_every_flag_with_a_value() {
+        let shown_otherwise = [&NAME, &WEIGHTS_AS, &INTERFACE].map(|flag| flag.name);
+        assert_eq!(IN_COMMENT.len() + shown_otherwise.len(), FLAGS.len());
         assert_eq!(Options::default().given(), [""; 0]);
         for flag in FLAGS {
             let (mut options, value) = (Options::default(), flag.example().to_owned());
             (flag.set)(&mut options, &value).expect("the text is a value");
             assert_ne!(options, Options::default(), "--{}", flag.name);
+            assert_eq!((flag.given)(&options), [&value[..]], "--{}", flag.name);
             let name = format!("--{}", flag.name);
             let expected = match flag.operand {
-                _ if flag.comment_rank.is_none() => Vec::new(),
+                _ if shown_otherwise.contains(&flag.name) => Vec::new(),
                 FlagValue::Switch => vec![name],
                 _ => vec![name, value],
             };
             assert_eq!(options.given(), expected);
         }
-    }
-
-    #[test]
-    fn the_order_of_the_table_is_that_of_the_comment_in_files() {
-        let mut options = Options::default();
-        for flag in FLAGS.iter().filter(|flag| flag.name != "no-state") {
-            (flag.set)(&mut options, flag.example()).expect("the text is a value");
-        }
-        let given = options.given();
-        let names: Vec<_> = given.iter().filter_map(|word| word.strip_prefix("--")).collect();
-        let expected = "target isa unroll tune fma accuracy batch shape dim max-steps const size \
-            sample-rate range precision precision-of threads state runtime keep-denormals";
-        assert_eq!(names.join(" "), expected);
     }
 
     /// Defaults in the help are the defaults of the library.

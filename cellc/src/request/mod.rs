@@ -31,6 +31,7 @@ mod word_enums;
 
 mod bindings;
 pub mod flag;
+mod flag_field;
 mod machine;
 mod numerics;
 mod output;

@@ -26,6 +26,8 @@ use std::path::Path;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::front::model_file::ModelFile;
 use crate::model::Model;
+use crate::request::Bindings;
+use crate::request::flag::{self, Flag, ModelSource};
 use content::Content;
 pub(crate) use readers::of_macros;
 use readers::{FORMATS, OPENVINO, listed};
@@ -75,25 +77,26 @@ pub fn read<'a>(
     if let Some(weights) = options.weights {
         weights_belong_to_it(file, format, weights)?;
     }
-    if !format.is_of_amplifiers {
-        refuse_options_of_amplifiers(options)?;
-    }
+    refuse_misplaced(&options.bindings, format.source)?;
     finished((format.read)(file, options)?, options)
 }
 
-/// Refuses options for a model that is no amplifier model.
-pub(crate) fn refuse_options_of_amplifiers(options: &ReadOptions) -> Result<(), Diagnostic> {
-    let given = [
-        options.size.map(|_| super::size_setting()),
-        options.sample_rate.map(|_| super::sample_rate_setting()),
-    ];
-    match given.into_iter().flatten().next() {
-        None => Ok(()),
-        Some(setting) => {
-            let found = message!("{} is for amplifier models", setting.clone());
-            let problem = Diagnostic::error(Origin::Unknown, found);
-            Err(problem.help(message!("remove {}", setting)))
-        }
+/// Refuses options about another source of a model.
+pub(crate) fn refuse_misplaced(
+    bindings: &Bindings,
+    source: ModelSource,
+) -> Result<(), Diagnostics> {
+    let refusal = |flag: &Flag| {
+        let setting = flag.setting();
+        let found = match flag.about {
+            [ModelSource::Amplifier] => message!("{} is for amplifier models", setting.clone()),
+            _ => message!("{} is for models in files", setting.clone()),
+        };
+        Diagnostic::error(Origin::Unknown, found).help(message!("remove {}", setting))
+    };
+    match Diagnostics(flag::misplaced(bindings, source).map(refusal).collect()) {
+        none if none.0.is_empty() => Ok(()),
+        refused => Err(refused),
     }
 }
 
@@ -102,8 +105,8 @@ pub(crate) fn finished(
     (mut model, mut problems): (Model, Diagnostics),
     options: &ReadOptions,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
-    problems.extend(super::dimensions::check(&model, &options.dims));
-    problems.extend(super::constants::fix(&mut model, &options.constants));
+    problems.extend(super::dimensions::check(&model, &options.bindings.dims));
+    problems.extend(super::constants::fix(&mut model, &options.bindings.constants));
     // last, because options are looked up by full names
     problems.extend(Diagnostics(super::long_texts::cut(&mut model).into_iter().collect()));
     Ok((model, problems))

@@ -14,8 +14,9 @@ use crate::front::model_file::ModelFile;
 use crate::front::onnx;
 use crate::front::openvino;
 use crate::front::weights_file;
-use crate::model::{Model, ModelSize};
-use crate::request::{Bindings, NamedSize};
+use crate::model::Model;
+use crate::request::Bindings;
+use crate::request::flag::ModelSource;
 
 /// Options for reading a model's file.
 #[derive(Clone, Debug, Default)]
@@ -25,14 +26,8 @@ pub struct ReadOptions<'a> {
     pub weights: Option<&'a Path>,
     /// Declaration of the layers, for files with weights only.
     pub keys: Keys,
-    /// The user's sizes for named open dimensions. `None`: the dimension stays open.
-    pub dims: Vec<NamedSize>,
-    /// Names of inputs to be fixed, with their numbers as text.
-    pub constants: Vec<(String, String)>,
-    /// The size of an amplifier model that has several. `None`: the largest.
-    pub size: Option<ModelSize>,
-    /// The sample rate of generated code, in Hz. `None`: the rate of the amplifier model.
-    pub sample_rate: Option<usize>,
+    /// The sizes and constants that the user gives.
+    pub bindings: Bindings,
     /// The formats that messages list. `None`: every supported format.
     pub formats: Option<&'static [Format]>,
 }
@@ -45,9 +40,7 @@ impl<'a> ReadOptions<'a> {
 
     /// Options with the sizes and constants that the user gives.
     pub(crate) fn new(bindings: &Bindings) -> Self {
-        // readers need no other bindings
-        let Bindings { dims, constants, size, sample_rate, .. } = bindings.clone();
-        Self { dims, constants, size, sample_rate, ..Self::default() }
+        Self { bindings: bindings.clone(), ..Self::default() }
     }
 }
 
@@ -67,10 +60,9 @@ pub struct Format {
     pub(super) is_model: fn(&Content, &Path) -> io::Result<bool>,
     /// True if the weights are in a separate file.
     pub weights_apart: bool,
-    /// True if the file holds only weights, so that the user declares the layers.
-    pub weights_alone: bool,
-    /// True for amplifier models, which have a sample rate and may have several sizes.
-    pub(super) is_of_amplifiers: bool,
+    /// What the file holds. [`ModelSource::Declaration`]: weights only, the user declares the
+    /// layers.
+    pub source: ModelSource,
     /// Reads a file. After an error in the returned diagnostics, the model contains the valid part
     /// of the file only.
     pub(super) read: fn(ModelFile, &ReadOptions) -> ReadResult,
@@ -94,8 +86,7 @@ pub(super) const OPENVINO: Format = Format {
         Ok(head.windows(4).any(|word| word == b"<net"))
     },
     weights_apart: true,
-    weights_alone: false,
-    is_of_amplifiers: false,
+    source: ModelSource::Graph,
     read: |file, options| openvino::read(file, options.weights),
 };
 
@@ -106,9 +97,8 @@ const ONNX: Format = Format {
     is: |content, _| *content == Content::Onnx,
     is_model: |content, _| Ok(*content == Content::Onnx),
     weights_apart: false,
-    weights_alone: false,
-    is_of_amplifiers: false,
-    read: |file, options| onnx::read(file, &options.dims),
+    source: ModelSource::Graph,
+    read: |file, options| onnx::read(file, &options.bindings.dims),
 };
 
 /// A `.safetensors` file: PyTorch's weights, to be combined with a declaration of the layers.
@@ -118,8 +108,7 @@ const SAFETENSORS: Format = Format {
     is: |content, _| *content == Content::SafeTensors,
     is_model: |content, _| Ok(*content == Content::SafeTensors),
     weights_apart: false,
-    weights_alone: true,
-    is_of_amplifiers: false,
+    source: ModelSource::Declaration,
     read: |file, options| weights_file::read(file, options.keys.clone()),
 };
 
@@ -130,8 +119,7 @@ const STATE_DICT: Format = Format {
     is: |content, _| matches!(content, Content::Json(keys) if is_state_dict(keys)),
     is_model: |content, _| Ok(matches!(content, Content::Json(keys) if is_state_dict(keys))),
     weights_apart: false,
-    weights_alone: true,
-    is_of_amplifiers: false,
+    source: ModelSource::Declaration,
     read: |file, options| {
         let file = amplifier::read_state_dict(file)?;
         weights_file::layers(&file, options.keys.clone())
@@ -163,9 +151,10 @@ const AMPLIFIER: Format = Format {
         Ok(matches!(content, Content::Json(keys) if is_amplifier(keys) && keys.iter().any(model)))
     },
     weights_apart: false,
-    weights_alone: false,
-    is_of_amplifiers: true,
-    read: |file, options| amplifier::read(file, options.size, options.sample_rate),
+    source: ModelSource::Amplifier,
+    read: |file, options| {
+        amplifier::read(file, options.bindings.size, options.bindings.sample_rate)
+    },
 };
 
 /// All supported formats.
@@ -180,7 +169,9 @@ pub(crate) fn of_macros() -> &'static [Format] {
 pub(super) fn listed(formats: Option<&[Format]>) -> String {
     let names = |alone: bool| {
         let all = formats.unwrap_or(&FORMATS).iter();
-        all.filter(|format| format.weights_alone == alone).map(|f| f.name).collect::<Vec<_>>()
+        all.filter(|format| (format.source == ModelSource::Declaration) == alone)
+            .map(|f| f.name)
+            .collect::<Vec<_>>()
     };
     match &names(true)[..] {
         [] => format!("a model of {}", names(false).join(" or ")),

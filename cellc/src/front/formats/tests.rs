@@ -327,7 +327,7 @@ fn pytorchs_weights_may_be_json() {
     let text = r#"{"rec.weight_ih_l0": [[1], [2], [3], [4]], "rec.weight_hh_l0": [[1], [1], [1], [1]], "rec.bias_ih_l0": [0, 0, 0, 0],
         "rec.bias_hh_l0": [0, 0, 0, 0], "lin.weight": [[0.5]], "lin.bias": [0.25]}"#;
     let path = files.with("weights.json", text);
-    assert!(recognise(&path).unwrap().weights_alone);
+    assert!(recognise(&path).unwrap().source == ModelSource::Declaration);
     let mut options = ReadOptions::default();
     let said = read(&path, &options).unwrap_err().to_string();
     assert!(

@@ -5,6 +5,7 @@ mod values;
 
 use std::collections::BTreeMap;
 
+use needs::Need;
 pub use values::KeyValue;
 pub(crate) use values::{FromValue, Takes, Value};
 
@@ -114,6 +115,8 @@ struct KeyRow {
     elsewhere: Option<&'static str>,
     /// The name and the value on the command line and in the metadata of a file of weights.
     in_files: Option<(&'static str, &'static str)>,
+    /// The input without which the key has no meaning. Keys for flags have the flag's.
+    need: Option<Need>,
 }
 
 impl KeyRow {
@@ -125,6 +128,7 @@ impl KeyRow {
         applies_to: Some(|_| true),
         elsewhere: None,
         in_files: None,
+        need: None,
     };
 }
 
@@ -336,6 +340,7 @@ keys! {
         valid: |_| "the name of a module in the file of weights: prefix = \"gru\"",
         applies_to: Some(|called| called.family() != Family::Augru),
         in_files: Some(("prefix", "the name of a module")),
+        need: Some(Need::TensorFile),
     }
     Head {
         name: "head",
@@ -343,6 +348,7 @@ keys! {
         valid: |_| "the name of a dense layer in the file of weights: head = \"fc\"",
         applies_to: Some(stackable),
         in_files: Some(("head", "the name of a dense layer")),
+        need: Some(Need::TensorFile),
     }
     HeadActivation {
         name: "head_activation",
@@ -350,6 +356,7 @@ keys! {
         valid: |_| "an activation: head_activation = sigmoid",
         applies_to: Some(stackable),
         in_files: Some(("head_activation", "an activation: sigmoid, leaky_relu(0.1)")),
+        need: Some(Need::Key(Key::Head)),
     }
     Skip {
         name: "skip",
@@ -370,6 +377,7 @@ keys! {
         }),
         in_files: Some(("gate_order", "the letters i, f, c and o of an LSTM, r, z and n of a GRU: \
             ifco, rzn")),
+        need: Some(Need::TensorFile),
     }
     Isa {
         name: "isa",
