@@ -3,9 +3,9 @@
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
-    /// The type of vectors with a number of lanes.
+    /// The type of vectors of f32 with a number of lanes.
     Numbers(usize),
-    /// The type of the bits of vectors.
+    /// The type of the bits of vectors with a number of lanes.
     Bits(usize),
     /// A function on vectors with a number of lanes.
     Function(&'a str, usize),
@@ -40,7 +40,7 @@ pub(super) fn are_alike(a: &[Token<'_>], b: &[Token<'_>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_alike(b))
 }
 
-/// The indices of equal texts, apart from types and counts, in groups.
+/// Groups of texts that differ only in types and counts, by the indices of the texts.
 pub(super) fn groups(texts: &[Vec<Token<'_>>]) -> Vec<Vec<usize>> {
     let mut left: Vec<usize> = (0..texts.len()).collect();
     let mut all = Vec::new();

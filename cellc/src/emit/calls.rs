@@ -8,7 +8,7 @@ use super::traversal::Shared;
 use crate::kernel::{BodyRef, BufferId, Kernel, Role};
 use crate::pack::Packed;
 
-/// A kernel and the function with its code.
+/// A call: the kernel, and the name of the function with the kernel's code.
 pub(super) type Call<'p> = (&'p Kernel, &'p str);
 
 impl Shared {
@@ -29,10 +29,10 @@ impl Shared {
 
 /// The used arguments of a function that calls kernels.
 pub(super) struct Uses {
-    /// The buffers. For parts, the whole buffer.
+    /// The buffers that the kernels read or write. A part counts as its whole buffer.
     pub(super) buffers: BTreeSet<BufferId>,
     pub(super) pool: bool,
-    /// True if the block, variables or the reading direction are used.
+    /// True if the kernels use the block, variables, the reading direction or a count of steps.
     pub(super) memory: bool,
     pub(super) weights: bool,
     pub(super) inputs: bool,
@@ -71,25 +71,27 @@ pub(super) enum Location<'a> {
     Block(usize),
     /// In a table with these integers.
     Table(&'a [u32]),
-    /// In the weights packed at run time, at an offset in f32.
+    /// In the weights packed at run time, at an offset in elements of the block for the buffer's
+    /// element type.
     Packed(usize),
-    /// In the weights of the file, at an offset in f32.
+    /// In the constants of the file, at an offset in units of 4 bytes.
     Baked(usize),
     /// In another buffer, at an offset in elements.
     Part(BufferId, usize),
 }
 
-/// Disjoint parts of one memory, in order: each buffer with the number of skipped elements before.
+/// Disjoint parts of one memory, in order: each part with the number of skipped elements before.
 pub(super) struct MemoryParts {
-    /// The buffer of the parts. `None`: the block.
+    /// The buffer that contains the parts. `None`: the block.
     pub(super) whole: Option<BufferId>,
     pub(super) parts: Vec<(BufferId, usize)>,
 }
 
-/// The memory of concurrent kernels.
+/// The memory of a group of concurrent kernels, divided among the kernels.
 pub(super) struct Cuts {
     pub(super) cuts: Vec<MemoryParts>,
-    /// Buffers of the state, and parts without writes (true). Several kernels may share these.
+    /// The buffers that several kernels may share: variables, the reading direction and counts of
+    /// steps (false), and parts in `cuts` that no kernel writes (true).
     pub(super) shared: Vec<(BufferId, bool)>,
 }
 
@@ -130,7 +132,7 @@ impl Contents<'_> {
         }
     }
 
-    /// Cuts memory for a group of concurrent kernels.
+    /// Divides memory among a group of concurrent kernels.
     pub(super) fn cuts(&self, body: BodyRef<'_>, group: &[Call<'_>], shared: &Shared) -> Cuts {
         let mut used: BTreeMap<BufferId, bool> = BTreeMap::new();
         for (id, written) in group.iter().flat_map(|(kernel, _)| &kernel.params) {

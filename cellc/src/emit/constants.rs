@@ -3,7 +3,7 @@
 use crate::kernel::{Base, BufferId, Expr, Kernel, LaneOp, Stmt, Walk};
 
 /// The use of a constant by a kernel: the end of the constant's name, and the beginning of its
-/// documentation.
+/// documentation. `has_weights`: true if the kernel has weights, and an added constant is a bias.
 pub(super) fn constant_use(
     kernel: &Kernel,
     id: BufferId,
@@ -30,11 +30,11 @@ pub(super) fn constant_use(
 
 /// The uses of one constant.
 struct Uses {
-    /// The buffer, and the windows of loops that walk it.
+    /// The constant's buffer, and the windows of loops over this buffer.
     places: Vec<Base>,
-    /// The states that begin with it.
+    /// The states whose initial value is the constant.
     states: Vec<&'static str>,
-    /// The operations that read it.
+    /// The operations with the constant as an operand.
     operations: Vec<LaneOp>,
 }
 

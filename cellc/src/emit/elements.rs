@@ -16,7 +16,7 @@ pub(crate) struct Spelling {
     pub(crate) several: &'static str,
     /// The suffix of the constant `CELLC_...` in the common C interface.
     pub(crate) model: &'static str,
-    /// A port's element in cellc-runtime.
+    /// The name of the element type of ports in cellc-runtime.
     pub(crate) port: &'static str,
 }
 

@@ -17,7 +17,8 @@ pub struct OutputFile {
     pub bytes: Arc<Vec<u8>>,
 }
 
-/// By default, weights up to this size in bytes are in the source.
+/// By default, weights up to this size in bytes are in the source. C without extensions cannot
+/// include a file: weights of any size are in the source.
 const INLINE_LIMIT: usize = 1 << 20;
 
 /// True if the weights are in the source.
@@ -68,7 +69,7 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
     let (items, comments) = hide_comments(&items);
     let file = syn::parse_file(&items).expect("emit: generated Rust parses");
     let items = show_comments(&prettyplease::unparse(&file), &comments);
-    // records first, then the lists that hold them
+    // repeated: a list fits on a line only after an earlier pass has joined the lists inside
     let items =
         wrapped(&broken(&compact(&compact(&compact(&joined_lists(&joined_lists(&items)))))));
     let mut text = String::new();
@@ -100,7 +101,7 @@ fn rust(contents: &Contents<'_>, stem: &str) -> String {
 /// The placeholder of a comment inside a function during formatting: prettyplease drops comments.
 const COMMENT: &str = "cellc_comment!(";
 
-/// Replaces comment lines and formatted lines by calls of [`COMMENT`], by number.
+/// Replaces comment lines and formatted lines by numbered calls of [`COMMENT`].
 fn hide_comments(items: &str) -> (String, Vec<&str>) {
     let mut comments = Vec::new();
     let mut text = String::with_capacity(items.len());
@@ -138,13 +139,14 @@ fn joined_lists(items: &str) -> String {
     text
 }
 
-/// The list that begins at the end of a line, joined to one line, and the number of replaced lines.
+/// The list that begins at the end of the first line, joined to one line, and the number of
+/// replaced lines.
 fn joined(lines: &[&str]) -> Option<(String, usize)> {
     let first = lines[0];
     let indent = |line: &str| line.len() - line.trim_start().len();
     let (close, most) = match first {
         _ if first.trim_start().starts_with("//") => return None,
-        // a longer line is broken behind its pattern
+        // [`broken`] breaks a longer line behind its pattern
         _ if first.ends_with("::<") => ('>', 2 * COLUMNS),
         _ if first.ends_with('<') => ('>', COLUMNS),
         // a record as an argument
@@ -275,7 +277,7 @@ fn is_kept(line: &str) -> bool {
 }
 
 /// The statement that begins with the first line, on one line, and the number of replaced lines.
-/// `None` if it is too long or on one line already.
+/// `None` if the statement is too long or on one line already.
 fn on_one_line(lines: &[&str]) -> Option<(String, usize)> {
     let first = lines[0];
     if is_kept(first) || first.ends_with(['{', ';', ',']) {
@@ -376,8 +378,8 @@ fn imports(lines: &[&str]) -> Option<(String, usize)> {
     (line.len() <= COLUMNS).then_some((line, end + 1))
 }
 
-/// An arm of a match that is one unsafe call, without a block, behind the comment of the call, and
-/// the number of replaced lines.
+/// An arm of a match whose block is one unsafe call: the comment of the call, then the arm without
+/// a block. Also the number of replaced lines.
 fn unsafe_arm(lines: &[&str]) -> Option<(String, usize)> {
     let [first, comment, call, end, ..] = lines else { return None };
     let is_block = first.ends_with(" => {") && end.trim_start() == "}";
@@ -523,7 +525,7 @@ fn wrapped(items: &str) -> String {
     text
 }
 
-/// Puts the comments back.
+/// Replaces the calls of [`COMMENT`] by the comments.
 fn show_comments(items: &str, comments: &[&str]) -> String {
     let mut text = String::with_capacity(items.len());
     for line in items.lines() {

@@ -1,5 +1,5 @@
-//! What is known about LLVM, gcc and clang: patterns of kernels that these compilers make slow code
-//! of, the measurements, and what generated files say instead. No other file decides about hints.
+//! Hints for LLVM, gcc and clang: patterns in kernels that these compilers turn into slow code, the
+//! measured cost, and the remedy in generated files. No other file decides about hints.
 
 use crate::arch::Isa;
 use crate::emit::traversal::SumLoop;
@@ -7,7 +7,7 @@ use crate::encoding::WeightFormat;
 use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::kernel::{Kernel, Scalar};
 
-/// A pattern that a compiler makes slow code of.
+/// A pattern that a compiler turns into slow code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hint {
     /// The pattern, and what the compiler makes of it.
@@ -69,7 +69,7 @@ pub(super) const STORED_TWICE: Hint = Hint {
     printed: REUSED.printed,
 };
 
-/// Sums of several gates that are kept while a loop over many rows adds up others.
+/// Sums of several gates that are kept while a loop over many rows adds up other sums.
 pub(super) const KEPT_SUMS: Hint = Hint {
     pattern: "kept sums stay in registers, and a sum of the loop is spilled in every row",
     compiler: "LLVM 22",
@@ -77,7 +77,7 @@ pub(super) const KEPT_SUMS: Hint = Hint {
     printed: "kept",
 };
 
-/// The same in C. Vectors of more lanes have enough registers.
+/// As [`KEPT_SUMS`], in C and for vectors of four lanes. Longer vectors have enough registers.
 pub(super) const KEPT_SUMS_IN_C: Hint = Hint {
     pattern: "kept sums of four lanes stay in registers, and sums of the loop are spilled",
     compiler: "clang 14",
@@ -101,7 +101,7 @@ pub(super) const BROADCASTS_SHARED: Hint = Hint {
     printed: REUSED.printed,
 };
 
-/// The same in C.
+/// As [`BROADCASTS_SHARED`], in C.
 pub(super) const BROADCASTS_SHARED_IN_C: Hint = Hint {
     pattern: "passes without loops share broadcast elements, which are spilled as whole vectors",
     compiler: "gcc 12.2",
@@ -117,7 +117,7 @@ pub(super) const UNROLLED: Hint = Hint {
     printed: "hidden_chunks",
 };
 
-/// Dot products of 16-bit pairs in a long loop body. Rust then keeps the loop.
+/// Dot products of 16-bit pairs in a long loop body. Rust therefore does not unroll the loop.
 pub(crate) const PAIRS_SPLIT: Hint = Hint {
     pattern: "dot products of 16-bit pairs in long code become two instructions each",
     compiler: "LLVM 20 to 22",
@@ -125,7 +125,8 @@ pub(crate) const PAIRS_SPLIT: Hint = Hint {
     printed: "in C ",
 };
 
-/// A loop over rows of weights from the L2 cache, unrolled against prefetches of its own loads.
+/// A loop over rows of weights from the L2 cache. Unrolling moves the loads of one instruction far
+/// apart.
 pub(crate) const PREFETCHED: Hint = Hint {
     pattern: "processors prefetch between the near loads of a short loop",
     compiler: "any; rustc has no attribute to unroll",
@@ -188,26 +189,26 @@ const ALL: [Hint; 18] = [
     STRING_MOVES,
 ];
 
-/// The largest function, in operations, that LLVM inlines. `inline(always)` cannot be combined with
-/// target features, so lanes are passed to a closure, which LLVM may inline; a call would spill
-/// every register.
+/// The largest function, in operations, with `inline(always)`. Longer functions have the target
+/// features of their module, which exclude `inline(always)`; LLVM may inline them, too.
 pub(super) const INLINED: usize = 45;
 
-/// The largest number of sum registers per iteration for which LLVM unrolls loops of twice as many
-/// iterations.
+/// The largest number of sum registers per iteration for which LLVM unrolls loops of twice
+/// [`TURNS`](crate::arch::TURNS) iterations.
 pub(super) const FEW_SUMS: usize = 4;
 
-/// True if sums of `gates` gates are kept in memory while `next` adds up others: [`KEPT_SUMS`].
-/// Around shorter loops the stores and loads cost more: 1 % of a GRU of 128 units. A shorter loop
-/// of fewer gates leaves registers for some of the kept sums, and LLVM then spills its own at
-/// opt-level 2: RNNoise's GRU of 96 units took 1.35 times the time.
+/// True if sums of `gates` gates are kept in memory while the loop `next` adds up other sums:
+/// [`KEPT_SUMS`]. Loops below 192 rows save less than the stores and loads cost: 1 % of a GRU of
+/// 128 units. A loop of fewer gates needs only 96 rows: it leaves registers for some of the kept
+/// sums, and LLVM at opt-level 2 then spills the loop's own sums. RNNoise's GRU of 96 units took
+/// 1.35 times the time.
 pub(super) fn is_kept_in_memory(gates: usize, next: Option<SumLoop>) -> bool {
     let is_long = |next: SumLoop| next.rows >= 192 || next.rows >= 96 && next.gates < gates;
     gates >= 3 && next.is_some_and(is_long)
 }
 
-/// The same in C, where the hint is for vectors of four lanes alone: [`KEPT_SUMS_IN_C`]. Loops of
-/// 128 rows gained 10 to 23 %; shorter ones were not measured.
+/// As [`is_kept_in_memory`], in C and for vectors of four lanes: [`KEPT_SUMS_IN_C`]. Loops of 128
+/// rows gained 10 to 23 %; shorter loops were not measured.
 pub(super) fn is_kept_in_memory_in_c(gates: usize, next: Option<SumLoop>) -> bool {
     gates >= 3 && next.is_some_and(|next| next.rows >= 128)
 }
@@ -215,24 +216,27 @@ pub(super) fn is_kept_in_memory_in_c(gates: usize, next: Option<SumLoop>) -> boo
 /// The smallest copy, in floats, that gcc makes with `rep movsq` on x86-64: [`STRING_MOVES`].
 pub(super) const LONG_COPY: usize = 64;
 
-/// The unroll factor that C prints for a loop of `count` iterations: half of one that leaves two
-/// iterations ([`TWO_ITERATIONS`]). Loops of 16 iterations, unrolled by four, took up to 1.05 times
-/// the time (a GRU of 128 units in 16 bits): gcc keeps them.
+/// The unroll factor that C prints for a loop of `count` iterations: half of `turns` if `turns` is
+/// at least 16 and leaves two iterations or fewer, as gcc would ignore the pragma
+/// ([`TWO_ITERATIONS`]). A smaller factor stays, and gcc keeps the loop: unrolled by four instead,
+/// loops of 16 iterations took up to 1.05 times the time (a GRU of 128 units in 16 bits).
 pub(super) fn unrolled_in_c(count: usize, turns: usize) -> usize {
     if turns >= 16 && count <= 2 * turns { turns / 2 } else { turns }
 }
 
-/// True if C unrolls loops over rows of weights in a format, and Rust keeps them: [`PAIRS_SPLIT`].
+/// True if C unrolls loops over rows of weights in a format, and Rust keeps these loops:
+/// [`PAIRS_SPLIT`].
 pub(crate) fn is_unrolled_in_c_alone(format: WeightFormat) -> bool {
     format == WeightFormat::Int16
 }
 
-/// True if Rust keeps a loop that C unrolls: [`PAIRS_SPLIT`].
+/// True if Rust keeps the loop with this body, which C unrolls: [`PAIRS_SPLIT`].
 pub(super) fn splits_pairs(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(LaneOp::DotPairs, _), .. }))
 }
 
-/// True if the accumulators of a kernel fill the registers: [`SPILLED_IN_CALLER`].
+/// True if the accumulators of a kernel fill three quarters of the registers:
+/// [`SPILLED_IN_CALLER`].
 pub(super) fn fills_registers(kernel: &Kernel, isa: &Isa) -> bool {
     let is_full = |scalar, registers| kernel.most_accumulators(scalar) * 4 >= registers * 3;
     is_full(Scalar::F32, isa.registers) || is_full(Scalar::U32, isa.integer_registers)

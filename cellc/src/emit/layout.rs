@@ -1,4 +1,5 @@
-//! The constants of a file in words: the kernel that reads each array, its panels and their order.
+//! Documentation of a file's constants: the kernel that reads each array, and the array's panels in
+//! order.
 
 use std::collections::BTreeMap;
 
@@ -19,8 +20,8 @@ impl Contents<'_> {
         readers
     }
 
-    /// The name of a buffer's field, and its documentation: from the first kernel that reads the
-    /// buffer. `None`: only packing reads it.
+    /// The name and the documentation of a buffer's field. `kernel`: the first kernel that reads
+    /// the buffer. `None`: only packing reads the buffer.
     pub(super) fn named_by(&self, kernel: Option<&Kernel>, id: BufferId) -> (String, String) {
         let name = kernel
             .and_then(|kernel| identifier(&kernel.name))
@@ -28,7 +29,7 @@ impl Contents<'_> {
         let buffer = self.program.buffer(id);
         if buffer.role != Role::Weights {
             let has_weights = |kernel: &Kernel| {
-                // a body's own buffers hold no weights
+                // the buffers of a body, after those of the program, hold no weights
                 let buffers =
                     kernel.params.iter().filter_map(|(id, _)| self.program.buffers.get(id.0));
                 buffers.into_iter().any(|buffer| buffer.role == Role::Weights)

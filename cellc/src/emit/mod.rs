@@ -1,4 +1,4 @@
-//! Emission: spells a program in Rust or C, without further decisions.
+//! Emission: prints a program as source text in Rust or C.
 
 mod alike;
 #[cfg(feature = "builder")]
@@ -43,7 +43,7 @@ pub(crate) use tokens::rust_tokens;
 #[cfg(feature = "builder")]
 pub(crate) use weights::{Tail, WEIGHTS_FILE};
 
-/// The passes of a panel in kernels.
+/// The form of the passes over a panel in kernels. A pass computes a group of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Passes {
     /// Passes of equal size form a loop.
@@ -55,29 +55,29 @@ pub(crate) enum Passes {
 /// The contents of a generated file.
 pub(crate) struct Contents<'a> {
     pub(crate) options: &'a Options,
-    /// The instruction sets, generic first; true for fused multiply-add.
+    /// The instruction sets of the file, the best last.
     pub(crate) isas: &'a [PlannedIsa],
     /// The program, with a body for each instruction set.
     pub(crate) program: &'a Program,
     pub(crate) packed: &'a Packed,
-    /// The passes of a panel in kernels.
+    /// The form of the passes over a panel.
     pub(crate) passes: Passes,
     pub(crate) interface: &'a Interface,
     /// Elements of the largest computed tensor.
     pub(crate) longest: usize,
-    /// The header comment, by line.
+    /// The lines of the header comment.
     pub(crate) header: &'a [String],
-    /// The costs of a step on the target, by line.
+    /// The lines about the cost of a step on the target.
     pub(crate) estimate: Vec<String>,
-    /// The model's part of the type's documentation, by line.
+    /// The lines about the model in the documentation of the struct.
     pub(crate) summary: &'a [String],
     /// SHA-256 of the model's files, in hexadecimal: the graph, then the weights. Empty texts if
     /// digests are unknown.
     pub(crate) sha256: Vec<&'a str>,
 }
 
-/// The constants with the digests of the model's files, as words of texts: by file the constant's
-/// name, the file and the digest.
+/// Words for the constants with the digests of the model's files. Each file with a known digest has
+/// the constant's name, a description of the file, and the digest.
 fn digests(sha256: &[&str]) -> Vec<Vec<(&'static str, String)>> {
     let constant = |(at, digest): (usize, &&str)| {
         let (name, file) = match at {
@@ -95,7 +95,7 @@ fn digests(sha256: &[&str]) -> Vec<Vec<(&'static str, String)>> {
     sha256.iter().enumerate().filter(|(_, digest)| !digest.is_empty()).map(constant).collect()
 }
 
-/// The constants for the program around the model, as words of texts.
+/// Words for the constants for the program around the model: name, value and comment.
 fn host_constants(interface: &Interface) -> Vec<Vec<(&'static str, String)>> {
     let words = |constant: &HostConstant| {
         vec![
@@ -107,10 +107,10 @@ fn host_constants(interface: &Interface) -> Vec<Vec<(&'static str, String)>> {
     interface.host.iter().map(words).collect()
 }
 
-/// A body of a file.
+/// A body to print, for one or several instruction sets.
 #[derive(Clone, Copy)]
 struct Spelled<'a> {
-    /// The instruction set in the names of the body.
+    /// The instruction set that names the body.
     isa: &'static Isa,
     /// The first instruction set that shares the body and has fused multiply-add, if `isa` has
     /// none.
@@ -119,7 +119,7 @@ struct Spelled<'a> {
 }
 
 impl<'a> Contents<'a> {
-    /// The bodies to spell: one for all instruction sets that share the body.
+    /// The bodies to print. Instruction sets that share a body have one entry.
     fn bodies(&self) -> impl Iterator<Item = Spelled<'a>> + '_ {
         let all = || self.isas.iter().zip(self.program.bodies());
         let named = all().filter(|(own, _)| self.named(own.isa) == own.isa);
@@ -139,13 +139,14 @@ impl<'a> Contents<'a> {
         others.filter(move |other| fuses && *other != isa && self.named(other) == isa)
     }
 
-    /// The instruction set whose body repeats a step after flushed results.
+    /// The instruction set of one lane. Its body repeats a step in which another body flushed
+    /// subnormal numbers.
     fn again(&self) -> &'static Isa {
         let of_one_lane = self.isas.iter().map(|own| own.isa).find(|isa| isa.lanes == 1);
         of_one_lane.expect("options: what makes 0 of denormals stands beside one lane")
     }
 
-    /// The instruction set in the name of the body for `isa`.
+    /// The instruction set that names the body of `isa`.
     fn named(&self, isa: &'static Isa) -> &'static Isa {
         let held = |other: &&'static Isa| self.isas.iter().any(|own| own.isa == *other);
         isa.body_of.filter(held).unwrap_or(isa)
@@ -156,20 +157,21 @@ impl<'a> Contents<'a> {
         self.isas.iter().map(|own| own.isa).filter(move |other| self.named(other) == isa)
     }
 
-    /// The instruction sets apart from the baseline.
+    /// The instruction sets with a compile-time condition: all but the baseline.
     fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
         self.isas.iter().map(|own| own.isa).filter(|isa| isa.condition().is_some())
     }
 
-    /// The instruction sets that replace the baseline at compile time: the first with a true
-    /// condition.
+    /// The instruction sets that replace the baseline at compile time, each with its condition. The
+    /// compiler takes the first one whose condition is true.
     fn instead(&self) -> impl DoubleEndedIterator<Item = (&'static Isa, Condition)> + '_ {
         let chosen = self.special().rev().filter(|isa| isa.is_chosen_when_compiling());
         chosen.filter_map(|isa| Some((isa, isa.condition()?)))
     }
 
-    /// The conditions under which the baseline's body is not compiled: a replacing body that does
-    /// not need the baseline's.
+    /// The conditions under which the baseline's body is not compiled. An instruction set that
+    /// shares this body, or that flushes subnormal numbers and repeats steps with this body, adds
+    /// no condition.
     fn bodies_instead(&self) -> impl Iterator<Item = Condition> + '_ {
         let own = |(isa, _): &(&'static Isa, Condition)| {
             self.named(isa) == *isa && isa.c.flushes.is_none()
@@ -182,8 +184,9 @@ impl<'a> Contents<'a> {
         self.special().filter(|isa| isa.question().is_some())
     }
 
-    /// The instruction sets detected at run time, best first. Vectors at most half filled by the
-    /// largest tensor come last: such vectors are no faster than shorter ones, or slower.
+    /// The instruction sets detected at run time, best first. Instruction sets whose vectors the
+    /// largest tensor fills at most to half come last: their vectors are no faster than shorter
+    /// ones, or slower.
     fn best_first(&self) -> Vec<&'static Isa> {
         let mut all: Vec<_> = self.asked().collect();
         all.reverse();
@@ -191,7 +194,7 @@ impl<'a> Contents<'a> {
         all
     }
 
-    /// The detections of processors, each once.
+    /// The processors that the file detects at run time, each once.
     fn processors(&self) -> Vec<&'static Processor> {
         let mut all: Vec<&'static Processor> = Vec::new();
         for question in self.isas.iter().filter_map(|own| own.isa.question()) {
@@ -202,7 +205,7 @@ impl<'a> Contents<'a> {
         all
     }
 
-    /// The C headers of bodies, by the condition for their compilation.
+    /// The C headers that bodies need, grouped by the compile-time condition of the body.
     fn headers(&self) -> Vec<(Condition, Vec<&'static str>)> {
         let mut all: Vec<(Condition, Vec<&'static str>)> = Vec::new();
         for (isa, condition) in self.special().filter_map(|isa| Some((isa, isa.condition()?))) {
@@ -225,26 +228,26 @@ impl<'a> Contents<'a> {
         all
     }
 
-    /// The kinds of narrow weights among the constants.
+    /// The element types of weights other than f32.
     fn narrow_weights(&self) -> BTreeSet<Element> {
         let weights = self.program.buffers.iter().filter(|buffer| buffer.role == Role::Weights);
         weights.map(|buffer| buffer.element).filter(|element| *element != Element::F32).collect()
     }
 
-    /// Whether weights are binary16.
+    /// True if some weights are binary16.
     fn has_halves_among_weights(&self) -> bool {
         self.program.buffers.iter().any(|buffer| buffer.element == Element::F16)
     }
 
-    /// Those processor features of a list that the file asks for: that for binary16 only where
-    /// weights are binary16.
+    /// The processor features in the list `all` that the file requires. The feature for binary16 is
+    /// required only if some weights are binary16.
     fn features(&self, all: &str) -> String {
         let is_asked =
             |feature: &&str| *feature != HALVES_FEATURE || self.has_halves_among_weights();
         all.split(',').filter(is_asked).collect::<Vec<_>>().join(",")
     }
 
-    /// Whether all weights are known.
+    /// True if all weights are known at compile time.
     fn is_baked(&self) -> bool {
         self.packed.is_baked()
     }
@@ -276,7 +279,7 @@ impl<'a> Contents<'a> {
         self.interface.variables.iter().all(|v| self.initial(v).is_none())
     }
 
-    /// The states of the struct: each input, and the output with its next value.
+    /// The states of the struct: each state's input, and the output with its next value.
     fn states(&self) -> impl Iterator<Item = (&'a Field, &'a Field)> {
         let interface = self.interface;
         interface

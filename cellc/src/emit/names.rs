@@ -38,8 +38,8 @@ pub struct Interface {
     /// Variables of the model (ReadValue, Assign), in the model's order: fields of the generated
     /// [`Memory::State`].
     pub variables: Vec<Field>,
-    /// For calls with a run-time number of steps: the inputs and outputs with an element per step.
-    /// `None`: one step per call.
+    /// For calls with a run-time number of steps: the inputs and outputs that have one tensor per
+    /// step. `None`: one step per call.
     pub steps: Option<StepFlags>,
     /// Length of the block for intermediate values in the [`Memory`], in f32: the maximum over all
     /// instruction sets.
@@ -53,11 +53,12 @@ pub struct Interface {
     /// Constants for the program around the model, from the file of an amplifier with one sample
     /// per step.
     pub host: Vec<HostConstant>,
-    /// The memory beside variables and the block.
+    /// The layout of the memory, and the counts of steps and streams of a call.
     pub layout: Layout,
-    /// The number of instruction sets with a body in the file.
+    /// The number of instruction sets of the file. Instruction sets that share a body count
+    /// separately.
     pub isas: usize,
-    /// True if the caller of the pure function provides its [`Memory`], on every target: for models
+    /// True if the caller of the pure function provides the [`Memory`], on every target: for models
     /// with variables, a sequence, or several operations. The pure function of a single cell keeps
     /// scratch memory on the stack.
     pub takes_memory: bool,
@@ -74,7 +75,8 @@ pub struct StackArrays {
 }
 
 impl StackArrays {
-    /// The bytes of each function in words. `names`: the step and the pure function.
+    /// The bytes in words. `step` and `function` are the names of the step and of the pure
+    /// function.
     pub(crate) fn text(&self, [step, function]: [&str; 2]) -> String {
         let Self { step: of_step, function: of_function } = self;
         match of_step == of_function {
@@ -102,7 +104,7 @@ impl Memory {
         }
     }
 
-    /// The argument, the member, and the type in C after the prefix.
+    /// The name of the argument and of the member, and, after the prefix, of the type in C.
     pub fn name(self) -> &'static str {
         match self {
             Self::State => "state",
@@ -119,11 +121,12 @@ impl Memory {
     }
 }
 
-/// The fewest steps that are computed together: kernels of several steps compute all steps of a
-/// block, also those that a call does not have.
+/// The fewest steps of a call that are computed together. Fewer steps run one by one: kernels of
+/// several steps always compute all steps of a block.
 pub(crate) const LEAST_TOGETHER: usize = 4;
 
-/// The layout of the [`Memory`]: its order, and what it holds beside variables and the block.
+/// The layout of the [`Memory`], the counts of steps and streams of a call, and the source of the
+/// weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// True if the memory stores the reading direction of large weights.
@@ -162,7 +165,7 @@ pub struct Field {
     pub element: Element,
 }
 
-/// An input and an output of one type, with no others apart from states.
+/// An input and an output of one type that may share one array: the only ones apart from states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InPlace {
     /// Index into [`Interface::inputs`].
@@ -175,7 +178,7 @@ pub struct InPlace {
 }
 
 impl InPlace {
-    /// The copies of a step in place, as text. A step that may have to be repeated preserves the
+    /// The copies of a step in place, as text. Instruction sets that may repeat a step copy the
     /// input.
     pub(crate) fn copied(&self, isas: &[PlannedIsa]) -> String {
         let again: Vec<_> =
@@ -188,7 +191,7 @@ impl InPlace {
     }
 }
 
-/// By the index of a field: true if every step has its own element.
+/// For each tensor, by its index: true if every step of a call has a tensor of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepFlags {
     /// For the model's parameters.
@@ -220,7 +223,7 @@ impl Field {
 
 impl Interface {
     /// Makes the weights, all constants of the model, an argument that a program loads from a file.
-    /// What else the model's file says is not true of other weights.
+    /// Removes the constants for the program around the model: they are not true of other weights.
     pub(crate) fn load_weights(&mut self) {
         self.layout.loads_weights = true;
         self.host.clear();
@@ -346,7 +349,7 @@ impl Scope {
             n += 1;
         }
         self.next.insert(base, n);
-        // a getter `h` comes with a setter `set_h`
+        // a getter `h` comes with a setter `set_h`, whose name is taken, too
         self.taken.insert(format!("set_{name}"));
         self.taken.insert(name.clone());
         name
@@ -368,14 +371,16 @@ impl Scope {
         !self.has(name) && !self.has(&format!("set_{name}"))
     }
 
-    /// The first of `names` with a valid identifier, else `in0`, `out1`.
+    /// A unique identifier like the first of `names` that gives an identifier, else like `fallback`
+    /// and `index`: `in0`, `out1`.
     pub(crate) fn field(&mut self, names: &[String], fallback: &str, index: usize) -> String {
         let hint = names.iter().find_map(|n| identifier(n));
         self.unique(&hint.unwrap_or_else(|| format!("{fallback}{index}")))
     }
 }
 
-/// The maximum length of identifiers. Longer ones are cut.
+/// The length at which identifiers are cut, before prefixes and suffixes make them unique and
+/// valid.
 const LONGEST: usize = 40;
 
 /// `text` as a snake_case identifier, not reserved in any language. `None` if no character remains.

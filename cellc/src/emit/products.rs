@@ -1,6 +1,6 @@
-//! Products with additions, for an instruction set with two roundings: `mul_add` of its vectors
-//! rounds twice. Bodies of all instruction sets, and activations, then have one text, and the
-//! vector types decide the roundings.
+//! Replaces additions of products by multiply-adds in the body of an instruction set without fused
+//! multiply-add. `mul_add` of its vector types rounds twice, so results do not change. Kernels and
+//! activations then have one text for all instruction sets.
 
 use crate::kernel::{Body, Expr, LaneOp};
 

@@ -1,4 +1,4 @@
-//! What a generated file says for `cellc pack`, in one string without spaces and quotes.
+//! The record for `cellc pack` in a generated file: one string without spaces and quotes.
 
 use crate::pack::Layout;
 use crate::request::Options;
@@ -13,7 +13,7 @@ pub(super) fn record(layout: Layout, options: &Options) -> String {
     format!("{RECORD}{}:{layout}{}", env!("CARGO_PKG_VERSION"), words.collect::<String>())
 }
 
-/// A word with its special characters as %XX: for strings of C and Rust, and without a colon.
+/// A word with its special characters as %XX, colons included: valid inside strings of C and Rust.
 pub(crate) fn encoded(word: &str) -> String {
     let spelled = |byte: u8| match byte {
         b'-' | b'.' | b',' | b'=' | b'_' => char::from(byte).to_string(),

@@ -2,8 +2,8 @@
 
 use crate::arch::TARGETS;
 
-/// Names of the C library: built into compilers, or declared by common headers or by headers of
-/// generated C (glibc's with `_GNU_SOURCE`).
+/// Names of the C library that are built into compilers, or that common headers or the headers of
+/// generated C declare (glibc's with `_GNU_SOURCE`).
 #[rustfmt::skip]
 pub(super) const C_LIBRARY: &[&str] = &[
     "a64l", "abort", "abs", "acos", "acosh", "aligned_alloc", "alloca", "arc4random", "arc4random_buf",

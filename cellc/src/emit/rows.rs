@@ -1,5 +1,5 @@
-//! Additions of weight rows in loop bodies: each statement adds, to every sum, the weights of its
-//! columns times one element.
+//! Additions of weight rows in loop bodies. A row adds, to every sum, the weights of the sum's
+//! columns times one element; each sum has a statement.
 
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
 

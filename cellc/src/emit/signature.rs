@@ -63,7 +63,8 @@ impl<'a> Signature<'a> {
         Self(kept.chain(step.0).collect())
     }
 
-    /// The arguments of the struct's method in Rust, without data in the struct.
+    /// The arguments of the struct's method `step` in Rust: the inputs apart from states, and all
+    /// outputs.
     pub fn step(interface: &'a Interface) -> Self {
         let inputs: Vec<_> = interface.step_inputs().collect();
         let record = if inputs.len() == interface.inputs.len() { "Inputs" } else { "StepInputs" };
@@ -123,7 +124,7 @@ pub struct StepTensor<'a> {
     pub field: &'a Field,
     /// True for outputs.
     pub written: bool,
-    /// True if each step has its own tensor, for a run-time number of steps.
+    /// True if each step of a call with a run-time number of steps has its own tensor.
     pub each_step: bool,
 }
 
@@ -142,8 +143,9 @@ impl Interface {
         self.step_inputs().map(input).chain(self.outputs.iter().map(output))
     }
 
-    /// True if calls of several steps need no copies of states: each step writes its states over
-    /// the states of the step before the previous one.
+    /// True if a call of several steps copies the states once, not after every step. The steps
+    /// write two sets of outputs in turn, and each step reads its states from the outputs of the
+    /// previous step.
     pub fn swaps_states(&self) -> bool {
         let last_alone = |steps: &StepFlags| {
             self.states.iter().all(|state| !steps.outputs[self.outputs[state.output].index])

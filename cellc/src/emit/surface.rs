@@ -1,5 +1,5 @@
-//! The surface of a generated file: its items, their order, and the statements of their bodies.
-//! Languages spell the items: an item is a text with the item's name.
+//! The surface of a generated file: the items around its kernels, their order, and the words and
+//! lists for their texts. Each language has a text for each item, under the item's name.
 
 use super::names::{Field, Interface, Phase};
 use super::record::record;
@@ -13,17 +13,18 @@ use crate::request::Language;
 
 /// Words of one language for entries of lists, in addition to words of both languages.
 pub(super) trait OwnWords {
+    /// Words of an instruction set.
     fn isa(&self, isa: &'static Isa) -> Vec<Word>;
-    /// A state of the struct, and the output with its next value.
+    /// Words of a state of the struct. `output` has the state's next value.
     fn state(&self, state: &Field, output: &Field) -> Vec<Word>;
-    /// A variable, and the number of variables before.
+    /// Words of a variable. `at`: the number of variables before.
     fn variable(&self, at: usize, variable: &Field) -> Vec<Word>;
-    /// The input and output that may share one array.
+    /// Words of the input and output that may share one array.
     fn in_place(&self, input: &Field, output: &Field) -> Vec<Word>;
 }
 
 impl Contents<'_> {
-    /// The items in order.
+    /// The names of the file's items, in order.
     pub(super) fn items(&self, language: Language) -> Vec<&'static str> {
         let (interface, rust) = (self.interface, language == Language::Rust);
         let (function, step) =
@@ -171,8 +172,8 @@ impl Contents<'_> {
         lists
     }
 
-    /// The lists of functions for many steps. `of_steps`: the input and the output that may share
-    /// memory in many steps.
+    /// The lists for functions of many steps. `of_steps`: the words of the input and output that
+    /// may share memory in a call of many steps.
     fn several(&self, of_steps: Vec<Vec<Word>>) -> [List; 4] {
         let several = self.interface.layout.steps_at_once > 1;
         let only = |is: bool, pair: &[Vec<Word>]| if is { pair.to_vec() } else { Vec::new() };
@@ -184,7 +185,8 @@ impl Contents<'_> {
         ]
     }
 
-    /// The lists that tell states from scratch memory.
+    /// The lists about the memory of a step: variables or scratch memory alone, provided by the
+    /// caller or by the function.
     fn memory(&self) -> [List; 17] {
         let Interface { takes_memory, variables, layout, .. } = self.interface;
         let has_variables = !variables.is_empty();
@@ -259,11 +261,11 @@ impl Contents<'_> {
         ]
     }
 
-    /// A hash of the model and of its states, each with its name and number of elements: states of
-    /// another hash are refused.
+    /// A hash of the model and of its states, each with its name and number of elements: generated
+    /// code refuses saved states with another hash.
     pub(super) fn state_hash<'n>(&self, states: impl Iterator<Item = (&'n str, usize)>) -> [u8; 8] {
         let digests = self.sha256.concat();
-        // macros know no digest of their model
+        // macros do not know the digests of the model's files: the constants are hashed instead
         let model = if digests.is_empty() { &self.packed.bytes } else { digests.as_bytes() };
         let mut text = model.to_vec();
         for (name, len) in states {
@@ -274,8 +276,8 @@ impl Contents<'_> {
         text.iter().fold(0xcbf2_9ce4_8422_2325, step).to_le_bytes()
     }
 
-    /// The layout of loaded weights and the options, as `cellc pack` reads them. Empty for other
-    /// files.
+    /// The record for `cellc pack`: the layout of loaded weights, and the options. Empty for files
+    /// that load no weights.
     fn layout_record(&self) -> String {
         let record = |loaded: &Loaded| record(loaded.layout, self.options);
         self.packed.loaded.as_ref().map(record).unwrap_or_default()
@@ -286,8 +288,8 @@ impl Contents<'_> {
         self.interface.layout.loads_weights && !self.starts_at_zero()
     }
 
-    /// True if a step of the struct calls a function other than the pure one, to flush states and
-    /// to remember the reading direction.
+    /// True if a step of the struct calls a function other than the pure one: with memory that the
+    /// pure function does not take as an argument, or with inputs to flush.
     pub(super) fn advances(&self) -> bool {
         let own = self.interface.has_memory() && !self.interface.takes_memory;
         own || self.flushed_before().next().is_some()

@@ -27,7 +27,7 @@ pub(crate) fn nested(field: &Field) -> String {
         .fold(spelling(field.element).rust.to_owned(), |ty, n| format!("[{ty}; {n}]"))
 }
 
-/// All zero, in Rust.
+/// The tensor with all elements zero, in Rust.
 pub(super) fn zero(field: &Field) -> String {
     match *field.shape {
         [n, i] if !flat(field) => format!("[[0.0; {i}]; {n}]"),
@@ -35,7 +35,7 @@ pub(super) fn zero(field: &Field) -> String {
     }
 }
 
-/// The macro in C for the number of elements. `upper` is the prefix of all macros.
+/// The name of the macro for the number of elements, in C. `upper` is the prefix of all macros.
 pub(super) fn size(field: &Field, upper: &str) -> String {
     format!("{upper}_{}_SIZE", field.name.to_ascii_uppercase())
 }

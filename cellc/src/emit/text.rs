@@ -1,5 +1,5 @@
-//! Constant texts of generated code with words and lists filled in. The texts are files in their
-//! language, in the folders `text`.
+//! Templates of generated code: constant texts in which words and lists are filled in. Most are
+//! files in the folders `text`.
 
 /// The maximum line length of generated Rust.
 pub(super) const COLUMNS: usize = 100;

@@ -62,25 +62,24 @@ impl Text {
     }
 }
 
-/// A block of memory with its name in the generated code.
+/// A buffer or window with its name in the generated code.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) name: String,
-    /// Elements.
+    /// The number of elements.
     pub(super) len: usize,
     /// The element type.
     pub(super) element: Element,
     /// True for weights and constants in the file, and for narrow weights.
     pub(super) bytes: bool,
-    /// For a panel computed in passes: the offset of the pass's window in the panel, and the name
-    /// of the pass.
+    /// In a loop over the passes of a panel: the offset of the panel in the block, and the pass.
     pub(super) pass: Option<(usize, Rc<Pass>)>,
 }
 
-/// Some columns of a panel, in a loop over all of them.
+/// A pass of a loop over the columns of a panel: a group of columns.
 #[derive(Debug)]
 pub(super) struct Pass {
-    /// The name in the loop.
+    /// The name of the pass in the loop.
     pub(super) name: String,
     /// The number of columns.
     pub(super) width: usize,
@@ -89,31 +88,32 @@ pub(super) struct Pass {
 }
 
 impl Block {
-    /// The element of the panel before the first column of the pass.
+    /// The index in the block of an element of the first pass.
     fn at(&self, offset: usize) -> usize {
         self.pass.as_ref().map_or(0, |(start, _)| *start) + offset
     }
 }
 
-/// Declarations of sums over the rows of weights: in each row, the columns of each sum times one
-/// element.
+/// Declarations of sums over rows of weights. A row adds, to each sum, the weights of the sum's
+/// columns times one element.
 pub(super) struct RowSums<'a> {
     /// The sums.
     pub(super) names: Vec<&'a str>,
     /// Columns of each sum.
     pub(super) lanes: usize,
-    /// The weights, and the first of them.
+    /// The block of the weights, and the index of the first weight.
     pub(super) weights: (&'a Block, usize),
-    /// Weights from one row to the next, and from one sum to the next.
+    /// The distance between rows of weights, in elements.
     pub(super) step: usize,
+    /// The distance between the weights of neighbouring sums, in elements.
     pub(super) apart: usize,
-    /// The elements, one for each row, and the first of them.
+    /// The block of the elements, one for each row, and the index of the first element.
     pub(super) elements: (&'a Block, usize),
     /// The number of rows.
     pub(super) rows: usize,
     /// Unroll factor of the rows.
     pub(super) at_once: usize,
-    /// The loop that adds up other sums while these are kept.
+    /// The loop that adds up other sums while the values of these sums are kept. `None`: no loop.
     pub(super) next: Option<SumLoop>,
 }
 
@@ -124,7 +124,7 @@ pub(super) struct SumLoop {
     pub(super) rows: usize,
 }
 
-/// A row with the names of its parts in the generated code.
+/// A row of weights to add, with the names of its parts in the generated code.
 pub(super) struct RowText<'a> {
     pub(super) sums: Vec<&'a str>,
     pub(super) weights: (&'a Block, usize),
@@ -142,13 +142,13 @@ pub(super) struct MovingWindow<'a> {
     /// Elements between windows.
     pub(super) step: usize,
     pub(super) written: bool,
-    /// From the last window to the first.
+    /// True if the loop walks from the last window to the first.
     pub(super) reverse: bool,
-    /// The name of the number of windows if compilers must not know the number.
+    /// The variable that holds the number of windows, if compilers must not know the number.
     pub(super) count: Option<&'a str>,
     /// True if compilers must not know the addresses of the windows: see [`Kernel::unrelated`].
     pub(super) hides_place: bool,
-    /// True if the window is that of a pass over the columns of a panel.
+    /// True if the windows are the column groups of a panel's passes.
     pub(super) is_pass: bool,
 }
 
@@ -195,8 +195,9 @@ pub(super) struct Line<'a> {
     pub(super) to: &'a Block,
     /// The first element to write.
     pub(super) write: Subscript,
-    /// The number of neighbouring elements, and the distance between groups.
+    /// The number of neighbouring elements in a group.
     pub(super) abreast: usize,
+    /// The distance between groups, in elements.
     pub(super) step: usize,
     /// True if the halves of four words are interleaved.
     pub(super) apart: bool,
@@ -207,8 +208,9 @@ pub(super) struct Line<'a> {
 /// The integer format of a row of weights.
 #[derive(Clone, Copy)]
 pub(super) enum LineRow {
+    /// Integers of 8 bits.
     Bytes,
-    /// The upper limit for the sum of the magnitudes.
+    /// Integers of 16 bits, with the upper limit for the sum of their magnitudes.
     Pairs(u32),
 }
 
@@ -220,7 +222,7 @@ pub(super) enum LinePart {
     /// Two bytes in each element.
     Pairs,
     Scale,
-    /// The zero-point corrections.
+    /// The zero-point correction.
     Start,
 }
 
@@ -304,7 +306,7 @@ fn without_zeros<'b>(mut body: &'b [Stmt], kernel: &Kernel) -> &'b [Stmt] {
     body
 }
 
-/// How many neighbouring values one statement loads.
+/// The least and the largest number of neighbouring values that one statement loads.
 #[derive(Clone, Copy)]
 pub(super) struct Together {
     pub(super) least: usize,
@@ -316,7 +318,8 @@ impl Together {
     pub(super) const ALONE: Self = Self { least: 2, most: 1 };
 }
 
-/// The lanes of an expression: all lanes of a kernel's value, or the single lane of a function.
+/// The place of an expression: a kernel, whose values have several lanes, or a function, whose
+/// values have a single lane that stands for any number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Context {
     Kernel,
@@ -360,7 +363,8 @@ pub(super) trait Dialect {
     /// memory, false for single elements.
     fn scratch(&mut self, block: &Block, vectors: bool);
     fn end_kernel(&mut self);
-    /// The functions to write, with their lanes. Functions do not call functions.
+    /// The functions to write: the index in `functions`, and the number of lanes. Functions do not
+    /// call functions.
     fn wanted(&self, functions: &[String]) -> Vec<(usize, usize)>;
     fn begin_function(&mut self, doc: &[String], name: &str, lanes: usize, params: &[String]);
     /// Ends a function with its result.
@@ -368,7 +372,7 @@ pub(super) trait Dialect {
     fn load(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text;
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text;
-    /// `ty` is the type of the result.
+    /// An operation on `args`. `ty` is the type of the result.
     fn operation(&mut self, operation: LaneOp, ty: Type, args: Vec<Text>, context: Context)
     -> Text;
     fn call(&mut self, function: &str, lanes: usize, args: Vec<Text>) -> Text;
@@ -377,16 +381,16 @@ pub(super) trait Dialect {
     fn store(&mut self, to: &Block, offset: usize, lanes: usize, value: Text);
     /// An integer minus `least`, clamped to 0..=`most`.
     fn length(&mut self, from: &Block, offset: usize, least: i32, most: usize) -> Text;
-    /// Begins a loop of a copy at the given nesting depth, and returns its counter.
+    /// Begins a loop of a copy at the given nesting depth, and returns the name of the counter.
     fn begin_turns(&mut self, depth: usize, count: usize) -> String;
     fn copy(&mut self, copying: Copying<'_>);
     /// Writes `words` words, each of the low bytes of four neighbours.
     fn low_bytes(&mut self, to: (&Block, usize), from: (&Block, usize), words: usize);
-    /// Sums of products of bytes, by tiles: of elements, weights and sums the block and the first
-    /// element.
+    /// Computes sums of products of integers in tiles. `places`: the block and the first element of
+    /// the elements, the weights and the sums.
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles);
-    /// Sums of products of blocks of weights: of elements, weights, counts, inputs and sums the
-    /// block and the first element.
+    /// Computes sums of products over blocks of weights. `places`: the block of memory and the
+    /// first element of the elements, the weights, the counts, the inputs and the sums.
     fn blocks(&mut self, places: [(&Block, usize); 5], sums: &BlockSums);
     /// Packs a row of weights.
     fn pack_line(&mut self, line: Line<'_>);
@@ -405,7 +409,8 @@ pub(super) trait Dialect {
     fn declare_loads(&mut self, _names: &[&str], _from: &Block, _offset: usize, _ty: Type) {
         unreachable!("emit: this dialect loads one value at a time")
     }
-    /// Calls of functions. With [`Calls::SeveralValues`], [`Self::declare_calls`] writes several.
+    /// The form of function calls. With [`Calls::SeveralValues`], [`Self::declare_calls`] writes
+    /// several calls.
     fn calls(&self) -> Calls {
         Calls::OneValue
     }
@@ -446,7 +451,7 @@ pub(super) trait Dialect {
     }
     /// Declares a number of iterations that compilers must not know.
     fn hidden_count(&mut self, _name: &str, _count: usize) {}
-    /// At the start of a loop of sums: a window to read.
+    /// At the start of a loop of sums: a window that the loop reads.
     fn row(&mut self, _window: &Block) {}
     /// At the start of a loop with independent iterations: vectors computed and stored, or integers
     /// added to vectors in any order.
@@ -459,11 +464,11 @@ pub(super) trait Dialect {
     /// element by element.
     fn read_otherwise(&mut self, _of: &Block) {}
 
-    /// The end of a kernel that stored a buffer in long vectors, of which a later kernel loads
-    /// parts.
+    /// At the end of a kernel: a buffer that the kernel stored in long vectors, of which a later
+    /// kernel loads parts.
     fn loaded_in_parts(&mut self, _of: &Block) {}
     /// Before a pass over elements that an earlier pass of the same code has read: the arrays of
-    /// the elements, and true for private ones.
+    /// the elements, and true for private arrays.
     fn read_again(&mut self, _elements: &[(&Block, bool)]) {}
     /// Before a store to a part of a vector that was stored earlier.
     fn stored_again(&mut self, _to: &Block) {}
@@ -523,7 +528,7 @@ pub(super) fn function_name(operation: LaneOp) -> &'static str {
     }
 }
 
-/// The load of an expression that is only a load, of values or of bits.
+/// The place and type of an expression that is only a load, of values or of bits.
 fn loaded(value: &Expr) -> Option<(Place, Type)> {
     match value {
         Expr::Load { from, lanes } => Some((*from, Type::f32(*lanes))),
@@ -564,7 +569,7 @@ fn has_integer_sums(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| matches!(stmt, Stmt::Set { value: Expr::Op(operation, _), .. } if operation.is_dot()))
 }
 
-/// True if a loop accumulates into the value.
+/// True if a loop body changes a value that is declared before the loop.
 fn is_set(body: &[Stmt], sum: Var) -> bool {
     let first = body.iter().find_map(|stmt| match stmt {
         Stmt::Let { var, .. } if *var == sum => Some(false),
@@ -588,13 +593,14 @@ fn sets(stmt: &Stmt, vars: &[Var]) -> bool {
     }
 }
 
-/// Vectors that a block has stored, by buffer or window: first element and lanes.
+/// Vectors that the statements of a block have stored, by buffer or window: first element and
+/// lanes.
 #[derive(Default)]
 struct Stored(BTreeMap<Base, BTreeMap<usize, usize>>);
 
 impl Stored {
-    /// Adds a vector. True if the vector partly overlaps an earlier vector; overlapping vectors are
-    /// then removed.
+    /// Adds a vector. True if the vector partly overlaps an earlier vector; all earlier vectors of
+    /// the buffer or window are then removed.
     fn overlaps(&mut self, to: Place, lanes: usize) -> bool {
         let vectors = self.0.entry(to.base).or_default();
         let before = vectors.range(..to.offset + lanes).next_back();
@@ -682,9 +688,9 @@ pub(super) struct Shared {
 pub(super) struct TakenNames<'a> {
     /// Around kernels and functions.
     pub(super) around: Vec<&'a str>,
-    /// Inside kernels: the counters of loops.
+    /// Inside kernels: the counters of copy loops.
     pub(super) counters: Vec<String>,
-    /// The suffix of second names of functions.
+    /// The suffix of the names that the dialect declares for a function besides its own name.
     pub(super) suffix: &'static str,
 }
 
@@ -884,7 +890,7 @@ struct Traversal<'a> {
     windows: Vec<Option<Block>>,
     /// The buffers behind windows of passes.
     wholes: BTreeMap<WindowId, BufferId>,
-    /// By number of iterations: the name of the hidden variable.
+    /// By number of iterations: the variable that hides the number from compilers.
     hidden: BTreeMap<usize, String>,
     scope: Scope,
     context: Context,
@@ -1052,8 +1058,9 @@ impl Traversal<'_> {
         }
     }
 
-    /// Declares the first value of some statements: a vector in memory with as many vectors behind
-    /// it as the dialect loads together, or any value. Returns the number of statements.
+    /// Declares the first value of some statements: a load together with the loads of the next
+    /// vectors in memory, as far as the dialect has one statement for these loads, or any value.
+    /// Returns the number of statements.
     fn loads(&mut self, body: &[Stmt], dialect: &mut impl Dialect) -> usize {
         let first = match &body[0] {
             Stmt::Let { value, .. } => loaded(value),
@@ -1083,7 +1090,7 @@ impl Traversal<'_> {
         }
     }
 
-    /// Stores a vector, between the statements done, the store itself included, and the others.
+    /// Stores a vector. `done` are the statements up to the store, `others` the statements after.
     fn store(
         &mut self,
         (to, value): (Place, &Expr),
@@ -1230,7 +1237,7 @@ impl Traversal<'_> {
         }
     }
 
-    /// The body for the one of `count` windows with a computed index.
+    /// The body for one of `count` windows: the window with a computed index.
     fn picked(
         &mut self,
         (at, count): (&Expr, usize),
@@ -1279,7 +1286,7 @@ impl Traversal<'_> {
         (support == Support::Written).then_some(row.statements)
     }
 
-    /// The window of a walk. Within a pass it holds all columns of the panel.
+    /// The window of a walk. Within a pass, the window holds all columns of the panel.
     fn window(&mut self, walk: &Walk) -> Block {
         let name = self.scope.unique(&walk.name);
         let block = self.base(walk.start.base);
@@ -1315,7 +1322,8 @@ impl Traversal<'_> {
         self.scope = std::mem::take(&mut self.scope).leave();
     }
 
-    /// The sums of a loop that only sums: each iteration reads one row of weights and one element.
+    /// The sums of a loop that only adds rows of weights: each iteration reads one row and one
+    /// element.
     fn row_sums<'s>(
         &'s self,
         count: usize,
@@ -1349,7 +1357,7 @@ impl Traversal<'_> {
     }
 
     /// The sums of a loop after declarations of sums with initial value 0, if no other statement
-    /// changes the sums; with the number of these statements.
+    /// changes the sums; also the number of statements, the declarations and the loop.
     fn zero_sums<'s>(&'s self, body: &'s [Stmt]) -> Option<(RowSums<'s>, usize)> {
         let zero = |stmt: &Stmt| match stmt {
             Stmt::Let { var, mutable: true, value: Expr::Const { bits: 0, .. } } => Some(*var),
@@ -1389,7 +1397,7 @@ impl Traversal<'_> {
             Some(_) => (outer.iter().copied().filter(|dim| dim.extent != 1).collect(), 1, false),
         };
         assert!(!(copied.add && repeated), "emit: one element is added to several");
-        // gcc keeps loops of a few elements at -O2
+        // gcc keeps loops of a few elements at -O2: each element has a statement instead
         let is_short =
             |dim: &mut CopiedDim| line.is_none() && run == 1 && dim.extent <= WRITTEN_OUT;
         let single = CopiedDim { extent: 1, from_stride: 0, to_stride: 0 };
@@ -1490,8 +1498,8 @@ fn line_of(encoding: Encoding, count: usize) -> (LineRow, LinePart) {
     }
 }
 
-/// The loops of a copy, with contiguous neighbours merged; separately the innermost loop if it
-/// writes consecutive elements: their number, and true if all are read from one place.
+/// The loops of a copy, with contiguous neighbours merged; then, for an innermost loop that writes
+/// consecutive elements, the number of elements, and true if all are read from one place.
 fn runs(dims: &[CopiedDim]) -> (Vec<CopiedDim>, usize, bool) {
     let mut loops: Vec<CopiedDim> = Vec::new();
     for dim in dims.iter().filter(|dim| dim.extent != 1) {

@@ -1,5 +1,5 @@
-//! Weights in files: in Rust one byte-string literal, so that neither syn nor rustc sees a million
-//! tokens; in C words, or a file that the assembler includes.
+//! Weights of generated files: in Rust a byte-string literal, which is one token instead of a
+//! million, or an included file; in C integers of 32 bits, or a file that the assembler includes.
 
 use std::fmt::Write;
 
@@ -73,8 +73,8 @@ pub(super) fn assembler_string(name: &str) -> String {
     out
 }
 
-/// The name of the file of packed weights. Differs from a `.bin` of the model with the same stem,
-/// and between languages, as their options may differ.
+/// The name of the file of packed weights. The name differs from a `.bin` of the model with an
+/// equal stem. Rust and C have different names, as their files may be made with different options.
 pub(super) fn weights_file(stem: &str, language: Language) -> String {
     format!("{stem}.{}{WEIGHTS_FILE}", language.extension())
 }
