@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{BodyRef, BufferId, Role};
 
-/// Places every scratch buffer of kernel parameters in the block. Buffers with disjoint lifetimes
-/// may overlap. Returns the offsets and the length of the block in elements. First fit, largest
-/// buffer first.
+/// Places every scratch buffer that kernels have as a parameter in the block. Buffers with disjoint
+/// lifetimes may overlap. Returns the offsets and the length of the block in elements. First fit,
+/// largest buffer first.
 pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
     let line = body.program.aligned_elements();
     let mut lives: BTreeMap<BufferId, (usize, usize)> = BTreeMap::new();
@@ -26,7 +26,7 @@ pub(super) fn allocate(body: BodyRef<'_>) -> (Vec<(BufferId, usize)>, usize) {
     });
     let mut wanted: Vec<Lifetime> = wanted.collect();
     wanted.sort_by_key(|w| (Reverse(w.len), w.id));
-    // in the order of offsets
+    // the buffers placed so far, in the order of offsets
     let mut placed: Vec<(usize, Lifetime)> = Vec::new();
     for new in wanted {
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! A kernel under construction.
+//! The builder of one kernel: its statements, variables, windows and scratch buffers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -96,7 +96,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.end_kernel(name, doc, body, Loops::Kept)
     }
 
-    /// Ends the kernel. Its parameters are the buffers that `body` uses.
+    /// Ends the kernel. Its parameters are the buffers that `body` uses, except the kernel's own
+    /// scratch buffers.
     pub(super) fn finish(self, name: String, doc: Vec<String>, body: Vec<Stmt>, loops: Loops) {
         self.end_kernel(name, doc, body, loops);
     }
@@ -149,7 +150,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         )
     }
 
-    /// A buffer of this kernel alone.
+    /// A scratch buffer of this kernel alone, on the stack.
     pub(super) fn scratch(&mut self, name: &str, len: usize) -> BufferId {
         let id = self.lowering.buffer(name, Role::Scratch, len);
         self.kernel.scratch.push(id);
@@ -165,8 +166,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
-    /// One buffer of sums for each of `count` rows computed together. Separate buffers, as an
-    /// iteration writes to all of them.
+    /// Buffers of sums, one for each of `count` rows computed together. The buffers are separate
+    /// because one iteration writes to all of them.
     pub(super) fn tile_rows(&mut self, count: usize, len: usize) -> Vec<Place> {
         let mut rows = self.tile_rows.remove(&len).unwrap_or_default();
         while rows.len() < count {
@@ -207,7 +208,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
-    /// A buffer for the lanes of one vector. Its contents last for one statement group only.
+    /// A buffer for the lanes of one vector. Later calls with the same arguments return the same
+    /// buffer and overwrite its contents.
     pub(super) fn lane_room(&mut self, name: &'static str, lanes: usize) -> BufferId {
         match self.lane_rooms.get(&(name, lanes)) {
             Some(room) => *room,
@@ -230,7 +232,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.lowering.buffer(name, Role::Part { whole: buffer, at }, elements.len()).into()
     }
 
-    /// Marks the kernel as concurrent with the kernel before it.
+    /// Sets whether the kernel runs concurrently with the kernel before it.
     pub(super) fn concurrent(&mut self, concurrent: bool) {
         self.kernel.concurrent = concurrent;
     }
@@ -282,7 +284,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         to
     }
 
-    /// As [`Self::given_rows`], element by element.
+    /// As [`Self::given_rows`], but a loop over single elements makes the copy.
     pub(super) fn given_elements(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -325,7 +327,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.copied(self.lowering.is_given(source), from, to, len)
     }
 
-    /// Copies a tensor to a result or a state. Flushes all elements, unless none are small.
+    /// Copies a tensor to a result or a state. Flushes the elements, unless the tensor is known to
+    /// hold no denormals.
     pub(super) fn keep(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
         self.copied(!self.lowering.is_flushed(source), from, to, self.lowering.len(source))
     }
@@ -474,7 +477,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// The operands of a comparison `a < b` that is true if the scalar boolean `condition` equals
-    /// `holds`. As in Select, true is above 0.5.
+    /// `holds`. As in Select, a condition below 0.5 is false, and any other is true.
     pub(super) fn side(&self, condition: Source, holds: bool) -> (Expr, Expr) {
         let condition = Expr::Load { from: self.lowering.source(condition), lanes: 1 };
         let [half, zero, one] = [0.5, 0.0, 1.0].map(|v| Expr::f32(v, 1));
@@ -503,7 +506,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             F::PRelu => {
                 let value = self.let_(body, "v", lanes, args.remove(0));
                 let scaled = op(LaneOp::Mul, vec![value.clone(), args.remove(0)]);
-                // a NaN selects the product, another NaN
+                // for a NaN the comparison is false and selects the product, which is NaN too
                 op(LaneOp::SelectLess, vec![Expr::f32(0.0, lanes), value.clone(), value, scaled])
             }
             F::Less => {
@@ -550,7 +553,7 @@ impl KernelBuilder<'_, '_> {
         self.chosen(body, operation, first, second, lanes)
     }
 
-    /// Maximum or minimum of operands that may both be NaN.
+    /// Maximum or minimum; NaN if either operand is NaN.
     pub(super) fn chosen(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -561,14 +564,14 @@ impl KernelBuilder<'_, '_> {
     ) -> Expr {
         let [first, second] = [first, second].map(|operand| self.let_(body, "v", lanes, operand));
         let chosen = op(operation, vec![first.clone(), second]);
-        // at most 0, unless it is NaN
+        // at most 0, or NaN if `first` is NaN
         let below = op(LaneOp::Min, vec![Expr::f32(0.0, lanes), first.clone()]);
         op(LaneOp::SelectLess, vec![below, Expr::f32(1.0, lanes), chosen, first])
     }
 
     /// 1 if neither `a` nor `b` is NaN, else 0.
     fn are_numbers(&mut self, body: &mut Vec<Stmt>, a: &Expr, b: &Expr, lanes: usize) -> Expr {
-        // at most 0, unless one is NaN
+        // at most 0, or NaN if `v` is NaN
         let below = |v: &Expr| op(LaneOp::Min, vec![Expr::f32(0.0, lanes), v.clone()]);
         let both = self.let_(body, "below", lanes, op(LaneOp::Add, vec![below(a), below(b)]));
         let [one, zero] = [1.0, 0.0].map(|v| Expr::f32(v, lanes));
@@ -592,7 +595,7 @@ pub(super) fn op(operation: LaneOp, args: Vec<Expr>) -> Expr {
     Expr::Op(operation, args)
 }
 
-/// A value, or 0 if its magnitude is small.
+/// A value, or 0 if its magnitude is below the flush limit.
 pub(super) fn flush(value: Expr) -> Expr {
     op(LaneOp::Flush, vec![value])
 }

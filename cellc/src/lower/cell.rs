@@ -69,7 +69,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (inputs, units) = (cell.input_size, cell.hidden_size);
         let product = self.product_of(cell);
         let half = self.half;
-        // from the half's first row on
+        // places begin at the half's first row
         let rows = half.map_or(0..cell.batch, |half| half.rows.clone());
         let read = |this: &mut Self, source: Source, len: usize| {
             this.lowering.source(source).at(rows.start * len)
@@ -88,11 +88,11 @@ impl<'m> KernelBuilder<'_, 'm> {
                 ),
             })
         });
-        // a sequence may need both
+        // of a sequence, y and the last h may both be wanted: h is a copy of y
         let (out, twice) = (y.or(h_out), y.and(h_out));
         let at_once = product.0.rows_at_once[self.lowering.isa_index];
         let padded = Padded::new(self, product.0);
-        // without a reader, h' still needs a place: only c' is wanted
+        // if only c' is wanted, h' still needs a place
         let unread = (out.is_none() && end.is_none() && padded.is_none())
             .then(|| self.block("unread", at_once * units));
         let count = rows.len();
@@ -184,10 +184,10 @@ impl<'m> KernelBuilder<'_, 'm> {
             Lengths::Parameter(i) => Some(self.lowering.source(Source::Parameter(*i))),
             Lengths::Computed(source) => Some(self.lowering.source(*source)),
         };
-        // the states between steps: in Ho and Co, if read
+        // between steps, the states are in Ho and Co if these are wanted, else in scratch memory
         let own_h = h_out.is_none().then(|| self.block("h_state", units));
         let own_c = (cell.c.is_some() && c_out.is_none()).then(|| self.block("c_state", units));
-        // a step reads all of h while writing the new h
+        // a step reads all of h while it writes the new h, so the new h needs another place
         let own_out = y.is_none().then(|| self.block("h_next", units));
         let mut rows = vec![("x_row", x, steps * inputs, false), ("h_row", h, units, false)];
         let mut add = |name, place: Option<Place>, len, written| {
@@ -323,8 +323,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The operand x of the steps of a row, and its length for each step: the input or, as one
-    /// product of all steps, the x terms. One load of a weight then serves several steps.
+    /// The operand x of the steps of a row, and its length for each step. The operand is the input,
+    /// or the x terms of all steps, computed as one product in which one load of a weight serves
+    /// several steps.
     fn x_of_steps(
         &mut self,
         row: &SequenceRow<'m>,
@@ -389,7 +390,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The activation of a sum: clipped first where the cell clips.
+    /// The activation of a sum. If the cell clips, the sum is clipped first.
     pub(super) fn activate(
         &mut self,
         cell: &CoreCell,
@@ -414,8 +415,8 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 }
 
-/// The states of one step of a padded cell: whole vectors, of which the tensors have the first
-/// elements.
+/// Scratch memory for the states of a padded cell: whole vectors, whose first `units` elements are
+/// those of the tensors.
 struct Padded {
     c: Place,
     out: Place,
@@ -442,7 +443,8 @@ impl Padded {
         (self.units..self.columns).map(zero)
     }
 
-    /// The statements of a step on the tensors of `one`.
+    /// The statements of a step: copies the tensors of `one` into padded states, and the new states
+    /// back.
     fn step<'m>(
         &self,
         builder: &mut KernelBuilder<'_, 'm>,

@@ -1,10 +1,10 @@
-//! Convolutions with windows that move by one element, over x in lines or in phases: lanes are
-//! positions, and every weight multiplies whole vectors of positions.
+//! Convolutions with windows that move by one element, over x in lines, or in phases if windows
+//! have strides. Lanes are positions, and every weight multiplies whole vectors of positions.
 //!
-//! A tile holds sums of some output channels at some vectors of positions in registers, over all
-//! channels and taps. If the number of positions is not a multiple of the lanes, the last vector
-//! overlaps the vector before and computes the shared elements twice. A tile with a single channel
-//! and only a narrow vector left uses a narrow vector instead.
+//! A tile holds sums in registers: some output channels at some vectors of positions, each sum over
+//! all input channels and taps. If the number of positions is not a multiple of the lanes, the last
+//! vector overlaps the vector before and computes the shared elements twice. A tile with a single
+//! channel uses a narrow last vector instead, if one narrow vector holds the remaining positions.
 //!
 //! A depthwise convolution in integers multiplies words of two elements by words of two taps. A
 //! channel of x is rounded with one scale. The word of a position holds the elements under the two
@@ -45,14 +45,14 @@ struct Scales {
     x: Place,
 }
 
-/// The most channels padded at once, for groups with few channels.
+/// Upper limit for the channels of x that are padded together, if groups have few channels.
 const MOST_PADDED: usize = 16;
 
-/// The most unrolled multiply-adds of one channel, on cores without vectors. On such cores,
-/// loop overhead takes as long as the multiply-adds.
+/// Upper limit for unrolled multiply-adds of one channel on cores without vectors, where loop
+/// overhead takes as long as the multiply-adds.
 const MOST_IN_LINE: usize = 128;
 
-/// The largest number of taps of all channels for which LLVM is told not to unroll. LLVM would
+/// Upper limit for the taps of all channels up to which LLVM is told not to unroll. LLVM would
 /// unroll completely and compute one sum after the other: each multiply-add waits for the one
 /// before (4 channels, 3 taps on AVX2: 1.7 times as long).
 const FEW_TAPS: usize = 16;
@@ -85,13 +85,13 @@ impl Spaced {
 struct Integers {
     /// The scale of x.
     scale: Scale,
-    /// As in [`Pairs`](crate::core::Pairs).
+    /// The distance between the two elements of a word, as in [`Pairs`](crate::core::Pairs).
     second: usize,
     /// Scratch memory: one channel, rounded.
     rounded: Place,
     /// Scratch memory: the words of some channels.
     words: Place,
-    /// The scales of those channels.
+    /// Scratch memory: the scales of the channels in `words`.
     scales: Place,
 }
 
@@ -101,7 +101,7 @@ struct ConvolutionContext<'m> {
     /// The layout of each operand of the epilogue along channels and positions.
     along: Vec<Along>,
     epilogue: Epilogue<'m>,
-    /// Output channels with interleaved weights.
+    /// The number of output channels whose weights are interleaved.
     packed: usize,
     /// A tile: its output channels and its vectors of positions.
     tile: (usize, usize),
@@ -142,12 +142,12 @@ struct Loaded {
 }
 
 impl Loaded {
-    /// The windows some elements further on.
+    /// The windows `elements` elements further on.
     fn at(self, elements: usize) -> Self {
         Self { all: self.all.at(elements), last: self.last.map(|last| last.at(elements)) }
     }
 
-    /// The first element of a vector of the tile.
+    /// The place from which vector `v` of the tile is loaded.
     fn vector(&self, tile: &Tile<'_>, v: usize) -> Place {
         let own = self.last.filter(|_| v + 1 == tile.vectors.len());
         own.unwrap_or(self.all).at(tile.vectors[v].0)
@@ -176,7 +176,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let in_phases = !convolution.phases.is_empty();
         let is_padded =
             (in_phases || convolution.length > convolution.unpadded_length()) && pairs.is_none();
-        // the copy of x in lines flushes x
+        // a copy of x line by line flushes x, so x needs no flushed copy before
         let flushes = !in_phases && (is_padded || pairs.is_some());
         let x = if flushes { x } else { self.given(&mut body, "x", convolution.x, x) };
         let epilogue = self.epilogue(convolution.out, positions);
@@ -203,8 +203,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             reach,
             length,
         };
-        // with padding: some channels are padded, then convolved, so that loads do not wait for
-        // stores just before
+        // with padding: several channels are padded before they are convolved, so that loads do not
+        // wait for stores just before
         let some = (MOST_PADDED / inputs).clamp(1, groups);
         let some = (1..=some).rev().find(|some| groups.is_multiple_of(*some)).unwrap_or(1);
         let padded = is_padded.then(|| {
@@ -218,7 +218,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             });
             padded
         });
-        // in integers: one channel as rounded elements, some channels as words
+        // in integers: scratch memory for one channel of rounded elements and for several channels
+        // of words
         let integers = whole.zip(pairs).map(|((arithmetic, own), pairs)| {
             let chosen = Scale::of_x(*own, arithmetic.largest(convolution.offsets().len()));
             let (scale, as_integers) = chosen.expect("plan: windows in integers have a range");
@@ -324,7 +325,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn phases(&mut self, convolution: &Convolve, from: Place, to: Place) -> Vec<Stmt> {
         let sizes: Vec<usize> = convolution.phases.iter().map(|axis| axis.size).collect();
         let distances = strides(&sizes);
-        // by combination of phases: the first element, its place, and the loops
+        // by combination of the axes' phases: the first element in x, its place, and the loops
         let mut copies: Vec<(Place, Place, Vec<Spaced>)> = vec![(from, to, Vec::new())];
         for (axis, distance) in convolution.phases.iter().zip(distances) {
             let runs = (0..axis.count).map(|i| axis.run(i)).filter(|run| run.count > 0);
@@ -351,7 +352,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         if inner.is_empty() && (dim.from, dim.to) == (1, 1) {
             return vec![copy(from, to, dim.count)];
         }
-        // constant places in windows: compilers make vectors of them
+        // several elements per iteration, at constant places in windows: compilers make vectors of
+        // them
         let at_once = if inner.is_empty() { APART_AT_ONCE } else { 1 };
         let turns = if dim.count < 2 * at_once { 0 } else { dim.count / at_once };
         let [read, write] = [Spaced::read as fn(&Spaced) -> usize, Spaced::written].map(|step| {
@@ -653,9 +655,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The taps of one channel, in order: a loop over each dimension. In unrolled code, LLVM sees
-    /// that vectors of neighbouring taps share elements and assembles one vector from another:
-    /// three times as long.
+    /// The taps of one channel, in order: a loop over each dimension, because in unrolled code LLVM
+    /// sees that vectors of neighbouring taps share elements and assembles one vector from another:
+    /// three times as long. Few taps are unrolled on cores without vectors.
     fn taps(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -686,8 +688,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         }
     }
 
-    /// The taps of one channel in nested loops, and of each iteration those along further
-    /// dimensions. The window of a loop reaches over all taps inside.
+    /// The taps of one channel along one dimension in nested `loops`. Each iteration adds the taps
+    /// along the remaining dimensions. The window of a loop reaches over all taps inside.
     fn tap_loops(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -743,7 +745,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     ) {
         let vectors = tile.vectors;
         let weights: Vec<Place> = tile.channels.clone().map(|m| w.at(m)).collect();
-        // bits for integer sums, floats for f32 sums
+        // integer sums take words as bits, f32 sums take floats
         let as_word = self.locals()[sums[0][0].0].ty.scalar == Scalar::U32;
         let taken = |value: Expr| if as_word { op(LaneOp::ToBits, vec![value]) } else { value };
         let held =
@@ -757,7 +759,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let operation = if as_word { LaneOp::DotPairs } else { LaneOp::MulAdd };
             Stmt::Set { var: sum, value: op(operation, vec![x, w, Expr::Var(sum)]) }
         };
-        // variables hold the weights or the vectors, the smaller number of both
+        // variables hold the weights or the vectors of x, whichever are fewer
         if weights.len() < vectors.len() {
             let mut known: Vec<(usize, Vec<Expr>)> = Vec::new();
             for (v, &(_, lanes)) in vectors.iter().enumerate() {

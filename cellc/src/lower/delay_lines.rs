@@ -1,5 +1,6 @@
-//! Delay lines: views gather their taps from the row of the step, and at the end of a step each
-//! line takes the frame of the step.
+//! Delay lines: views gather taps from a delay line and the newest frames, and the delay line takes
+//! these frames. In single steps the line takes the frame at the end of the step. In kernels of
+//! several steps the line takes the frames first, and all taps come from the line.
 
 use super::builder::{KernelBuilder, load, op};
 use super::layout::strided;
@@ -26,8 +27,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec![format!("Elements of {}, and of the newest frame.", history.line)], body)
     }
 
-    /// Takes the frames of the steps. Rows move the frames of the step's row by one place and write
-    /// the frame behind them; the other rows stay.
+    /// Stores the frames of the steps in a delay line. In [`FrameOrder::Rows`], the frames of the
+    /// step's row move by one place, the new frame follows them, and the other rows stay.
     pub(super) fn take_frame(&mut self, history: &History) -> Vec<Stmt> {
         if let FrameOrder::Rings { steps } = history.line.order {
             return self.take_into_rings(history, steps);
@@ -42,8 +43,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         })
     }
 
-    /// Writes the frames of the steps at both of their places. The second is one period behind the
-    /// first, or in front of it.
+    /// Stores the frames of the steps in rings. Each frame has two places, one period apart, and is
+    /// written to both.
     fn take_into_rings(&mut self, history: &History, most: usize) -> Vec<Stmt> {
         let (line, steps) = (history.line, self.lowering.steps);
         let (period, before) = (line.period(), most + line.history());
@@ -77,8 +78,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// Copies the frames of the steps to one place of each ring. Loads of taps are of whole
-    /// vectors, so stores are, too: processors do not hand parts of a load on from stores.
+    /// Copies the frames of the steps to one place of each ring. Taps are loaded as whole vectors,
+    /// so frames are stored as whole vectors: processors do not forward several smaller stores to
+    /// one load.
     fn put_in_rings(&mut self, line: &DelayLine, from: Place, to: Place) -> Vec<Stmt> {
         let (steps, count) = (self.lowering.steps, line.frame());
         if steps == 1 {
@@ -109,7 +111,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         Expr::Length { from, least: 0, most: period - 1 }
     }
 
-    /// Moves `len` elements to `to` from `by` elements behind it, the first elements first.
+    /// Moves the `len` elements that are `by` elements behind `to` to `to`, the first elements
+    /// first.
     fn moved(&mut self, to: Place, len: usize, by: usize) -> Vec<Stmt> {
         let lanes = self.lowering.isa.lanes;
         let step = |to: Place, lanes: usize| Stmt::Store { to, value: load(to.at(by), lanes) };
@@ -130,8 +133,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The statements of `body` with the row of the step, or with the rings from the oldest frame
-    /// on.
+    /// The statements of `body` for the place of the step's row, or of the oldest frame in rings.
     pub(super) fn with_row(
         &mut self,
         history: &History,
@@ -156,7 +158,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 }
 
-/// A number of places, below the number of bytes of a delay line.
+/// A number of places in a delay line, as u32.
 fn number(places: usize) -> Expr {
     Expr::u32(u32::try_from(places).expect("plan: periods fit 32 bits"), 1)
 }

@@ -45,8 +45,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec![doc], body)
     }
 
-    /// Some rows of a dense layer. `ends`: their places in the operands and the results of the
-    /// pointwise work.
+    /// Some rows of a dense layer. `ends`: the places of these rows in the result and in the
+    /// operands of the pointwise work.
     fn dense_rows(&mut self, dense: &'m Dense, count: usize, x: X, ends: &[Place]) -> Vec<Stmt> {
         let product = self.lowering.product(dense.out);
         let end = self.end(dense.out, dense.outputs);

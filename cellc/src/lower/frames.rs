@@ -1,7 +1,7 @@
 //! Kernels that compute several steps together.
 //!
-//! A value has all steps of an element side by side, so that lanes are steps: a weight is read once
-//! for all of them. Every element is computed as in a single step, in the same order of additions.
+//! A value has all steps of an element side by side, and lanes are steps: one load of a weight
+//! serves all steps. Every sum has the order of additions of a single step.
 
 use super::Lowering;
 use super::builder::{KernelBuilder, load, op};
@@ -13,7 +13,7 @@ use crate::core::{Dense, Source, TensorDenormals};
 use crate::kernel::{Expr, LaneOp, Loops, Place, Role, Stmt, Together, Var};
 use crate::plan::{self, Along, Panels, Phase, ProductPlan, TapRow, Taps};
 
-/// Registers that hold no sums.
+/// The number of vector registers that hold no sums.
 const OTHER_REGISTERS: usize = 4;
 
 impl<'m> Lowering<'m> {
@@ -54,23 +54,23 @@ impl<'m> Lowering<'m> {
 struct Moving {
     name: &'static str,
     start: Place,
-    /// Elements that a turn uses.
+    /// Elements that one iteration uses.
     len: usize,
-    /// Elements between turns. 0: the place stays.
+    /// Elements between iterations. 0: the place stays.
     step: usize,
     written: bool,
 }
 
-/// An operand of the operations behind a dense layer.
+/// An operand of the pointwise work fused into a dense layer.
 #[derive(Clone, Copy)]
 struct EpilogueOperand {
     along: Along,
-    /// Elements for each element of a step.
+    /// Stored elements per element: the number of steps, 1 for constants.
     each: usize,
 }
 
 impl EpilogueOperand {
-    /// Elements of some columns. 0: all columns have one.
+    /// Stored elements for `columns` columns of a row. 0: all columns share the elements.
     fn of_columns(self, columns: usize) -> usize {
         match self.along {
             Along::Both | Along::Columns => columns * self.each,
@@ -78,7 +78,7 @@ impl EpilogueOperand {
         }
     }
 
-    /// Elements of a row of some columns. 0: all rows have the same.
+    /// Stored elements for one row of `columns` columns. 0: all rows share the elements.
     fn of_row(self, columns: usize) -> usize {
         match self.along {
             Along::Both => columns * self.each,
@@ -88,10 +88,11 @@ impl EpilogueOperand {
     }
 }
 
-/// The elements of x of a row: two loops, the outer one over the channels of taps.
+/// The elements of x that one row multiplies, as two nested loops. With a delay line, the outer
+/// loop is over channels and the inner loop over taps.
 #[derive(Clone, Copy)]
 struct Terms {
-    /// The number of turns and elements between them.
+    /// The number of iterations, and the elements between them.
     outer: (usize, usize),
     inner: (usize, usize),
 }
@@ -107,8 +108,8 @@ struct Layer<'m> {
     between: usize,
 }
 
-/// Sums of some columns: their vectors of steps (first step, lanes), and by chain, column and
-/// vector the accumulator.
+/// The sums of some columns. `vectors`: by vector of steps, (first step, lanes). `chains`: the
+/// accumulators by chain, column and vector.
 #[derive(Clone, Copy)]
 struct Sums<'s> {
     vectors: &'s [(usize, usize)],
@@ -125,7 +126,8 @@ struct Places {
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    /// Takes the input of several steps: the steps of an element side by side.
+    /// Adds the kernel that copies the input of several steps: the steps of an element side by
+    /// side.
     fn enter(mut self, from: Place, to: Place) {
         let (steps, len) = (self.lowering.steps, self.lowering.len(Source::Parameter(0)));
         let is_given =
@@ -135,7 +137,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         self.finish("enter_steps".to_owned(), doc, body, Loops::Kept);
     }
 
-    /// Hands the output of several steps on, step by step.
+    /// Adds the kernel that copies the output of several steps, one step after the other.
     fn leave(mut self, to: Place) {
         let source = self.lowering.model.results[0].source;
         let (steps, len) = (self.lowering.steps, self.lowering.len(source));
@@ -145,7 +147,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         self.finish("leave_steps".to_owned(), doc, body, Loops::Kept);
     }
 
-    /// Copies a matrix with this number of rows and columns, rows as columns.
+    /// Transposes a matrix of `rows` rows and `columns` columns, and flushes its elements if
+    /// `flushes`.
     fn transposed(
         &mut self,
         flushes: bool,
@@ -167,7 +170,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         }
     }
 
-    /// A view of a history and the frames of several steps.
+    /// A view of a delay line that has already taken the frames of several steps.
     pub(super) fn gathered_of_steps(
         &mut self,
         taps: &Taps,
@@ -197,7 +200,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec![format!("Elements of {}.", history.line)], body)
     }
 
-    /// A dense layer for several steps, and the pointwise work behind it.
+    /// A dense layer for several steps, and the pointwise work fused into it.
     pub(super) fn dense_of_steps(&mut self, dense: &'m Dense) -> (Vec<String>, Vec<Stmt>) {
         let (inputs, outputs, steps) = (dense.inputs, dense.outputs, self.lowering.steps);
         let (plan, weights) = self.lowering.product(dense.out);
@@ -260,7 +263,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         })
     }
 
-    /// The panels of a group, and their tiles of columns.
+    /// The panels of one width, and in each panel the tiles of columns.
     fn panels_of_steps(&mut self, layer: &Layer<'m>, panels: &Panels, row: &Places) -> Vec<Stmt> {
         let first = layer.plan.product.row_of(Phase::Input, panels.columns, 0).0;
         let weights = row.weights.at(panels.early.offset + panels.input + first);
@@ -292,7 +295,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         })
     }
 
-    /// A loop over equal numbers of columns, whose weights are `step` elements apart.
+    /// A loop of `count` iterations over `columns` columns each. The weights of two iterations are
+    /// `step` elements apart.
     fn columns_of_steps(
         &mut self,
         layer: &Layer<'m>,
@@ -316,7 +320,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         })
     }
 
-    /// All sums of some columns, and the pointwise work behind them.
+    /// All sums of `columns` columns, and the pointwise work fused into the layer.
     fn tile_of_steps(&mut self, layer: &Layer<'m>, columns: usize, at: &Places) -> Vec<Stmt> {
         let vectors = plan::vectors(layer.steps, self.lowering.isa.lanes);
         let chains = layer.plan.product.chains(Phase::Input);
@@ -355,7 +359,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         if layer.epilogue.is_short() {
             return body;
         }
-        // long operations are written once for all sums
+        // the code of long pointwise work is generated once, in a loop over the stored sums
         let lanes = vectors[0].1;
         body.extend(self.columns_of_steps(layer, at, (columns, 1), 0, |builder, at| {
             let out = Moving::new("out_lanes", at.out, lanes, true);
@@ -374,7 +378,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The pointwise work behind the sum of a column for some steps.
+    /// Applies the pointwise work to the sum of a column for one vector of steps, and stores the
+    /// result.
     fn finish_steps(
         &mut self,
         layer: &Layer<'m>,
@@ -392,7 +397,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// Adds the terms of all elements of x, term `k` to chain `k % chains`.
+    /// Adds the terms of all elements of x, term `k` of a channel to chain `k % chains`.
     fn add_terms(&mut self, body: &mut Vec<Stmt>, layer: &Layer<'m>, sums: Sums<'_>, at: &Places) {
         let (chains, columns) = (sums.chains.len(), sums.chains[0].len());
         let Terms { outer: (channels, channel), inner: (count, step) } = layer.terms;
@@ -441,7 +446,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body.extend(all);
     }
 
-    /// Adds one element of x times a row of weights.
+    /// Adds one element of x, in all steps, times its row of weights.
     fn add_term(
         &mut self,
         vectors: &[(usize, usize)],
@@ -475,7 +480,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// A loop in which places move. One turn is no loop.
+    /// A loop in which places move. For one iteration, the body without a loop.
     fn turns(
         &mut self,
         count: usize,
@@ -501,14 +506,14 @@ impl<'m> KernelBuilder<'_, 'm> {
 }
 
 impl Moving {
-    /// Neighbours of `len` elements.
+    /// A place that moves by its `len` elements.
     fn new(name: &'static str, place: Place, len: usize, written: bool) -> Self {
         Self { name, start: place, len, step: len, written }
     }
 }
 
 impl Places {
-    /// The places of the columns from `columns` on.
+    /// The places behind the first `columns` columns.
     fn behind(&self, layer: &Layer<'_>, columns: usize) -> Self {
         let behind =
             |(place, operand): (&Place, &EpilogueOperand)| place.at(operand.of_columns(columns));
@@ -522,7 +527,7 @@ impl Places {
 }
 
 impl Places {
-    /// The places from a step on.
+    /// The places of results and operands from a step on.
     fn at_step(mut self, layer: &Layer<'_>, step: usize) -> Self {
         self.out = self.out.at(step);
         for (place, operand) in self.operands.iter_mut().zip(&layer.operands) {
@@ -533,7 +538,7 @@ impl Places {
 }
 
 impl Terms {
-    /// The taps of a delay line, the newest too.
+    /// The elements of x under the taps of a row in a delay line, including the newest tap.
     fn of_taps(row: &TapRow, newest: usize) -> Self {
         let distance = (newest - row.first) / row.earlier;
         Self { outer: (row.channels, row.step), inner: (row.earlier + 1, distance) }

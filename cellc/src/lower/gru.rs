@@ -7,7 +7,8 @@ use crate::core::CoreCell;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::ResetGate;
 
-/// Positions in [`plan::Product::sums`] of a GRU, after z and r in either order.
+/// Positions in [`plan::Product::sums`] of a GRU: `N` is the candidate's sum, `M` the candidate's h
+/// terms if the reset gate multiplies them. z and r are before `N`, in either order.
 const N: usize = 2;
 const M: usize = 3;
 
@@ -26,7 +27,8 @@ pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<S
     }
 }
 
-/// Activates the lanes of z and r in a run. The candidate needs r first.
+/// Activates the sums of z and r in a run. The candidate's sums stay as they are: they need r
+/// first.
 fn activate_run(rows: &mut Rows<'_, '_, '_>, cell: &CoreCell, sum: usize, value: Expr) -> Expr {
     match sum {
         0..N => rows.builder.activate(cell, cell.activations[0], value),
@@ -77,8 +79,8 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     columns.extend(step.new_state());
     let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
     rows.early(operands, &columns, run, |rows, body, panel, pass| {
-        // the gates of all vectors before the candidates that wait for the gates: an out-of-order
-        // core has a limited window
+        // compute the gates of all vectors before the candidates, which wait for the gates: the
+        // window of an out-of-order core is too short to overlap them otherwise
         let mut ready = Vec::new();
         for sums in pass {
             let lanes = sums.lanes;
@@ -106,13 +108,13 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
 fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     let cell = step.cell;
     let operands = Operands { x: step.x, h: Some(step.h) };
-    // the first row of the late phase needs r.h of all columns
+    // memory holds r.h: the late phase multiplies r.h of all columns
     let reset = rows.scratch("reset_h");
     if rows.keeps_late_apart() {
         rows.builder.elements(reset);
     }
     let update_gates = rows.scratch("update");
-    // stored sums need no copy
+    // memory for the candidates' x terms, unless stored sums already hold them
     let candidates = (!rows.stores_sums()).then(|| rows.scratch("x_terms"));
     let mut columns = vec![
         Column::new("h", step.h, false),

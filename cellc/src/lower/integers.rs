@@ -66,7 +66,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         (doc, body)
     }
 
-    /// One statement per element. `names` are the names of a read and of a written element.
+    /// One statement per element. `names` are the names of the windows that are read and written.
     fn each(
         &mut self,
         len: usize,

@@ -14,7 +14,8 @@ pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// A strided copy with as few loops as possible.
+/// A strided copy with as few loops as possible. A dimension is (extent, from stride, to stride),
+/// the outermost first.
 pub(super) fn strided(
     from: Place,
     to: Place,
@@ -25,7 +26,7 @@ pub(super) fn strided(
         if extent == 1 {
             continue;
         }
-        // merges a dimension into an outer dimension that continues it
+        // one loop serves this dimension and the outer one if both strides continue the outer ones
         match merged.last_mut() {
             Some(outer)
                 if outer.from_stride == from_stride * extent as isize
@@ -93,7 +94,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             let from = self.given(&mut body, "input", input, from);
             // values computed in place need no copy
             if from.base == place.base && from != place {
-                // within one buffer: through a copy
+                // source and destination are in one buffer and may overlap: copy to scratch memory
+                // first
                 let kept: Place = self.block("kept", outer * len);
                 body.push(copy(from, kept, outer * len));
                 body.push(strided(kept, place, [(outer, len as isize, stride), (len, 1, 1)]));

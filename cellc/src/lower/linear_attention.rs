@@ -26,7 +26,7 @@ struct Head {
     value: Place,
     decay: Option<Place>,
     rate: Option<Place>,
-    /// S before the step.
+    /// The state matrix S before the step.
     before: Place,
     /// S after the step, possibly equal to `before`.
     after: Place,
@@ -36,7 +36,7 @@ struct Head {
 /// Some neighbouring columns of a head.
 struct Columns<'a> {
     attention: &'a LinearAttention,
-    /// The values of a pass, as (column, lanes).
+    /// The vectors of columns, as (first column, lanes).
     vectors: &'a [(usize, usize)],
     /// The number of columns.
     count: usize,
@@ -62,7 +62,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec![doc], body)
     }
 
-    /// The tensors of the operation, in the order of the fields of [`Head`]. The last one is y.
+    /// The tensors of the operation, in the order of the fields of [`Head`]. y is the last one, if
+    /// wanted.
     fn operands_of_attention(
         &mut self,
         attention: &'m LinearAttention,
@@ -137,7 +138,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         })
     }
 
-    /// A loop that moves windows, each with a length and a step. One turn has no loop.
+    /// A loop that moves windows, each with a length and a step. For one iteration, the body
+    /// without a loop.
     fn with_windows(
         &mut self,
         count: usize,
@@ -189,7 +191,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut body = Vec::new();
         let read = self.read_keys(attention, &head, &mut body);
         let isa = self.lowering.isa;
-        // sums of one query, and the values to write
+        // a pass needs registers for the sums of one query and for the values to write
         let most = (plan::accumulators(isa) / (attention.chains() + 1)).max(1);
         let vectors = plan::vectors(attention.sizes.value, isa.lanes);
         let mut rest = &vectors[..];
@@ -211,8 +213,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The keys that the delta rule reads the matrix with: for a decay of each key, the products
-    /// of both.
+    /// The keys with which the delta rule reads the matrix. If each key has a decay, the keys times
+    /// their decays.
     fn read_keys(
         &mut self,
         attention: &LinearAttention,
@@ -263,7 +265,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         })
     }
 
-    /// The step of some columns.
+    /// One step of some columns of a head.
     fn columns_of_head(&mut self, columns: &Columns<'_>, read: Place) -> Vec<Stmt> {
         let mut body = Vec::new();
         let added = self.added_values(columns, read, &mut body);
@@ -394,7 +396,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut element = load(rows.matrix.at(place), lanes);
         if let Some(added) = added {
             element = self.taken(attention.state, element);
-            // behind the queries: the keys, and the decay of each key
+            // the factors after those of the queries: the key, and the decay of each key
             let decay = match (attention.decay, columns.head.decay) {
                 (Some(Decay::OfHeads(_)), Some(from)) => Some(Expr::Splat { from, lanes }),
                 (Some(Decay::OfKeys(_)), _) => Some(factor(sums.len() + 1)),
@@ -467,7 +469,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 struct Rows {
     matrix: Place,
     written: Place,
-    /// The elements for these rows.
+    /// By tensor: the elements for these rows.
     keys: Vec<Place>,
 }
 

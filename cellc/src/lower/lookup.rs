@@ -8,8 +8,8 @@ use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::model::counted;
 
 impl<'m> KernelBuilder<'_, 'm> {
-    /// Negative indices count from the end of the table. Indices beyond either end are clamped, and
-    /// NaN becomes 0.
+    /// Copies one row of the table for each index. Negative indices count from the end of the
+    /// table. Indices beyond either end are clamped, and NaN becomes 0.
     pub(super) fn lookup(&mut self, lookup: &'m Lookup) -> (Vec<String>, Vec<Stmt>) {
         let (size, len) = (lookup.size, lookup.len);
         let mut body = Vec::new();

@@ -1,9 +1,10 @@
 //! TensorIterator and Loop: the statements of a body inside a loop over iterations ("trips").
 //!
-//! A piece is a window if its axis is the outermost axis in memory. For other axes, a copy before
-//! or after the loop reorders the tensor. Each carried value has a buffer, and the end of a trip
-//! assigns its next value. A loop with a condition ends after the first trip with a false
-//! condition; therefore zeros fill all result pieces in advance.
+//! A piece is the slice of a tensor that one trip reads or writes. Pieces along the outermost axis
+//! in memory are windows. For other axes, a copy before or after the loop reorders the tensor. Each
+//! carried value has a buffer, and the end of a trip assigns its next value. A loop with a
+//! condition ends after the first trip with a false condition; therefore zeros fill all result
+//! pieces in advance.
 
 use super::builder::{KernelBuilder, copy};
 use super::layout::{strided, strides};
@@ -26,7 +27,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             walks.push(walk);
             self.lowering.places[slice.piece] = Some(place);
         }
-        // a last value that is also carried shares the buffer of the carried value
+        // a carried value whose last value is a result is kept in the buffer of the result
         let mut settled: Vec<usize> = Vec::new();
         for carried in &body.carried {
             let flushed = self.lowering.is_flushed(carried.next);
@@ -59,7 +60,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 to
             } else {
                 let gathered = self.block("gathered", shape.iter().product());
-                // from axis first to the axis of the tensor
+                // after the loop: from pieces one after the other to pieces along `axis`
                 let piece = shape[axis] / trips;
                 let len: usize = shape.iter().product::<usize>() / trips;
                 let to_strides = strides(shape);
@@ -82,7 +83,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             {
                 wanted.entry(value).or_insert(place);
             }
-            // skipped trips leave 0
+            // trips that are skipped leave zeros
             if body.running.is_some() {
                 before.extend(self.zeros(start, shape.iter().product()));
             }
@@ -102,7 +103,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 trip.extend(self.read(result.value, from, place));
             }
         }
-        // last values in buffers of one trip, or in buffers that the next trip overwrites
+        // copies last values out of buffers that the next trip overwrites
         for result in
             body.results.iter().filter(|r| r.pieces.is_none() && !settled.contains(&r.out))
         {
@@ -133,7 +134,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let len = self.lowering.len(carried.next);
             let to = self.lowering.source(Source::Value(carried.value));
             let mut from = self.lowering.source(carried.next);
-            // another carried value: read before its assignment
+            // the next value is another carried value: save it before its own assignment
             let other = body.carried.iter().any(|c| {
                 let place = self.lowering.places[c.value];
                 c.value != carried.value && place.is_some_and(|place| place.base == from.base)
@@ -150,8 +151,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         trip.extend(then);
     }
 
-    /// A tensor as pieces along an axis, one after the other. The tensor itself if its pieces are
-    /// contiguous.
+    /// The place of a tensor's pieces along an axis, one after the other. A copy in scratch memory,
+    /// or the tensor itself if its pieces are contiguous.
     fn outermost(
         &mut self,
         before: &mut Vec<Stmt>,

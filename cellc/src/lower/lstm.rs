@@ -24,8 +24,8 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> V
     rows.early(operands, &columns, kept, |rows, body, panel, pass| {
         let (new, c) = panel.columns.split_at(own);
         let c_out = step.c_out.and(c.last().copied());
-        // the cell states of all vectors before the outputs that wait for the states: an
-        // out-of-order core has a limited window
+        // compute the cell states of all vectors before the outputs, which wait for the states: the
+        // window of an out-of-order core is too short to overlap them otherwise
         let mut ready = Vec::new();
         for sums in pass {
             let (output, state) = update(rows, body, step, panel, &sums, (c[0], c_out));
@@ -39,7 +39,7 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> V
     })
 }
 
-/// Computes the output gate and the new c of one vector of columns, and stores the new c if wanted.
+/// Computes the output gate and the new c of one vector of columns. Stores the new c at `c_out`.
 fn update(
     rows: &mut Rows<'_, '_, '_>,
     body: &mut Vec<Stmt>,
@@ -52,7 +52,7 @@ fn update(
     let cell = step.cell;
     let product = rows.product();
     let (f, g) = (cell.activations[0], cell.activations[1]);
-    // the sum of a gate, with the peephole term of a cell state
+    // the sum of a gate, plus the gate's peephole times `state`; `None`: the cell has no such gate
     let sum = |name: &str, state: &Expr| -> Option<Expr> {
         let at = product.sums.iter().position(|s| s.name == name)?;
         let value = sums.values[at].clone();

@@ -37,7 +37,8 @@ pub(super) struct Memory {
     constants: Vec<Option<BufferId>>,
     pub(super) variables: Vec<BufferId>,
     pub(super) results: Vec<BufferId>,
-    /// The direction of panels in this step, for large weights. `None`: always from the first.
+    /// The buffer that says in which direction a step reads the panels of large weights. `None`:
+    /// always from the first.
     pub(super) backwards: Option<BufferId>,
     /// The packed weights of each product of the plan.
     pub(super) weights: Vec<PackedWeights>,
@@ -191,7 +192,7 @@ impl Memory {
         self.tables.push((lengths.to_vec(), id));
     }
 
-    /// The table of an index of blocks, in elements as small as its values allow.
+    /// The buffer of an index of blocks, with the smallest elements that hold all values.
     pub(super) fn add_index(&mut self, values: Vec<u32>) -> BufferId {
         let is_small = |most: u32| values.iter().all(|value| *value <= most);
         let element = match () {

@@ -1,8 +1,12 @@
 //! Lowering of model and plan to a kernel program: only loops over buffers remain.
 //!
-//! Each operation becomes one kernel, together with its fused pointwise work. Contiguous views need
-//! no kernel. `memory` creates the buffers that all instruction sets share. `storage` places the
-//! values of each body; `block` lets values with disjoint lifetimes share memory.
+//! Most operations become one kernel each, together with the pointwise work fused into them. A loop
+//! and its body are one kernel; a cell that the plan halves for two threads becomes two. Contiguous
+//! views, and Concats whose inputs are already in place, need no kernel.
+//!
+//! `memory` creates the buffers that all instruction sets share. `storage` chooses the places of
+//! values in the body of each instruction set; `block` lets values with disjoint lifetimes share
+//! memory.
 
 mod block;
 mod builder;
@@ -56,7 +60,7 @@ pub(crate) fn lower(model: &CoreModel, plan: &Plan) -> Program {
     Program { bodies: bodies.collect(), ..memory.program }
 }
 
-/// A body under construction, and the buffers of its values.
+/// The body of one instruction set under construction, and the places of values.
 struct Lowering<'m> {
     model: &'m CoreModel,
     plan: &'m Plan,
@@ -67,18 +71,19 @@ struct Lowering<'m> {
     body: Body,
     /// By the first value of a cell or a dense layer: the index of its product in the plan.
     products: BTreeMap<usize, usize>,
-    /// The steps that the kernels compute together: a value has as many elements for each of its
-    /// elements of a step.
+    /// The number of time steps that the kernels under construction compute together. Every element
+    /// of a value is stored once per step, the steps of an element side by side.
     steps: usize,
-    /// By parameter, with several steps: its elements, as those of a value.
+    /// With several steps, by parameter: a buffer with the parameter's elements of all steps,
+    /// flushed if necessary and laid out as those of a value.
     taken: Vec<Place>,
-    /// By value: its place, once known.
+    /// By value: its place. `None`: not chosen yet, or the value stays in registers.
     places: Vec<Option<Place>>,
     /// By value: the operation that computes the value.
     producers: BTreeMap<usize, &'m CoreNode>,
     /// By the first value of an operation: its index in [`CoreModel::all_nodes`].
     positions: BTreeMap<usize, usize>,
-    /// By name: the number of kernels that belong to no operation.
+    /// By kind (`copy`, `assign`, ...): the number of kernels that belong to no operation.
     named: BTreeMap<&'static str, usize>,
 }
 
@@ -91,7 +96,7 @@ impl<'m> Lowering<'m> {
         isa_index: usize,
     ) -> Self {
         let nodes = model.all_nodes();
-        // operations without a read value have been dropped
+        // every operation has an output: operations without a read value have been dropped
         let first = |node: &CoreNode| node.op.outputs()[0];
         let products = nodes.iter().filter(|node| node.op.is_product()).enumerate();
         let producers =
@@ -118,7 +123,8 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Lowers all operations to kernels, in execution order.
+    /// Lowers all operations to kernels, in execution order; then copies results and assigns
+    /// variables.
     fn finish(mut self) -> Body {
         let model = self.model;
         let wanted = self.wanted_by_results();
@@ -141,7 +147,7 @@ impl<'m> Lowering<'m> {
         BodyRef { program: &self.memory.program, body: &self.body }
     }
 
-    /// Adds a scratch buffer to this body.
+    /// Adds an f32 buffer to this body: scratch memory, or a part of another buffer.
     fn buffer(&mut self, name: impl Into<String>, role: Role, len: usize) -> BufferId {
         self.body.scratch.push(Buffer {
             name: name.into(),
@@ -153,7 +159,8 @@ impl<'m> Lowering<'m> {
         BufferId(self.memory.program.buffers.len() + self.body.scratch.len() - 1)
     }
 
-    /// The place of a tensor. Its elements are contiguous, in C order.
+    /// The place of a tensor. Its elements are contiguous, in C order. With several steps, the
+    /// steps of an element are neighbours.
     fn source(&self, source: Source) -> Place {
         match source {
             Source::Parameter(i) if self.steps > 1 => self.taken[i],
@@ -170,20 +177,20 @@ impl<'m> Lowering<'m> {
         self.model.len(source)
     }
 
-    /// Elements of a value for all steps that kernels compute together. Constants have one for all
-    /// steps.
+    /// The number of stored elements of a tensor for all steps that kernels compute together. A
+    /// constant is stored once.
     fn elements(&self, source: Source) -> usize {
         self.len(source) * self.steps_of(source)
     }
 
-    /// The number of elements for each element of a step.
+    /// How often each element of a tensor is stored: once per step; for constants, once.
     fn steps_of(&self, source: Source) -> usize {
         if matches!(source, Source::Constant(_)) { 1 } else { self.steps }
     }
 
     /// True if operations must flush the tensor's elements on load.
     fn is_given(&self, source: Source) -> bool {
-        // with several steps, the parameters are flushed first
+        // with several steps, the kernel `enter_steps` flushes the parameters
         self.denormals.tensor(source) == TensorDenormals::Given && self.steps == 1
     }
 
@@ -197,7 +204,8 @@ impl<'m> Lowering<'m> {
         self.denormals.tensor(source) == TensorDenormals::Flushed
     }
 
-    /// The sides of conditions that need an operation, outermost first.
+    /// The conditions under which an operation is computed, each with its required value, outermost
+    /// first.
     fn sides(&self, node: &CoreNode) -> &'m [Side] {
         self.plan.branches.sides(node.op.outputs()[0])
     }
@@ -208,7 +216,7 @@ impl<'m> Lowering<'m> {
         (&self.plan.products[index], &self.memory.weights[index])
     }
 
-    /// The function of an activation. Its body is empty until `pass::expand`.
+    /// The index of an activation's function. The function's body is empty until `pass::expand`.
     fn function(&mut self, activation: Activation) -> usize {
         let name = activation.label();
         if let Some(known) = self.body.functions.iter().position(|f| f.name == name) {
@@ -225,7 +233,7 @@ impl<'m> Lowering<'m> {
         self.body.functions.len() - 1
     }
 
-    /// The name of a kernel that belongs to no operation: `copy0`, `copy1`, ...
+    /// A new name for a kernel that belongs to no operation: `copy0`, `copy1`, ...
     fn name(&mut self, kind: &'static str) -> String {
         let count = self.named.entry(kind).or_default();
         *count += 1;
@@ -266,8 +274,8 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Copies the results that no operation writes directly: parameters, constants, and values at
-    /// other places.
+    /// Copies the results that no operation writes directly: parameters, variables, constants, and
+    /// values at other places. Converts integer results from f32.
     fn copies(&mut self) {
         for (i, result) in self.model.results.iter().enumerate() {
             let from = self.source(result.source);
@@ -287,8 +295,9 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// Assigns new values to variables, after all kernels have read the old values. Each ring has a
-    /// kernel of its own, which equal rings share.
+    /// Assigns new values to variables, after all kernels have read the old values. If the plan
+    /// computes several steps together, each delay line has a kernel of its own, so that equal
+    /// delay lines share the code.
     fn assignments(&mut self) {
         let model = self.model;
         let apart = self.plan.steps_together > 1;
@@ -309,14 +318,15 @@ impl<'m> Lowering<'m> {
             let len = lowering.len(next);
             let mut from = lowering.source(next);
             let to: Place = lowering.memory.variables[i].into();
-            // the variable itself, or a view of the whole variable
+            // the next value is the variable itself, or a view of the whole variable
             if from == to {
                 continue;
             }
             if let Base::Buffer(id) = from.base
                 && matches!(lowering.body_ref().buffer(id).role, Role::Variable(_))
             {
-                // another variable, which may be assigned before this copy
+                // the next value is another variable, whose assignment may precede this copy: save
+                // it first
                 let kept = lowering.buffer(format!("kept{i}"), Role::Scratch, len);
                 first.push(copy(from, kept.into(), len));
                 from = kept.into();

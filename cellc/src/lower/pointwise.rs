@@ -11,7 +11,7 @@ use crate::kernel::{Expr, Place, Stmt, Walk};
 use crate::model::{Binary, Graph};
 use crate::plan::{self, Along};
 
-/// The names of what an iteration reads and writes, `width` elements each.
+/// The names of the windows that an iteration reads and writes, `width` elements each.
 pub(super) fn names_of_windows(width: usize) -> [&'static str; 2] {
     if width == 1 { ["element", "out_element"] } else { ["lanes", "out_lanes"] }
 }
@@ -20,7 +20,7 @@ pub(super) fn names_of_windows(width: usize) -> [&'static str; 2] {
 /// fixed number of columns.
 #[derive(Clone)]
 pub(super) struct Epilogue<'m> {
-    /// The value of the operation at the start.
+    /// The value to which the pointwise operations are applied.
     root: usize,
     links: Vec<&'m Pointwise>,
     /// The other operands, each with its layout along rows and columns.
@@ -36,7 +36,7 @@ impl Epilogue<'_> {
             .collect()
     }
 
-    /// True for few instructions.
+    /// True if the epilogue has at most [`MOST_SHORT`] operations of few instructions each.
     pub(super) fn is_short(&self) -> bool {
         let is_short = |link: &&Pointwise| match link.function {
             PointwiseFunction::Binary(binary) => binary != Binary::Divide,
@@ -221,8 +221,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         self.finish_with(body, epilogue, value, lanes, &operand)
     }
 
-    /// Applies the epilogue to one vector of an operation's result. `operand` is the vector of an
-    /// operand, by its index.
+    /// Applies the epilogue to one vector of an operation's result. `operand(i)` is the vector of
+    /// operand `i`.
     pub(super) fn finish_with(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -317,7 +317,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec![format!("Element by element: {names}.")], body)
     }
 
-    /// The pointwise operations from `root` on, and what memory holds.
+    /// The pointwise operations from `root` on, and their operands in memory.
     fn chain(&self, root: &'m Pointwise) -> PointwiseChain<'m> {
         let mut links = vec![root];
         links.extend(self.links(root.out));
@@ -331,7 +331,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         PointwiseChain { links, sources }
     }
 
-    /// Rows that a reduction computes while it reads them: loops over the dimensions in front.
+    /// Reductions whose elements pointwise work computes on the fly: loops over the dimensions
+    /// before the reduced ones, and in them the reduction of a row.
     fn rows(
         &mut self,
         work: &PointwiseChain<'m>,
@@ -466,7 +467,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         body.push(Stmt::Store { to: out, value });
     }
 
-    /// The result of a chain, of the operands that memory holds.
+    /// One vector of the result of a chain. `operands` are the vectors of the operands in memory.
     fn result(
         &mut self,
         work: &PointwiseChain<'m>,

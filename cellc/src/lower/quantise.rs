@@ -1,5 +1,5 @@
 //! Quantisation of vectors that multiply integer weights. An element is rounded to a whole number
-//! times a scale. The scale depends on the largest element, or comes from the model.
+//! times a scale. The scale depends on the largest magnitude, or comes from the model.
 
 use std::ops::Range;
 
@@ -10,23 +10,24 @@ use crate::encoding::{LEAST_LARGEST, OFFSET};
 use crate::kernel::{BLOCK_INPUTS, Copied, CopiedDim, Encoding, Expr, LaneOp, Place, Stmt};
 use crate::plan;
 
-/// 1.5 * 2^23: adding this number to a small number rounds to a whole number, half to even.
+/// 1.5 * 2^23: adding this constant to a small number rounds the number to a whole number, half to
+/// even.
 const ROUNDING: f32 = 12_582_912.0;
 
-/// The factor of elements before rounding.
+/// The factor that elements are multiplied by before rounding, in memory or known.
 #[derive(Clone, Copy)]
 pub(super) enum Factor {
     At(Place),
     Known(f32),
 }
 
-/// An element plus [`ROUNDING`]: the low bits are the rounded element.
+/// An element times `inverse` plus [`ROUNDING`]: the low bits are the rounded product.
 fn rounded(element: Expr, inverse: Option<Expr>, lanes: usize) -> Expr {
     rounded_above(element, inverse, lanes, 0)
 }
 
-/// An element plus [`ROUNDING`] and an even offset: the low bits are the rounded element and the
-/// offset.
+/// An element times `inverse` plus [`ROUNDING`] and an even offset: the low bits are the rounded
+/// product plus the offset.
 fn rounded_above(element: Expr, inverse: Option<Expr>, lanes: usize, offset: i32) -> Expr {
     let scaled = match inverse {
         Some(inverse) => op(LaneOp::Mul, vec![element, inverse]),
@@ -69,15 +70,15 @@ impl KernelBuilder<'_, '_> {
         for (at, end, parts) in [(0, all_of_them, parts), (all_of_them, count, parts - 1)] {
             self.words(&mut body, (from, count), (to, words), at..end, (parts, inverse));
         }
-        // padding of the last vector: its weights are zero
+        // words that pad the last vector of words: their weights are zero
         for at in count..words.room(len) {
             body.push(Stmt::Store { to: to.at(at), value: Expr::f32(0.0, 1) });
         }
         body
     }
 
-    /// Packs words of four neighbours each, one block after the other. Missing elements of the last
-    /// block are 0.
+    /// Packs words of neighbouring elements, one block of [`BLOCK_INPUTS`] elements after the
+    /// other. Missing elements of the last block are 0.
     fn neighbours(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -139,7 +140,7 @@ impl KernelBuilder<'_, '_> {
         let larger = |value, other| op(LaneOp::MaxMagnitude, vec![value, other]);
         let most = larger(Expr::f32(LEAST_LARGEST, 1), load(all, 1));
         let most = self.let_(body, "most", 1, most);
-        // 0, or NaN
+        // 0, or NaN if any element is not finite
         let poison = op(LaneOp::Mul, vec![most.clone(), Expr::f32(0.0, 1)]);
         let step = match given {
             Scale::Dynamic(range) => {
@@ -150,7 +151,7 @@ impl KernelBuilder<'_, '_> {
         body.push(Stmt::Store { to: scale, value: op(LaneOp::Add, vec![step, poison]) });
         match given {
             Scale::Dynamic(range) => {
-                // in every lane, for vector loads
+                // memory holds the factor, since vectors broadcast from memory
                 let inverse = op(LaneOp::Div, vec![Expr::f32(f32::from(range), 1), most]);
                 body.push(Stmt::Store { to: all, value: inverse });
                 Some(Factor::At(all))
@@ -171,7 +172,7 @@ impl KernelBuilder<'_, '_> {
     /// all numbers.
     fn largest(&mut self, body: &mut Vec<Stmt>, len: usize, from: Place) -> Place {
         let width = 1 << len.min(self.lowering.isa.lanes).ilog2();
-        // the largest magnitude, lane by lane; infinities and NaNs exceed all numbers
+        // the largest magnitude of each lane
         let largest = self.accumulator(body, "largest", width, Expr::f32(0.0, width));
         let larger = |value, other| op(LaneOp::MaxMagnitude, vec![value, other]);
         let (elements, walk) = self.walk("elements", from, width, false);
@@ -235,7 +236,7 @@ impl KernelBuilder<'_, '_> {
         body
     }
 
-    /// Rounds the elements that `taken` gives, times a factor, to whole numbers above an offset.
+    /// Rounds elements to whole numbers, each after `taken` and times a factor, and adds an offset.
     fn whole(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -315,7 +316,7 @@ impl KernelBuilder<'_, '_> {
             let all = from.iter().enumerate().map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
             let all = all.expect("lower: a word has a part");
             let all = match words.is_unsigned() {
-                // the offset is one bit, so an exclusive or adds the offset
+                // the offset is the top bit of a byte, so an exclusive or adds the offset
                 true => op(
                     LaneOp::Xor,
                     vec![all, Expr::u32(OFFSET.cast_unsigned() * 0x0101_0101, lanes)],

@@ -1,7 +1,8 @@
-//! Reductions: neighbouring axes are reduced to one element, in the model's order.
+//! Reductions: neighbouring axes are reduced to one element, in an order that depends on the model
+//! alone.
 //!
-//! With further inner axes, lanes are along the inner axes, and each lane reduces its elements in
-//! order. With innermost reduced axes, lanes are chains.
+//! If axes follow the reduced axes, lanes are along the following axes, and each lane reduces its
+//! elements in order. If the reduced axes are the innermost, lanes are chains of one row.
 
 use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;
@@ -16,10 +17,11 @@ pub(super) struct ReducedRow {
     pub(super) size: usize,
     /// The number of chains: a power of two, at most the number of elements.
     pub(super) chains: usize,
-    /// By operand of an element: the first one; true if all elements share it.
+    /// By operand: the place of its first element; true if all elements of the row share this
+    /// element.
     pub(super) from: Vec<(Place, bool)>,
-    /// 0, 1, 2 and so on in memory, as many as chains, if the reduction needs the places of
-    /// elements.
+    /// The place of the numbers 0, 1, 2 and so on, one for each chain. `None` if the reduction does
+    /// not need the places of elements.
     pub(super) numbers: Option<Place>,
 }
 
@@ -32,20 +34,20 @@ impl ReducedRow {
 
 /// Elements of a row, one in each lane.
 pub(super) struct Elements {
-    /// The elements, or their operands.
+    /// The elements, or the operands from which they are computed.
     pub(super) operands: Vec<Expr>,
     /// Their places in the row; 0 if the row has no numbers.
     pub(super) place: Expr,
 }
 
 impl Elements {
-    /// The elements of a row in memory.
+    /// The first operand: the elements themselves if the row is in memory.
     pub(super) fn value(mut self) -> Expr {
         self.operands.remove(0)
     }
 }
 
-/// Elements of an operand from the place `at` on, or the one that all share.
+/// Elements of an operand from the place `at` on, or the shared element in every lane.
 fn operand(from: Place, shared: bool, at: usize, lanes: usize) -> Expr {
     if shared { Expr::Splat { from, lanes } } else { load(from.at(at), lanes) }
 }
@@ -173,10 +175,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         body
     }
 
-    /// The one element to which `combine` reduces the elements of a row, each after `each`. Chain
-    /// `c` combines elements c, c + chains and so on. Then the second half of the chains is
-    /// combined with the first half, until one chain is left. After each halving one of the last
-    /// elements, of which there are fewer than chains, joins each chain, if enough of them remain.
+    /// Reduces the elements of a row, each after `each`, to one element with `combine`. Chain `c`
+    /// combines elements c, c + chains and so on. Then the second half of the chains is combined
+    /// with the first half, until one chain is left. `size % chains` elements remain; after a
+    /// halving to n chains, n of them join the chains if the remainder has the bit n.
     pub(super) fn reduced(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -187,7 +189,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let ReducedRow { size, chains, from, numbers } = row;
         let width = self.lowering.plan.width(self.lowering.isa);
         let vectors = plan::vectors(chains, width);
-        // elements in constant places: the chain and the number of elements before it
+        // a vector of elements at the constant place `before + at`
         let fixed = |at: usize, before: usize, lanes: usize| Elements {
             operands: from
                 .iter()
@@ -241,7 +243,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
         }
-        // elements behind the last whole turn, largest part first: 8, 4, 2 and 1 of them
+        // elements after the last full iteration, largest part first: for example 8, 4, 2 and 1
         let mut rest = (turns + 1) * chains;
         let mut lanes = vectors[0].1;
         let mut left: Vec<Expr> = sums.into_iter().map(Expr::Var).collect();
@@ -263,7 +265,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         if lanes == 1 {
             return one;
         }
-        // memory passes halves of a vector
+        // halves of a vector are passed through memory
         let row: Place = self.scratch("chains", lanes).into();
         while lanes > 1 {
             body.push(Stmt::Store { to: row, value: one });

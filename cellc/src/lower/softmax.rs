@@ -1,9 +1,9 @@
 //! Softmax and its logarithm.
 //!
-//! `m = max v`, `e = exp(v - m)`, `s` = the sum of e in chains, `e / s`; the logarithm is
-//! `(v - m) - log(s)`. A product with `1 / s` would make 0 of a denormal e in vectors of Helium.
-//! Where the axis is the last one, lanes are along it; else lanes are along the axes behind it, and
-//! each lane has a softmax of its own.
+//! `m = max v`, `e = exp(v - m)`, `s` = the sum of e in chains, `e / s`; the logarithm is `(v - m)
+//! - log(s)`. The kernel divides by `s`: a product with `1 / s` would flush a denormal e to 0 in
+//! vectors of Helium. If the axis is the last one, lanes are along it; otherwise lanes are along
+//! the axes after it, and each lane computes a softmax of its own.
 
 use super::builder::{KernelBuilder, load, op};
 use super::pointwise::names_of_windows;
@@ -38,7 +38,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let log = softmax.log;
         let chains = chains_of_short_rows(size);
         let mut body = Vec::new();
-        // a broadcast element must be in memory
+        // vectors broadcast the maximum and the sum from memory
         let row_values: Place = self.scratch("row_values", 2).into();
         let (at_most, at_sum) = (row_values, row_values.at(1));
         let row = ReducedRow::new(size, chains, from);
@@ -49,7 +49,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             |_, _, most, element, _| op(LaneOp::Max, vec![element, most]),
         );
         body.push(Stmt::Store { to: at_most, value: most });
-        // first stored: e, or v - m
+        // `to` holds e, or v - m for the logarithm, until the sum is known
         self.vectors(&mut body, size, from, to, |builder, value, lanes| {
             let difference = op(LaneOp::Sub, vec![value, Expr::Splat { from: at_most, lanes }]);
             if log { difference } else { builder.call(Activation::Exp, difference) }
@@ -135,7 +135,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         self.made(softmax.out, op(operation, vec![value, of_sum]))
     }
 
-    /// `size` elements, vector by vector, from one place to another or in place.
+    /// Applies `each` to `size` elements, vector by vector, from one place to another or in place.
     pub(super) fn vectors(
         &mut self,
         body: &mut Vec<Stmt>,

@@ -34,7 +34,8 @@ pub(super) struct CellStep<'e, 'm> {
 }
 
 impl<'m> CellStep<'_, 'm> {
-    /// The columns of [`Self::store`].
+    /// The columns that [`Self::store`] uses: the new h, then the result and operands of the
+    /// pointwise work.
     pub(super) fn new_state(&self) -> Vec<Column> {
         let out = self.out.map(|place| Column::new("out", place, true));
         out.into_iter().chain(self.end.into_iter().flat_map(|end| end.columns()).copied()).collect()

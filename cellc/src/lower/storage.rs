@@ -1,8 +1,8 @@
 //! Places of values.
 //!
-//! Results, Concats and iterations of loops want some values at certain places, and kernels compute
-//! the values there. A contiguous view is a place inside its input. Every other value gets a
-//! buffer.
+//! Results, Concats and loops want some values at certain places, and kernels compute these values
+//! there. A contiguous view is a place inside its input. Values fused into a kernel stay in
+//! registers. Every other value gets a buffer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ use crate::kernel::{Base, Place, Role};
 pub(super) type Destinations = BTreeMap<usize, Place>;
 
 impl<'m> Lowering<'m> {
-    /// The places of values in results. If several results have one value, the first result is the
-    /// place.
+    /// The places that results and variables updated in place want for values. If several results
+    /// have one value, the first result is the place.
     pub(super) fn wanted_by_results(&self) -> Destinations {
         let mut wanted = Destinations::new();
         for (result, buffer) in self.model.results.iter().zip(&self.memory.results) {
@@ -34,8 +34,8 @@ impl<'m> Lowering<'m> {
         wanted
     }
 
-    /// The state of attention that replaces a variable, if nothing else reads the variable: each
-    /// element is read before its place is written.
+    /// The new state of a linear attention that may overwrite a variable. `None` if anything else
+    /// reads the variable. The kernel reads each element of the state before it writes the element.
     fn updated_in_place(&self, variable: usize) -> Option<usize> {
         let Some(Source::Value(next)) = self.model.variables[variable].next else { return None };
         let before = Source::Variable(variable);
@@ -90,7 +90,8 @@ impl<'m> Lowering<'m> {
             }
         }
         for node in nodes {
-            // no kernel reads from a buffer that the kernel also writes at other places
+            // a value is not placed in a buffer that its kernel reads, except a state updated in
+            // place
             let mut busy = self.bases_read(node, &wanted);
             for value in node.op.outputs() {
                 let in_place = |place: &Place| match &node.op {
@@ -117,7 +118,7 @@ impl<'m> Lowering<'m> {
                     {
                         self.known_place(view.input).map(|place| place.at(view.offset * self.steps))
                     }
-                    // in registers only
+                    // the value stays in registers
                     _ if self.plan.fusion.is_inner(value) => None,
                     _ => Some(self.new_place(value)),
                 };
@@ -127,7 +128,8 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The bases that an operation and its fused operations read.
+    /// The bases of the places that the kernel of a node reads: operands of the operation, of the
+    /// operations fused into it, and conditions.
     fn bases_read(&self, node: &'m CoreNode, wanted: &Destinations) -> Vec<Base> {
         let root = self.root(node);
         let first = root.outputs()[0];
@@ -137,9 +139,9 @@ impl<'m> Lowering<'m> {
         }
         // conditions of branches
         reads.extend(self.sides(node).iter().map(|(condition, _)| *condition));
-        // a cell's states, as pointwise work on a state may be stored too
+        // values of the root count as read: a kernel may store them and a fused result next to them
         reads.extend(root.outputs().into_iter().map(Source::Value));
-        // a view of the whole wanted place reads nothing
+        // a view whose input is already at the wanted place reads nothing
         if let CoreOp::View(view) = &node.op
             && self.only_reshapes(view)
             && self
@@ -177,8 +179,9 @@ impl<'m> Lowering<'m> {
         view.only_reshapes(self.model)
     }
 
-    /// True if an operation needs statements. False for views without a copy, and for operations
-    /// that another operation's kernel computes.
+    /// True if an operation needs statements. False for views and Concats without a copy, for
+    /// values without memory that delay lines replace, and for operations that another operation's
+    /// kernel computes.
     pub(super) fn is_computed(&self, node: &CoreNode) -> bool {
         let lines = &self.plan.delay_lines;
         match &node.op {
@@ -211,8 +214,8 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    /// The operation at the start of a node's fused chain. The operation itself if nothing is
-    /// fused.
+    /// The operation at the start of the fused chain that ends with a node. The node's operation
+    /// itself if nothing is fused.
     pub(super) fn root(&self, node: &'m CoreNode) -> &'m CoreOp {
         let chain = node.op.outputs().first().and_then(|value| self.plan.fusion.ending(*value));
         chain.map_or(&node.op, |chain| &self.producers[&chain.root].op)

@@ -53,12 +53,13 @@ impl Choice {
         select_less(low.clone(), high.clone(), then, otherwise)
     }
 
-    /// The place that is chosen of two places of equal elements.
+    /// The preferred place of two equal elements.
     fn preferred(self, first: Expr, second: Expr) -> Expr {
         op(if self.last { LaneOp::Max } else { LaneOp::Min }, vec![first, second])
     }
 
-    /// `then` if equal elements are chosen at `first` before `second`, else `otherwise`.
+    /// `then` if the order of choice has `first` before `second` for equal elements, else
+    /// `otherwise`.
     fn if_before(self, first: &Expr, second: &Expr, then: Expr, otherwise: Expr) -> Expr {
         let (low, high) = if self.last { (second, first) } else { (first, second) };
         select_less(low.clone(), high.clone(), then, otherwise)
@@ -70,14 +71,14 @@ impl Choice {
     }
 }
 
-/// Memory from which a kernel broadcasts.
+/// The state of a search, in memory because vectors broadcast from memory.
 #[derive(Clone, Copy)]
 struct BestSoFar {
     /// The best number, and its place.
     best: Place,
     /// The element that was chosen before, and its place.
     before: Place,
-    /// Only elements behind this place may be chosen, if they are equal to the best one.
+    /// The place after which an element equal to the best number may be chosen.
     limit: Place,
 }
 
@@ -128,8 +129,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         (vec![format!("The {} {which} of {} elements, of {rows_text}.", top.count, top.size)], body)
     }
 
-    /// Finds the best number of a row, and its place; of the elements that come after the one
-    /// chosen before, if `is_further`.
+    /// Finds the best number of a row, and its place. With `is_further`, only elements after the
+    /// previous choice in the order of choice count.
     fn find_best(
         &mut self,
         body: &mut Vec<Stmt>,

@@ -117,8 +117,8 @@ impl Rows<'_, '_, '_> {
         self.product().sums[part.sum].gate(phase).is_some()
     }
 
-    /// Declares the accumulators of a part, whose first column stands at `at`: for each chain, one
-    /// for each operand. The first chain of integers begins at `start`.
+    /// Declares the accumulators of a part, whose first column is at `at`: for each chain, one for
+    /// each operand. If the elements are unsigned, the first chain begins at `start`.
     fn declare(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -162,7 +162,7 @@ impl Rows<'_, '_, '_> {
         if phase == Phase::Input && self.keeps_late_apart() {
             self.builder.meanwhile(vectors());
         }
-        // the sums of several operands are stored
+        // sums of several operands are stored, so their chains are not marked
         if sum.chains.len() > 1 && self.product().active(phase) == 1 && operands == 1 {
             self.builder.chains(vectors());
         }

@@ -7,8 +7,7 @@ use crate::lower::builder::load;
 use crate::plan::{Phase, PresentBlocks};
 
 impl Rows<'_, '_, '_> {
-    /// The sums of a phase of one row. They have, for each panel, the columns of each sum of the
-    /// phase.
+    /// The sums of a phase for one row. Each panel has the columns of each sum of the phase.
     pub(super) fn block_terms(
         &mut self,
         body: &mut Vec<Stmt>,

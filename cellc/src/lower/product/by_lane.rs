@@ -15,7 +15,7 @@ pub(super) struct ByLane {
     vectors: Vec<Option<Expr>>,
     /// Words for the last rows, which fill no vector, and for accumulators of fewer lanes.
     elements: Broadcasts,
-    /// The operation for these words.
+    /// The operation for `elements`.
     of_lane: LaneOp,
 }
 
@@ -91,7 +91,7 @@ impl MultiplyAdd for ByLane {
             true if is_in_vector => {
                 ((self.operation)(lane), self.vector(rows, body, row, factor.operand))
             }
-            // every lane holds the word: the first will do
+            // every lane holds the word, so lane 0 serves
             true => ((self.operation)(0), self.elements.element(rows, body, row, factor)),
         }
     }

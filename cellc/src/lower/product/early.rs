@@ -1,4 +1,4 @@
-//! The early phases of single rows: x and h terms, and the pointwise part behind them.
+//! The early phases of single rows: x and h terms, followed by the pointwise part.
 
 use super::terms::{Multiplied, Terms};
 use super::{Column, Panel, PanelWeights, Rows, Stage, SumVector, Sums, add, finished_at_once};
@@ -20,7 +20,8 @@ struct EarlyPanel<'p> {
 }
 
 impl EarlyPanel<'_> {
-    /// The operands at the places of this panel or of one of its passes.
+    /// The operands. Sums computed earlier are at their places in this panel, or in one of its
+    /// passes.
     fn operands_at(&self, places: &[Place]) -> Multiplied {
         let mut sums = places[self.given..].iter();
         let mut early_terms =

@@ -10,7 +10,7 @@ use crate::plan::{self, Panels, Phase};
 pub(super) struct LateSum<'t> {
     /// The index of the sum in [`Product::sums`](plan::Product::sums).
     pub(super) sum: usize,
-    /// The terms of r.h.
+    /// The right-hand side of the phase: r.h, or sums of its terms computed earlier.
     pub(super) terms: &'t Terms,
     /// The number of columns of the pointwise part. The x terms follow.
     pub(super) given: usize,

@@ -49,8 +49,8 @@ pub(super) struct Rows<'b, 'a, 'm> {
     tiled: bool,
     /// The number of rows.
     count: usize,
-    /// With several rows: the buffer of sums of each row. For each panel, one run of columns per
-    /// sum.
+    /// By row: the buffer of sums, if sums are [stored](Self::stores_sums). For each panel, the
+    /// buffer has one run of columns per sum.
     sums: Vec<Place>,
     /// 1 at run time if panels are walked from the last to the first. `None`: always from the
     /// first.
@@ -76,14 +76,14 @@ pub(super) enum X {
     Elements(Place),
     /// The x terms of all sums, computed by [`Rows::input_sums`].
     Sums(Place),
-    /// The taps of a delay line, of a single row.
+    /// The elements of x as taps of a delay line, for a single row.
     Taps(TapPlaces),
 }
 
 /// The places of the taps of a product's x.
 #[derive(Clone, Copy)]
 pub(in crate::lower) struct TapPlaces {
-    /// The counts and distances.
+    /// The numbers of channels and taps, and the distances between them.
     pub(in crate::lower) row: TapRow,
     /// The first channel's oldest tap.
     pub(in crate::lower) earlier: Place,
@@ -91,8 +91,8 @@ pub(in crate::lower) struct TapPlaces {
     pub(in crate::lower) newest: Place,
 }
 
-/// The number of vectors of columns with concurrent pointwise parts, for sums in memory: a quarter
-/// of the registers, to leave registers for temporaries.
+/// The number of vectors of columns whose pointwise parts are computed together, for sums in
+/// memory: a quarter of the registers, to leave registers for temporaries.
 fn finished_at_once(isa: &Isa) -> usize {
     (isa.registers / 4).max(1)
 }
@@ -129,7 +129,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         self.plan.loops(self.isa()) == Loops::WithoutZeros
     }
 
-    /// Scratch memory of this kernel, one element for each unit of each row.
+    /// Scratch memory with one element for each unit of each row.
     pub(super) fn scratch(&mut self, name: &str) -> Place {
         let len = self.count * self.product().units;
         match self.stores_sums() || self.tiled {
@@ -220,7 +220,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// The late phase of all panels. `finish` receives only `sum`, the one sum with a late phase.
-    /// `x_terms` are the x terms that one row keeps from the early phases.
+    /// `x_terms` is the place where the early phases stored the sum's x terms. `None`: they are
+    /// among stored sums.
     pub(super) fn late(
         &mut self,
         operand: Place,

@@ -10,7 +10,7 @@ use crate::plan::{Choice, DotWord, Microkernel, Phase, WordOrder};
 /// The scale with which a vector becomes integers.
 #[derive(Clone, Copy)]
 pub(in crate::lower) enum Scale {
-    /// A dynamic scale: the largest element becomes this whole number.
+    /// A dynamic scale: the largest magnitude of the vector becomes this whole number.
     Dynamic(u16),
     /// A scale of the model: all elements are multiples of this number.
     Model(f32),
@@ -74,7 +74,7 @@ impl PackedWords {
         self.order == WordOrder::Neighbours
     }
 
-    /// Words of weights for a row of `len` elements.
+    /// Words of weights per column for a vector of `len` elements.
     pub(in crate::lower) fn of_weights(self, len: usize) -> usize {
         let len = match self.order {
             WordOrder::Neighbours => len.next_multiple_of(BLOCK_INPUTS),
@@ -83,7 +83,7 @@ impl PackedWords {
         len.div_ceil(self.each() * self.word.operations().len())
     }
 
-    /// The elements of each word of the four neighbours of a block.
+    /// By word of a block of four neighbouring elements: the elements that the word holds.
     pub(in crate::lower) fn of_block(self) -> &'static [&'static [usize]] {
         match self.word {
             DotWord::Pairs => &[&[0, 1], &[2, 3]],
@@ -167,7 +167,8 @@ impl Rows<'_, '_, '_> {
         Vectors { elements: Elements::Neighbours(to), count, scales: Some(scales), guard: None }
     }
 
-    /// The operand of a phase: vectors, or with tiles the integer sums of all rows.
+    /// The right-hand side of a phase: vectors, or the sums of all rows if tiles or blocks compute
+    /// them.
     pub(super) fn of_elements(
         &mut self,
         body: &mut Vec<Stmt>,

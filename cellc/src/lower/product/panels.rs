@@ -96,7 +96,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let blocks = weights.map(|stage| {
             (panels.blocks(stage == Stage::Late), panels.biases(stage == Stage::Late))
         });
-        // with biases in a separate buffer, x terms alone read only scales
+        // of a separate buffer of biases, x terms alone read only the scales
         let scaled = self.product().layout.format.has_scales();
         let apart = self.weights.biases.filter(|_| scaled || weights != Some(Stage::Input));
         let start = self.first;
@@ -123,7 +123,8 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         }
         let mut walks = Vec::new();
         let mut walk = |this: &mut Self, name, start: BufferId, Blocks { offset, stride }| {
-            // indexed blocks are no part of a panel, which may have no biases either
+            // stride 0: panels have no elements in this buffer, as weights are in indexed blocks or
+            // as there are no biases
             if stride == 0 {
                 return Place::from(start).at(offset);
             }
@@ -154,8 +155,8 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
     }
 
     /// `body` for every pass over the columns of a panel. Neighbouring passes of equal width become
-    /// a loop in two cases: code memory is scarce; or `loops` is set, since an instruction set has
-    /// several passes, and all instruction sets share one text.
+    /// a loop in two cases: code memory is scarce; or all instruction sets share one text and, by
+    /// `loops`, one of them has several passes.
     pub(super) fn passes(
         &mut self,
         (panels, stage, loops): (&Panels, Stage, bool),
@@ -181,7 +182,8 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 continue;
             }
             let (first, width) = (same[0][0].0, widths(&same[0]).iter().sum::<usize>());
-            // the window of each pass ends at the end of the last pass
+            // a window moves with the passes and ends with the panel in the last pass: it is
+            // `before` elements shorter than the panel
             let before = first + (same.len() - 1) * width;
             let mut walks = Vec::new();
             let late = stage == Stage::Late;

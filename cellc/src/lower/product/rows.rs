@@ -1,4 +1,4 @@
-//! A row of weights and its accumulators: what the micro-kernels of single rows share.
+//! A row of weights and its accumulators, shared by the micro-kernels that multiply row by row.
 
 use super::Rows;
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
@@ -21,7 +21,7 @@ pub(super) struct Accumulation {
     pub(super) name: &'static str,
     /// One list per chain. Row k adds to chain `k % chains.len()`.
     pub(super) chains: Vec<Vec<Accumulator>>,
-    /// The integers of an operation. `None` for f32.
+    /// The integers that one operation multiplies. `None` for f32.
     pub(super) word: Option<DotWord>,
     /// Elements of a row of weights. With interleaved words, elements of one of the interleaved
     /// rows.
@@ -51,7 +51,7 @@ pub(super) struct Row<'s> {
     pub(super) count: usize,
 }
 
-/// A factor of a row of weights.
+/// A word of an operand that a row of weights is multiplied by.
 #[derive(Clone, Copy)]
 pub(super) struct Factor {
     /// The index of the operand.
@@ -81,7 +81,8 @@ pub(super) trait MultiplyAdd {
         accumulator: &Accumulator,
     ) -> Expr;
 
-    /// The operation that multiplies and adds, and its factor of the weights.
+    /// The operation that multiplies and adds, and the word or element that it multiplies the
+    /// weights by.
     fn factor(
         &mut self,
         rows: &mut Rows<'_, '_, '_>,
@@ -112,7 +113,7 @@ impl Broadcasts {
         self.0.push((factor, value));
     }
 
-    /// An element in every lane of a variable.
+    /// A variable that has an element in every lane.
     pub(super) fn element(
         &mut self,
         rows: &mut Rows<'_, '_, '_>,
@@ -147,7 +148,8 @@ impl Row<'_> {
     }
 
     /// The accumulators of the row in the order of its weights, in groups of at most `most` with
-    /// joint loads. One lane loads only neighbours together.
+    /// joint loads. If `one_lane` and one instruction loads several weights, a group has neighbours
+    /// only.
     pub(super) fn loaded_together(&self, most: usize, one_lane: bool) -> Vec<Vec<&Accumulator>> {
         let sum = self.sum;
         let loads_neighbours = one_lane && sum.loads > 1;

@@ -16,8 +16,9 @@ pub(super) struct Smlad {
     next: Vec<(Factor, Expr)>,
 }
 
-/// Rows of weights per iteration, where a loop of `rows` rows is usual: a single iteration becomes
-/// two, or four with two operations, as code memory is scarce.
+/// Rows of weights per iteration, derived from the usual number `rows`. If one iteration would take
+/// all `count` rows, there are two iterations, or four with two operations, as code memory is
+/// scarce.
 pub(super) fn rows_at_once(word: DotWord, rows: usize, count: usize) -> usize {
     let operations = word.operations().len();
     let rows = if operations == 1 { 2 * rows } else { rows };

@@ -146,7 +146,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let arch = self.builder.lowering.plan.arch;
         let at_once = self.plan.sums_at_once(parts.len(), self.count, self.isa(), arch).max(1);
         for parts in parts.chunks(at_once) {
-            // a block of weights is one vector
+            // without zeros, a block of weights is one vector: values are not joined
             let parts = if self.leaves_out_zeros() { parts } else { &self.joined(parts)[..] };
             let terms = self.accumulate(body, panels, phase, weights, vectors, parts);
             for (place, terms) in places.iter().zip(terms) {

@@ -45,8 +45,8 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         match self.product().layout.format {
             WeightFormat::Bf16Pair => {
                 let pair = load(rows.at(row / 2 * len + at), lanes);
-                // the first of a pair as is, with the bits of the second below its mantissa; the
-                // second shifted up
+                // the first of a pair needs no mask: the bits of the second only extend its
+                // mantissa. The second is shifted up.
                 let second = |pair| op(LaneOp::ShiftLeft(16), vec![op(LaneOp::ToBits, vec![pair])]);
                 if row.is_multiple_of(2) { pair } else { op(LaneOp::FromBits, vec![second(pair)]) }
             }

@@ -5,7 +5,7 @@ use super::{Rows, TapPlaces};
 use crate::kernel::{Place, Stmt};
 use crate::plan::Microkernel;
 
-/// Upper limit for taps of a channel whose multiply-adds are written one after the other.
+/// Upper limit for taps of a channel whose multiply-adds are unrolled.
 const MOST_IN_LINE: usize = 16;
 
 impl Rows<'_, '_, '_> {

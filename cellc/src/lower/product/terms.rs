@@ -3,7 +3,7 @@
 use super::TapPlaces;
 use crate::kernel::Place;
 
-/// The operands of a product in the form in which kernels multiply weights by operands.
+/// The right-hand sides of a product's early phases.
 #[derive(Clone)]
 pub(super) struct Multiplied {
     pub(super) x: Terms,
@@ -54,8 +54,8 @@ impl Terms {
         }
     }
 
-    /// These terms, with sums computed earlier at another place, such as that of a panel. `place`
-    /// is called for sums alone.
+    /// A copy with sums computed earlier at another place, such as the place of a panel. Vectors
+    /// stay where they are, and `place` is not called.
     pub(super) fn with_sums(&self, place: impl FnOnce() -> Place) -> Self {
         match self {
             Self::Vectors(_) => self.clone(),
@@ -85,14 +85,14 @@ impl Terms {
 /// The elements of a vector.
 #[derive(Clone, Copy)]
 pub(super) enum Elements {
-    /// Side by side from a place.
+    /// Neighbours in memory, from this place on.
     Neighbours(Place),
     /// The taps of a delay line.
     Taps(TapPlaces),
 }
 
 impl Elements {
-    /// The first of elements that stand side by side.
+    /// The place of the first element, for neighbours in memory.
     pub(super) fn neighbours(self) -> Place {
         match self {
             Self::Neighbours(first) => first,
@@ -109,8 +109,8 @@ pub(super) struct Vectors {
     pub(super) count: usize,
     /// The scales of the vectors, one per row. `None` for f32 operands.
     pub(super) scales: Option<Place>,
-    /// -0, or NaN if an element of the only vector is not finite: every sum adds it. `None`: each
-    /// element multiplies all weights.
+    /// -0, or NaN if an element of the only vector is not finite. Every sum adds the guard, as zero
+    /// weights multiply nothing. `None`: each element multiplies all weights.
     pub(super) guard: Option<Place>,
 }
 
