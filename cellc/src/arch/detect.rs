@@ -5,8 +5,7 @@
 pub enum Detection {
     /// Every machine of the target has the instruction set.
     Baseline,
-    /// The compiler decides. If the condition holds, the instruction set replaces the baseline; of
-    /// several, the last.
+    /// The compiler decides: the last instruction set whose condition holds replaces the baseline.
     Compiling(Condition),
     /// The program asks the processor, if the condition holds.
     Running(Condition, Question),
@@ -16,9 +15,9 @@ pub enum Detection {
 /// condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Of the preprocessor.
+    /// The condition for the C preprocessor.
     pub c: &'static str,
-    /// Of `cfg`.
+    /// The condition for Rust's `cfg`.
     pub rust: &'static str,
 }
 

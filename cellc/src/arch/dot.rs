@@ -7,8 +7,8 @@ use crate::kernel::LaneOp;
 pub enum Dot {
     /// Two 16-bit products per lane are added to the lane (`VPDPWSSD`).
     Pairs,
-    /// Four byte products per lane are added to the lane. Elements are unsigned (`VPDPBUSD`), so
-    /// packed weights come with an offset of their sums.
+    /// Four byte products per lane are added to the lane. Elements are unsigned (`VPDPBUSD`), so a
+    /// constant packed with the weights corrects each sum.
     UnsignedQuads,
     /// Every lane of weights is multiplied by one lane of elements (`SMLAL` and `SDOT` by element).
     ByLane(ByLane),
@@ -27,7 +27,7 @@ pub enum Dot {
 }
 
 impl Dot {
-    /// Integers of a weight word that the instruction multiplies, if it needs a body of its own.
+    /// The number of integers of a weight word that the dot product multiplies.
     pub fn in_word(&self) -> usize {
         match self {
             Self::Pairs | Self::WidenedPairs => 2,
@@ -37,21 +37,24 @@ impl Dot {
     }
 }
 
-/// A sum of products of weight words and the words of one lane of elements.
+/// A dot product of the weight word in each lane with the element word in one lane, added to a sum
+/// per lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByLane {
     /// Integers per word: 2 for [`DotPairsByLane`](LaneOp::DotPairsByLane), 4 for
     /// [`DotQuadsByLane`](LaneOp::DotQuadsByLane).
     pub in_word: usize,
-    /// C: weights, elements and sums are `{0}` to `{2}`, {3} is the lane, {4} and {5} are the
-    /// halves of that.
+    /// C: `{0}` stands for the weights, `{1}` for the elements, `{2}` for the sums, `{3}` for the
+    /// lane, `{4}` and `{5}` for the indices of the lane's 16-bit halves.
     pub c: &'static str,
-    /// Rust: a function of those, with the lane or its halves as parameters.
+    /// Rust: a function of weights, elements and sums. The lane, or the indices of the lane's
+    /// halves, are const parameters.
     pub rust: &'static str,
 }
 
 impl ByLane {
-    /// The spelling of `operation` among dot products, or `None` if no instruction computes it.
+    /// The spelling of `operation` among dot products. `None` if no instruction computes the
+    /// operation.
     pub fn find(dots: &'static [Dot], operation: LaneOp) -> Option<&'static Self> {
         let in_word = match operation {
             LaneOp::DotPairsByLane(_) => 2,

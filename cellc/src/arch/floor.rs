@@ -1,4 +1,4 @@
-//! The loops of a floor, the lower bound of a kernel's time: for each instruction set of this
+//! Loops that measure a floor, the lower bound of a kernel's time, for an instruction set of this
 //! machine.
 
 /// 16 elements of 4 bytes, aligned to 64 bytes: as large as an x86 cache line or AVX-512 vector.
@@ -11,7 +11,8 @@ pub(crate) struct Line<T>(pub(crate) [T; 16]);
 pub(crate) struct Loops {
     /// Loads every element once. Writes the bitwise or of all elements.
     pub(crate) stream: fn(&[f32], &mut Line<u32>),
-    /// Multiplies and adds whole vectors. Writes the sum of the bits of all chains.
+    /// Executes the given number of multiply-adds, in registers; x86 rounds up to whole vectors.
+    /// Writes the sum of the bits of all chains.
     pub(crate) arithmetic: fn(usize, &mut Line<u32>),
 }
 
@@ -19,7 +20,7 @@ pub(crate) struct Loops {
 /// and an addition on cores with two of each per cycle.
 pub(crate) const CHAINS: usize = 14;
 
-/// Portable loops for targets without intrinsics here. The compiler vectorises them.
+/// Portable loops for machines other than x86-64. The compiler vectorises the loops.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const PLAIN: Loops = Loops {
     stream: |weights, out| {

@@ -10,12 +10,12 @@ use super::{ANY, GENERIC, Isa, SCALAR_FORMS, TARGETS};
 pub struct Arch {
     /// The name on the command line; macros have `_` in place of `-`.
     pub name: &'static str,
-    /// Prefixes of the Rust targets (triples) with the machines of this target.
+    /// Prefixes of the Rust target triples whose machines belong to this target.
     pub triples: &'static [&'static str],
     /// The instruction set of every machine of the target.
     pub baseline: &'static Isa,
-    /// Further instruction sets with bodies in a file, best last. A machine with one that the
-    /// compiler chooses has none of the others.
+    /// Further instruction sets with bodies in a file, best last. A machine with an instruction set
+    /// that the compiler chooses has none that is detected at run time.
     pub isas: &'static [&'static Isa],
     /// Costs of code, for the plan.
     pub costs: Costs,
@@ -23,7 +23,7 @@ pub struct Arch {
     pub instructions: Option<Instructions>,
     /// Largest number of instructions per cycle on the target's machines. 0: varies too much.
     pub instructions_per_cycle: u64,
-    /// The language of plans and costs.
+    /// The language of the files that plans and costs describe.
     pub estimated_in: EstimatedIn,
     /// Rules for generated C.
     pub c: CRules,
@@ -55,7 +55,8 @@ pub struct Memory {
     /// Largest computed tensor, in elements: 2^28 (1 GiB of f32) on targets with more than 4 GiB of
     /// addresses per program, else 2^24.
     pub most_elements: usize,
-    /// Bytes of a cache line; at least the longest vector.
+    /// Bytes of a cache line, or of a group of columns on cores without a cache. At least the size
+    /// of the longest vector.
     pub line: usize,
 }
 
@@ -65,7 +66,7 @@ pub struct Memory {
 pub struct Costs {
     /// Multiply-adds per cycle; also loads per cycle.
     pub multiply_adds_per_cycle: f64,
-    /// Lanes of multiply-adds in the cost of two threads.
+    /// Lanes per multiply-add, in the estimate for two threads.
     pub lanes: f64,
     /// Latency of a multiply-add in cycles.
     pub latency: f64,
@@ -73,16 +74,17 @@ pub struct Costs {
     pub latency_hiding: f64,
     /// Extra cycles of a convolution for each vector that straddles two cache lines.
     pub line_split: f64,
-    /// Cycles per panel in addition to its rows: loop start and first weights.
+    /// Extra cycles per panel, for the start of the loop over rows and the first weights.
     pub panel: f64,
     /// Extra cycles for a panel of a further size, with separate code.
     pub other_panel: f64,
-    /// Cycles of an activation of one line, if no other work hides its latency.
+    /// Cycles of an activation of one cache line of values, if no other work hides the latency.
     pub activation: f64,
-    /// Fraction of the time of a panel's rows that hides activations of the panel before (limited
-    /// reorder window).
+    /// Fraction of the time of a panel's rows that hides the activations of the previous panel. The
+    /// reorder window limits this fraction.
     pub hidden: f64,
-    /// Extra cycles of a step on two threads: hand-over, waiting, and states moving between cores.
+    /// Extra cycles of a step on two threads: handing over work, waiting, and moving states between
+    /// cores.
     pub hand_over: f64,
     /// Sizes and rates of caches.
     pub caches: Caches,
@@ -111,28 +113,28 @@ pub struct Caches {
 /// Limits of kernels on all instruction sets of a target.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Largest number of rows computed together: the most sums that fit into registers of any
-    /// instruction set.
+    /// Largest number of rows of a batch that are computed together: the most sums that fit into
+    /// the registers of any instruction set.
     pub most_rows: usize,
     /// Largest number of output channels with interleaved weights: the most sums that any
     /// instruction set keeps in registers.
     pub most_channels: usize,
-    /// Largest number of lines of sums per pass: fits the registers of every instruction set with
-    /// vectors.
+    /// Largest number of cache lines of sums per pass: the registers of every instruction set with
+    /// vectors hold as many.
     pub most_sums: usize,
-    /// Widest panel, in columns, for which several rows share each weight.
+    /// Widest panel, in columns, if several rows of a batch share each weight.
     pub most_shared: usize,
     /// For a GRU with the reset gate before the product: largest weight size, in bytes per lane,
-    /// for which the x terms of the candidate are summed after the sigmoid of r, to hide its
-    /// latency on out-of-order cores. 0: never; on RISC-V and AArch64 the order takes up to 1.11
-    /// and 1.05 times the instructions and was not timed.
+    /// for which the x terms of the candidate are summed after the sigmoid of r, to hide the
+    /// latency of the sigmoid on out-of-order cores. 0: never; on RISC-V and AArch64 this order
+    /// takes up to 1.11 and 1.05 times the instructions, and was not timed.
     pub late_apart: usize,
-    /// Widest panel, in columns, of a GRU with the reset gate before the product.
+    /// For a GRU with the reset gate before the product: the most units that form one panel.
     pub most_at_once: usize,
 }
 
 impl Arch {
-    /// The target's form for networks with less than a vector of units.
+    /// The target's form for networks that fill no vector.
     pub fn in_scalars(&'static self) -> &'static Self {
         SCALAR_FORMS
             .iter()
@@ -164,7 +166,8 @@ impl Arch {
         self.triples.is_empty() || self.triples.iter().any(|triple| triple.starts_with(processor))
     }
 
-    /// Vectors per cache line, from 1 to 4. 1 if registers do not hold a line for several sums.
+    /// Vectors per cache line, from 1 to 4. 1 if the registers are too few for a cache line of each
+    /// of several sums.
     pub(crate) fn vectors_of_line(&self, isa: &Isa) -> usize {
         let most = if isa.registers < GENERIC.registers { 1 } else { 4 };
         (self.memory.line / 4 / isa.lanes).clamp(1, most)

@@ -56,7 +56,7 @@ pub enum IsaId {
     Neon,
     /// NEON with dot products.
     NeonDotprod,
-    /// NEON of 32 bits with fused multiply-add.
+    /// NEON of 32-bit Arm with fused multiply-add.
     NeonFma,
     /// One lane in plain C or Rust.
     Plain,
@@ -84,10 +84,11 @@ pub struct Isa {
     pub integer_registers: usize,
     /// True if multiply-adds are fused (one rounding).
     pub fma: bool,
-    /// The instruction set that its machines run if a file contains no body.
+    /// The instruction set that machines of this one run if a file contains no body of this one.
+    /// `None`: every file contains a body of this one.
     pub extends: Option<&'static Self>,
-    /// The instruction set whose body this one shares, if the file contains the body. The two
-    /// differ only in fusing, and a machine with this one has both.
+    /// The instruction set whose body this one shares, if the file contains that body. The two
+    /// differ only in fused multiply-adds, and every machine with this one has both.
     pub body_of: Option<&'static Isa>,
     /// Detection of the instruction set by generated code.
     pub detection: Detection,
@@ -119,7 +120,7 @@ pub enum Calls {
     Inlined,
     /// Activations are functions of one value, to save code.
     OneValue,
-    /// As `OneValue`; in C, a function of several values shares the loads of constants.
+    /// As `OneValue`. In C also functions of several values, to load constants once.
     SeveralValues,
 }
 
@@ -135,22 +136,23 @@ pub struct Code {
     /// True if floating point is computed in software. C then compares and rounds by integer
     /// operations.
     pub in_software: bool,
-    /// C: true if a value holds all columns of a pass in several registers. False where compilers
-    /// make more instructions of such values, and where an operand must be one register.
+    /// C: true if one value holds all columns of a pass in several registers. False if compilers
+    /// generate more instructions for values of several registers, or if intrinsics need one
+    /// register.
     pub joins: bool,
     /// Largest number of neighbouring column vectors per pass over the weight rows, with passes of
     /// equal size in a loop. 0: as many as registers allow, each pass with separate code.
     pub pass: usize,
-    /// Minimum distance in bytes between two loads of one instruction in a loop over weights from
-    /// L2, due to unrolling by compilers. 0: neighbours.
+    /// Minimum distance in bytes between the loads of one instruction in successive iterations of
+    /// a loop over weights from L2. Unrolling reaches this distance. 0: no minimum.
     pub load_distance: usize,
 }
 
-/// Iterations by which loops are unrolled, or a multiple of them: LLVM unrolls loops of this
-/// length.
+/// Iterations of the short loops in unrolled loops of generated Rust, or half of them: LLVM unrolls
+/// loops of this length. Unroll factors are multiples of this number.
 pub const TURNS: usize = 8;
 
-/// Words per row of elements in a tile, words of weights per column, and columns.
+/// The size of a tile: words per row of elements, words per column of weights, and columns.
 pub const TILE_WORDS: usize = 16;
 
 /// True if generated Rust computes in vector registers of the processor: `x86_64`, as Rust calls
@@ -159,8 +161,8 @@ pub fn names_vectors_of(processor: &str) -> bool {
     ALL.iter().flat_map(|isa| isa.rust.vectors).any(|row| row.processor == processor)
 }
 
-/// The feature of x86-64 for conversions of binary16, which files without binary16 weights do not
-/// ask for.
+/// The feature of x86-64 for conversions of binary16. Files without binary16 weights do not need
+/// the feature.
 pub(crate) const HALVES_FEATURE: &str = "f16c";
 
 /// The body for every machine: four lanes, compiled for the compiler's baseline.
@@ -182,7 +184,7 @@ pub static GENERIC: Isa = Isa {
         calls: Calls::Inlined,
         in_software: false,
         joins: false,
-        // as many as registers hold
+        // three quarters of the registers hold sums
         pass: 12,
         load_distance: 0,
     },
@@ -211,7 +213,7 @@ pub static SCALAR_FMA: Isa = Isa {
     name: "scalar_fma",
     lanes: 1,
     registers: 32,
-    // the core's registers without pointers to weights and elements
+    // the registers of a core that hold no pointers to weights and elements
     integer_registers: 8,
     fma: true,
     dots: &[Dot::WidenedPairs],
@@ -256,7 +258,8 @@ const NEUTRAL_COSTS: Costs = Costs {
     multiply_adds_per_cycle: 2.0,
     lanes: 16.0,
     latency: 4.0,
-    // half a cycle more than the latency: eight in turn took 1.04 times as long as ten or twelve
+    // half a cycle more than the latency: multiply-adds of eight sums took 1.04 times as long as
+    // multiply-adds of ten or twelve sums
     latency_hiding: 4.5,
     line_split: 0.45,
     panel: 120.0,
@@ -268,8 +271,8 @@ const NEUTRAL_COSTS: Costs = Costs {
         // the L1 cache of the smallest machine with vectors
         first_level: 32 << 10,
         alternate_near: [0, 0],
-        // half the L2 cache of a server core, as other data takes the other half; the whole L2
-        // cache of a desktop core
+        // half the L2 cache of a server core, since other data uses the other half, and the whole
+        // L2 cache of a desktop core
         alternate_from: 512 << 10,
         // twice the L2 cache of a server core
         partly_near: 2 << 20,
@@ -300,8 +303,8 @@ const NEUTRAL_C_RULES: CRules = CRules {
     compiler: &[],
 };
 
-/// A target without a name: 64-bit machines with the baseline of all compilers. Targets state what
-/// differs.
+/// The defaults of all targets: 64-bit machines with the baseline of all compilers. Each target
+/// states only the differences.
 const NEUTRAL: Arch = Arch {
     name: "",
     triples: &[],
@@ -352,8 +355,8 @@ pub static PORTABLE: Arch = Arch {
 };
 
 /// The body of one lane in files for every machine, for machines without suitable vectors of four
-/// lanes. Vectors of 32-bit Arm flush denormals. Rust's compilers do not describe small
-/// cores.
+/// lanes. Vectors of 32-bit Arm are not suitable: they flush denormals. C only: no `cfg` of Rust
+/// describes small cores.
 static SCALAR_OF_ANY: Isa = Isa {
     detection: Detection::Compiling(Condition {
         c: "!defined(__SSE2__) && !defined(__aarch64__) && !defined(__wasm__) && \
@@ -361,7 +364,7 @@ static SCALAR_OF_ANY: Isa = Isa {
         rust: "",
     }),
     code: Code {
-        // panels are wide here
+        // panels are as wide as for x86-64: a loop over passes of four columns
         pass: 4,
         ..SCALAR.code
     },
@@ -409,11 +412,11 @@ pub static ANY: Arch = Arch {
     ..NEUTRAL
 };
 
-/// Networks with fewer weights are computed in scalars.
+/// Networks with fewer weights than this number may be computed in scalars.
 pub const MOST_SCALAR_WEIGHTS: usize = 64;
 
-/// Creates the target for networks that fill no vector: name, costs and compiler of a target, and
-/// the scalar body of [`PORTABLE`].
+/// Creates the target for networks that fill no vector: name, instruction counts and compiler of a
+/// target, and everything else, such as the scalar body and the costs, of [`PORTABLE`].
 macro_rules! scalar_form {
     ($arch:expr) => {
         Arch {
@@ -445,7 +448,7 @@ targets! {
     CORTEX_M55, RISCV32, RISCV64, WASM32, PORTABLE,
 }
 
-/// Every instruction set that targets add to a baseline, best last.
+/// [`GENERIC`], and every instruction set that targets add to a baseline, best last.
 pub static ALL: [&Isa; 13] = [
     &GENERIC,
     &NEON_OF_ANY,
@@ -474,8 +477,8 @@ pub(crate) const C_PAUSE: &str = "\
 #endif
 ";
 
-/// Vectors that cover `columns`, widest first, none wider than `lanes`: 17 columns on 16 lanes are
-/// 16 + 1.
+/// Vectors that cover `columns`, as (first column, lanes), widest first and none wider than
+/// `lanes`: 17 columns with 16 lanes are 16 + 1.
 pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
     let mut at = 0;
     let mut width = lanes;
@@ -490,7 +493,8 @@ pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
     all
 }
 
-/// The loops of the floor of an instruction set. `None` if this machine lacks the instruction set.
+/// The loops that measure the floor of an instruction set. `None` if this machine lacks the
+/// instruction set, or if there are no loops for the instruction set.
 pub(crate) fn loops(isa: &Isa) -> Option<floor::Loops> {
     #[cfg(target_arch = "x86_64")]
     return x86::floor::loops(isa);
@@ -509,7 +513,7 @@ impl Isa {
         self.dots.contains(&dot)
     }
 
-    /// The dot products by one lane of elements.
+    /// The dot products that multiply words of weights by one lane of elements.
     pub fn by_lane(&self) -> impl Iterator<Item = &'static ByLane> {
         self.dots.iter().filter_map(|dot| match dot {
             Dot::ByLane(by_lane) => Some(by_lane),
@@ -517,9 +521,9 @@ impl Isa {
         })
     }
 
-    /// Integers in the words of the dot products that this instruction set adds to
-    /// [`Self::extends`]. A file that uses none of these words contains no body. Empty: every file
-    /// contains a body.
+    /// Numbers of integers per word in the dot products that this instruction set adds to
+    /// [`Self::extends`]. A file without words of such numbers contains no body of this instruction
+    /// set. Empty: every file contains a body.
     pub fn words(&self) -> Vec<usize> {
         let Some(extended) = self.extends else { return Vec::new() };
         let added = self.dots.iter().filter(|dot| !extended.dots.contains(dot));
@@ -604,7 +608,7 @@ mod tests {
         }
     }
 
-    /// [`ALL`] names what targets list.
+    /// [`ALL`] contains every instruction set that a target lists, and no other.
     #[test]
     fn all_holds_the_instruction_sets_of_targets() {
         let lists = |arch: &Arch, isa: &Isa| arch.baseline == isa || arch.isas.contains(&isa);

@@ -44,11 +44,11 @@ pub enum WorkKind {
     Multiply,
     /// A dot product of integer pairs, added to a vector.
     DotPairs,
-    /// `DotPairs` with one lane as the second factor; or with the sum across lanes, including the
-    /// loads.
+    /// `DotPairs` with one lane of elements as the second factor, or `DotPairs` summed across lanes
+    /// (including the loads).
     DotPairsOfOne,
-    /// A dot product of four bytes, or of two if elements have 16 bits. Sums across lanes include
-    /// the loads.
+    /// A dot product of four bytes, or of two bytes with 16-bit elements, added to a vector. Sums
+    /// across lanes include the loads.
     DotQuads,
     /// A division of vectors.
     Divide,
@@ -115,7 +115,7 @@ pub struct Instructions {
     pub each: &'static [(WorkKind, f64)],
     /// The compiler.
     pub compiler: &'static str,
-    /// Instructions in the code for a call of the compiler's float library; 0 on targets with an
+    /// Code size, in instructions, of a call of the compiler's float library. 0 on targets with an
     /// FPU.
     pub routine: f64,
     /// Estimated bytes per instruction.
@@ -123,12 +123,12 @@ pub struct Instructions {
 }
 
 impl Instructions {
-    /// Instructions executed for one unit of `work`.
+    /// Executed instructions for one unit of `work`.
     pub fn count(&self, work: WorkKind) -> f64 {
         self.each.iter().find(|(known, _)| *known == work).map_or(0.0, |(_, count)| *count)
     }
 
-    /// Instructions in the code for one unit of `work`.
+    /// Code size, in instructions, of one unit of `work`.
     pub fn written(&self, work: WorkKind) -> f64 {
         let is_of_floats = matches!(
             work,

@@ -1,9 +1,9 @@
 //! Error analysis at one input: carries each exact value together with a range and an error of the
 //! computed value.
 //!
-//! Ranges are then as narrow as the errors: an activation scales an error by its local slope, and a
-//! divisor is nearly one number. At comparisons, roundings and TopK, exact values give the right
-//! decision. If errors may change the decision, the bound covers both decisions.
+//! At one input, ranges are as narrow as the errors: an activation scales an error by its local
+//! slope, and a divisor is nearly one number. At comparisons, roundings and TopK, exact values give
+//! the right decision. If errors may change the decision, the bound covers all possible decisions.
 
 use super::ErrorAnalysis;
 use super::value::Value;
@@ -12,7 +12,7 @@ use crate::evaluate::{CellWeights, Column, Domain, MatrixRow, Row, State, StepIn
 use crate::model::{Binary, Graph};
 use crate::reference::{self, FLOAT64, order, place_of};
 
-/// Relative allowance for rounding errors of this float64 analysis.
+/// Relative allowance for the rounding errors of the float64 arithmetic in this module.
 const MARGIN: f64 = 1e-9;
 
 /// An exact value, with a range and an error of the computed value.
@@ -23,7 +23,7 @@ pub(super) struct AtPoint {
 }
 
 impl AtPoint {
-    /// Narrows the range of `value` to `exact` ± its error.
+    /// Narrows the range of `value` to `exact` ± the error of `value`.
     fn new(exact: f64, value: Value) -> Self {
         let around = value.error() * (1.0 + MARGIN) + exact.abs() * 1e-12;
         if !value.is_bounded() || !around.is_finite() {
@@ -45,20 +45,21 @@ impl AtPoint {
                 > errors * (1.0 + MARGIN) + MARGIN * self.exact.abs()
     }
 
-    /// Result of a comparison: `right` if certain, else 0 or 1.
+    /// Result of a comparison: the exact result `right` if certain, else 0 or 1.
     fn decided(right: f64, certain: bool) -> Value {
         if certain { Value::exactly(right) } else { Value::new(0.0, 1.0, 1.0) }
     }
 }
 
-/// True if all products are integers and their sum is exact in f32, in any order.
+/// True if all first factors and all products are integers, and the sum of the products is exact in
+/// f32 in any order.
 fn is_whole(terms: impl Iterator<Item = (f64, f64)>) -> bool {
     const EXACT: f64 = 16_777_216.0;
     let mut most = 0.0;
     for (a, b) in terms {
         let product = a * b;
         most += product.abs();
-        // NaN is no integer
+        // the fraction of NaN is NaN, which is not 0: a NaN is no integer
         if product.fract() != 0.0 || a.fract() != 0.0 || most.is_nan() || most > EXACT {
             return false;
         }
@@ -69,7 +70,7 @@ fn is_whole(terms: impl Iterator<Item = (f64, f64)>) -> bool {
 /// The domain of [`AtPoint`]: float64 for the exact values, the error analysis for the ranges.
 pub(super) struct AtOneInput(pub(super) ErrorAnalysis);
 
-/// Splits into exact values and ranges.
+/// Splits values into exact values and ranges.
 fn apart(values: &[AtPoint]) -> (Vec<f64>, Vec<Value>) {
     values.iter().map(|v| (v.exact, v.value)).unzip()
 }
@@ -137,7 +138,7 @@ impl Domain for AtOneInput {
 
     fn rounded(&self, operation: usize, taps: usize, channel: &[AtPoint]) -> Option<Vec<AtPoint>> {
         let (exact, known) = apart(channel);
-        // only the ranges are rounded
+        // exact values are not rounded: the error of the ranges covers the rounding
         Some(together(exact, self.0.rounded(operation, taps, &known)?))
     }
 

@@ -1,32 +1,36 @@
 //! Worst-case rounding analysis of one step of generated code.
 //!
-//! With `u = 2^-24` every f32 operation returns the exact result times `1 + d`, `|d| <= u`, plus at
-//! most `2^-150` on underflow (Higham, Accuracy and Stability of Numerical Algorithms, chapters 2
-//! and 3). The analysis carries a [`Value`] for every value of the computation: a range of the
-//! exact and the computed value, and a bound of their difference.
+//! With `u = 2^-24` every f32 addition, multiplication, division and fused multiply-add returns the
+//! exact result times `1 + d`, `|d| <= u`, plus at most `2^-150` on underflow (Higham, Accuracy and
+//! Stability of Numerical Algorithms, chapters 2 and 3). The analysis carries a [`Value`] for every
+//! value of the computation: a range of the exact and the computed value, and a bound of their
+//! difference.
 //!
-//! * A pre-activation sum is `(sum of W x + sum of R h) + b`. Both sums are formed in order,
-//!   perhaps in several chains. Term k of K goes through at most K - k roundings in its chain,
+//! * A pre-activation sum is `(sum of W x + sum of R h) + b`. Both sums add their terms in order,
+//!   in one or several chains. Term k of K goes through at most K - k roundings in its chain,
 //!   `JOINS` more in the additions of chains, sums and bias, and one more if multiply-add is split.
-//!   After n roundings the error of a term is at most `((1+u)^n - 1)` times its magnitude. Other
-//!   matrix products are bounded alike.
-//! * Clipping adds no error. An activation multiplies its argument's error by its largest slope and
-//!   adds `activation::error`.
+//!   After n roundings the error of a term is at most `((1+u)^n - 1)` times the term's magnitude.
+//!   Other matrix products are bounded alike.
+//! * Clipping adds no error. An activation multiplies the error of its argument by its largest
+//!   slope, and adds the height of its steps if the argument has an error, and
+//!   `activation::own_error`.
 //! * A GRU ends with `z h + (1 - z) n`: three roundings, four if split. An LSTM ends with
-//!   `c' = f c + i g` and `o h(c')`. A sigmoid near 1 is flat: its value and its error are not both
-//!   at their maximum ([`Gate`]).
-//! * Pointwise operations round once. A quotient has no bound if the divisor may be 0.
+//!   `c' = f c + i g` and `h' = o a(c')` with an activation `a`. A sigmoid near 1 is flat: its
+//!   value and its error are not both at their maximum ([`Gate`]).
+//! * Pointwise sums, differences, products and quotients round once. Maximum, minimum, comparisons
+//!   and Select do not round. A quotient has no bound if the divisor may be 0.
 //! * Softmax depends only on the differences `v_i - max v`. If the inputs change by `e`, the exact
 //!   result changes by at most a factor `exp(e_i + max e)`. The arithmetic adds relative errors of
-//!   the argument of exp, of exp, of the sum in order, and of the quotient.
+//!   the argument of exp, of exp, of the sum in any order, and of the quotient.
 //!
 //! The analysis runs through time and loops: ranges and errors after one iteration are the input of
 //! the next. Over many iterations the bound grows up to the width of the range, or becomes
 //! infinite.
 //!
-//! Weights of the model are f32; f64 tensors count as rounded. For matrices in another format,
-//! kernels compute with `w~` (and round once more for the scale of the row), so each sum gains an
-//! error of `|w - w~| |x|`. The inputs of a step count as exact: the bound does not cover several
+//! Weights are f32: the exact result, too, is computed from f64 weights rounded to f32. For
+//! matrices in another format, kernels compute with `w~` (and round once more for the scale of the
+//! row), so each sum gains an error of `|w - w~| |x|`. Products of integers also gain the error of
+//! rounding x to integers. The inputs of a step count as exact: the bound does not cover several
 //! calls.
 
 mod at_point;
@@ -53,16 +57,17 @@ pub(crate) use stated::rounded_up;
 pub use stated::{Seen, Useless};
 use value::{Gate, Value};
 
-/// Additions that join partial sums: two chains, the x terms with the h terms, both with the bias.
+/// The most additions that join partial sums. In a cell: the addition of two chains, of the x terms
+/// and the h terms, and of the bias. In a dense layer: the pairwise additions of eight chains.
 const JOINS: usize = 3;
 
 /// Half the spacing of f32 at 1: the largest relative error of a rounding.
 const U: f64 = 1.0 / 16_777_216.0;
 
-/// The largest absolute error of a rounding that underflows.
+/// The largest absolute error of a rounding that underflows: 2^-150.
 const UNDERFLOW: f64 = 7.006_492_321_624_085e-46;
 
-/// Factor for rounding errors of this analysis and of the reference, both in f64.
+/// A factor on every error, for the f64 rounding errors of this analysis and of the reference.
 const MARGIN: f64 = 1.0 + 1e-9;
 
 /// The arithmetic of generated code, as far as it affects errors.
@@ -89,9 +94,12 @@ impl Profile {
 }
 
 /// Bounds of the error of generated code at one input, for every element of every result and of
-/// every variable's next value. Infinite if an intermediate value may overflow.
+/// every variable's next value. Infinite if an intermediate value may overflow, if the argument of
+/// a division, a root or a logarithm may have no finite result, and after a cell with an unknown
+/// sequence length.
 ///
-/// `values` holds all elements of each parameter, including weights; `variables` of each variable.
+/// `values` holds all elements of each parameter, including weights; `variables` holds all elements
+/// of each variable.
 ///
 /// # Panics
 /// If the number of parameters, variables or elements differs from the model's.
@@ -105,8 +113,8 @@ pub fn bound(
     map(evaluate(&AtOneInput(analysis), model, values, variables), |v| error(&v.value))
 }
 
-/// Estimated time of [`over_range`], in multiply-adds. An element of other operations counts as
-/// `ELEMENT` multiply-adds.
+/// Estimated time of [`over_range`], in multiply-adds. An element of an operation without
+/// multiply-adds counts as `ELEMENT` multiply-adds, a converted integer as one.
 pub fn work(model: &CoreModel) -> usize {
     const ELEMENT: usize = 256;
     fn work_of_nodes(model: &CoreModel, nodes: &[CoreNode]) -> usize {
@@ -116,7 +124,7 @@ pub fn work(model: &CoreModel) -> usize {
                 (CoreOp::Loop(body), _) => {
                     body.trips.saturating_mul(work_of_nodes(model, &body.body))
                 }
-                // over a range, the index may select any row
+                // over a range the index may select any row: the analysis reads the whole table
                 (_, Some((_, Effort::Select(table)))) => model.len(table),
                 (_, Some((count, Effort::Convert))) => count,
                 (_, Some((count, _))) => count.saturating_mul(ELEMENT),
@@ -140,8 +148,8 @@ pub struct Claim {
 }
 
 /// Claims about every result for all inputs in a range: `|v| <= h` for variables, states and the
-/// initial h and c of cells, `|v| <= x` for all other parameters, and any sequence lengths. The
-/// errors are infinite if weights are parameters.
+/// initial h and c of cells, `|v| <= x` for all other parameters, and any sequence lengths. If
+/// weights are parameters, errors and limits are infinite.
 pub fn over_range(model: &CoreModel, profile: &Profile, x: f64, h: f64) -> Vec<Claim> {
     let nothing = Claim { error: f64::INFINITY, low: f64::NEG_INFINITY, high: f64::INFINITY };
     if model.parameters.iter().any(|p| p.weight) {
@@ -193,7 +201,8 @@ pub fn states(model: &CoreModel) -> Vec<usize> {
     states
 }
 
-/// The parameter that contains a state.
+/// The parameter that a cell's state is a view of, also across the carried values of loops. `None`
+/// if the state comes from no parameter.
 fn origin(model: &CoreModel, mut state: Source) -> Option<usize> {
     while let Source::Value(value) = state {
         let before = |op: &CoreOp| match op {
@@ -209,7 +218,8 @@ fn origin(model: &CoreModel, mut state: Source) -> Option<usize> {
     }
 }
 
-/// The largest difference between the computed and the exact value.
+/// The bound of the difference between the computed and the exact value, at most the width of the
+/// range.
 fn error(value: &Value) -> f64 {
     (value.error() * MARGIN).min(value.high() - value.low())
 }
@@ -225,7 +235,7 @@ fn map<V, T>(outcome: Outcome<V>, to: impl Fn(&V) -> T) -> Outcome<T> {
 /// The domain of [`Value`]: ranges and errors instead of numbers.
 struct ErrorAnalysis {
     profile: Profile,
-    /// True if run-time sequence lengths may have any value.
+    /// True if sequence lengths that are parameters may have any value.
     any_length: bool,
 }
 
@@ -270,7 +280,7 @@ impl Domain for ErrorAnalysis {
         State { h: flushed(h), c: flushed(c) }
     }
 
-    /// The definition of a sequence, extended to unknown lengths.
+    /// As `evaluate::steps_of`. For an unknown length, every range and error covers all lengths.
     fn sequence(
         &self,
         cell: &CoreCell,
@@ -288,12 +298,12 @@ impl Domain for ErrorAnalysis {
             State { h: vec![zero; row.initial.h.len()], c: vec![zero; row.initial.c.len()] };
         let mut y = vec![nothing.h.clone(); steps];
         let mut state = row.initial.clone();
-        // range of the last state: of any step, or zero
+        // the last state for an unknown length: the state after any step, or zero
         let mut last = nothing.clone();
         for k in 0..length {
             let t = if row.reverse { length - 1 - k } else { k };
             if any && row.reverse {
-                // the first step of a row of this length
+                // a row of length t + 1 begins with this step, and with the initial state
                 state = either(&state, &row.initial);
             }
             state = self.step(cell, weights, row.step(t, &state));
@@ -314,7 +324,7 @@ impl Domain for ErrorAnalysis {
     fn rounded(&self, operation: usize, taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
         let range = self.profile.products.get(operation).arithmetic().of_windows().largest(taps)?;
         let own = self.profile.products.get(operation).own(Vector::X, taps);
-        // a NaN in the channel makes the scale NaN
+        // an unbounded element may be NaN, which makes the scale NaN
         let each = match channel.iter().all(|v| v.is_bounded()) {
             true => own.map_or_else(|| rounding(channel, range), |x| x.off),
             false => f64::INFINITY,
@@ -348,7 +358,7 @@ impl Domain for ErrorAnalysis {
         let Some((stored, errors)) = stored else {
             return Value::terms(weights.map(Value::exactly).zip(values.iter().copied()), most);
         };
-        // the sum over stored weights, then the error of the stored weights
+        // first the error of the sum over stored weights, then the errors of the stored weights
         let numbers = stored.values.iter().map(|w| Value::exactly(f64::from(*w)));
         let sum = Value::terms(numbers.zip(values.iter().copied()), most);
         let sum = stored.scale.map_or(sum, |scale| sum.mul(Value::exactly(f64::from(scale))));
@@ -369,7 +379,8 @@ impl Domain for ErrorAnalysis {
         function.compute(operands, |activation, v| self.activation(activation, v))
     }
 
-    /// The range of the whole column: the index is unknown, except whether it is exact.
+    /// The range of the whole column, as any row may be chosen. If the index is not exact, the
+    /// computed row may be another one than the exact row: the error is the width of the range.
     fn lookup(&self, (rows, at): Column<'_, Value>, number: &Value) -> Value {
         let any = (1..rows).fold(at(0), |any, row| any.either(at(row)));
         match number.is_exact() {
@@ -378,7 +389,8 @@ impl Domain for ErrorAnalysis {
         }
     }
 
-    /// The errors of sorted values do not exceed the largest error of the unsorted values.
+    /// Each chosen element has the union of all ranges and the largest error: sorting does not
+    /// increase the largest error.
     fn top_k(&self, top: &TopK, row: &[Value]) -> Vec<(Value, Value)> {
         let any = row.iter().skip(1).fold(row[0], |any, v| any.either(*v));
         let last = (row.len() - 1) as f64;
@@ -397,9 +409,9 @@ struct Encoded<'r> {
     row: MatrixRow<'r>,
     /// Stored weights, each with its error. `None`: the weights are f32.
     stored: Option<(Stored, Vec<f64>)>,
-    /// The model's own quantisation of the vector that the row multiplies.
+    /// The quantisation of the row's operand in the model. `None`: the model does not quantise it.
     own: Option<Multiples>,
-    /// Largest integer of the rounded vector. `None`: the vector stays f32.
+    /// Largest integer of the rounded operand. `None`: the operand stays f32.
     range: Option<u16>,
 }
 
@@ -418,8 +430,8 @@ impl Encoded<'_> {
             None if is_of_rounded => values.iter().map(|v| v.error()).fold(0.0, f64::max),
             None => rounding(values, range),
         };
-        // the error of a rounded value is at least half of the scale; the product with the row's
-        // scale may underflow
+        // the sum times the row's scale may underflow, and is then multiplied by the operand's
+        // scale, which is at most 2 `each`
         let of_values = self.own.map_or(2.0 * each, |x| f64::from(x.scale));
         let rounded = if is_of_rounded { 0.0 } else { magnitudes * each };
         rounded + of_values * UNDERFLOW
@@ -430,7 +442,7 @@ impl Encoded<'_> {
 ///
 /// With the largest magnitude `m`, `inv = range / m` and `s = m / range`, a rounded value is `s`
 /// times the integer nearest to `v inv`. The error is half of `s`, plus four roundings of the
-/// result. `inv` may underflow.
+/// result, plus the error of `inv` on underflow.
 fn rounding(values: &[Value], range: u16) -> f64 {
     let most = values.iter().map(|v| v.magnitude()).fold(f64::from(LEAST_LARGEST), f64::max);
     most * ((0.5 + most * UNDERFLOW) / f64::from(range) + 4.0 * U) * (1.0 + 4.0 * U)
@@ -487,7 +499,7 @@ impl Gates<'_> {
         let [f, i, g, o] = [0, 1, 2, 3];
         let fused = self.analysis.profile.fused;
         let one = Value::exactly(1.0);
-        // p c + sum
+        // adds the peephole: p c + sum
         let peep = |gate: usize, j: usize, c: Value, sum: Value| match self.weights.p(gate, j) {
             Some(p) => Value::exactly(p).mul_add(c, sum, fused),
             None => sum,
@@ -518,12 +530,12 @@ impl Gates<'_> {
         (h, c)
     }
 
-    /// `element` for every unit.
+    /// The value of `element` for every unit.
     fn units(&self, element: impl Fn(usize) -> Value) -> Vec<Value> {
         (0..self.cell.hidden_size).map(element).collect()
     }
 
-    /// The k-th activation of `W x + R v + B`, unit j of a gate.
+    /// The k-th activation of `W x + R v + B` for unit j of a gate.
     fn gate(&self, k: usize, gate: usize, j: usize, v: &[Value]) -> Gate {
         self.activate(k, self.sum(gate, j, v))
     }
@@ -546,12 +558,12 @@ impl Gates<'_> {
         self.terms(self.weights.r(gate, j), v)
     }
 
-    /// The terms of one matrix row, including all later roundings of the sum.
+    /// The sum of one matrix row's products, including the roundings of all later additions.
     fn terms(&self, row: MatrixRow<'_>, values: &[Value]) -> Value {
         self.analysis.row(&self.analysis.encoded(row), values)
     }
 
-    /// A bias, including the rounding of its addition.
+    /// The bias, including one rounding of the bias.
     fn b(&self, part: usize, j: usize) -> Value {
         let terms = self.weights.b(part, j).map(Value::exactly);
         let b = terms.reduce(Value::add).unwrap_or_else(|| Value::exactly(0.0));

@@ -20,21 +20,20 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
     // largest distance of an element below the maximum
     let depth = |v: &Value| most - v.low();
     let deepest = values.iter().map(depth).fold(0.0, f64::max);
-    // relative error of e_k: `u depth` of its argument, and the error of exp at 1; plus an
-    // underflow
+    // relative error of e_k: the rounding of the argument, at most `u depth`, and the error of exp
+    // at 1; plus an absolute error of exp near 0
     let of_exp = error_of(Activation::Exp, 1.0);
     let exp_growth = |depth: f64| (U * depth).exp() * (1.0 + of_exp) - 1.0;
     let exp_underflow = error_of(Activation::Exp, 0.0) + UNDERFLOW;
-    // relative error of s, which is at least 1
+    // relative error of s; s is at least 1, so absolute errors are at most as large relative to s
     let count = values.len() as f64;
     let sum_growth = (1.0 + exp_growth(deepest)) * (1.0 + growth(values.len())) - 1.0
         + 2.0 * count * exp_underflow;
-    // no bound unless the error of s is small
+    // the formulas below hold only for a small error of s
     if sum_growth.is_nan() || sum_growth > 0.5 {
         return vec![nothing; values.len()];
     }
-    // for each element, the minimum of the sum of all other exponentials, relative to exp of the
-    // largest `low`
+    // for each element, the smallest sum of all other exponentials, divided by exp(largest)
     let largest = values.iter().map(|v| v.low()).fold(f64::NEG_INFINITY, f64::max);
     let least: Vec<f64> = values.iter().map(|v| (v.low() - largest).exp()).collect();
     let others = sums_of_others(&least, |sum, term| sum + term);
@@ -50,7 +49,7 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
             error += U * (magnitude + error) + UNDERFLOW;
             return Value::new(-magnitude - error, error, error);
         }
-        // largest share of this element
+        // largest exact result of this element
         let sum = others * (largest - v.high()).exp();
         let share = 1.0 / (1.0 + sum);
         let shifted = -(-(v.error() + most_error)).exp_m1();
@@ -61,7 +60,7 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
     values.iter().zip(others).map(element).collect()
 }
 
-/// By term, the sum of all other terms, by three additions for each term.
+/// For each term, the sum of all other terms, computed with three additions per term.
 fn sums_of_others(terms: &[f64], mut add: impl FnMut(f64, f64) -> f64) -> Vec<f64> {
     let mut others = vec![0.0; terms.len()];
     let mut before = 0.0;
@@ -107,8 +106,8 @@ mod tests {
         row[7] = Value::within(30.0);
         let shares =
             softmax(&row, false, &Profile::new(true, &Numerics::default(), &Precisions::F32));
-        // all others together are 65,535 times exp(-2) or so of the second, and exp(-31) of the
-        // eighth
+        // relative to element 1, the sum of all other exponentials is at least about
+        // 65,534 exp(-2); relative to element 7, at least 65,535 exp(-31)
         assert!(
             shares[1].high() > 1.0 / 65_536.0 && shares[1].high() < 1e-3,
             "{}",

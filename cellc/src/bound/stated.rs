@@ -14,7 +14,7 @@ pub struct Seen {
     pub low: f64,
     /// Largest reference value, or 0 if no value is positive.
     pub high: f64,
-    /// The largest distance of a computed value from the reference; `None` if nothing was computed.
+    /// The largest distance of a computed value from the reference. `None` if no step was run.
     pub error: Option<f64>,
 }
 
@@ -45,8 +45,8 @@ impl Useless {
     /// Why a bound is useless for an output with values from `low` to `high`; `None` if the bound
     /// is useful.
     ///
-    /// A measured error below the rounding of the largest value counts as that rounding: exact
-    /// results have useful bounds.
+    /// A measured error smaller than half an ulp of the largest value counts as this half ulp:
+    /// results that are exact by chance have useful bounds, too.
     pub fn find(bound: f64, [low, high]: [f64; 2], seen: Option<&Seen>) -> Option<Self> {
         let seen = seen.filter(|seen| seen.high > seen.low);
         let possible = [low, high];
@@ -65,7 +65,8 @@ impl Useless {
 }
 
 impl Useless {
-    /// One reason for two profiles: the larger bound, if both are too wide.
+    /// One reason for two profiles: the larger bound if both are too wide, or the equal reason.
+    /// `None` if the reasons differ.
     pub fn joined(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Wide { bound: a, error }, Self::Wide { bound: b, .. }) => {
@@ -136,7 +137,7 @@ mod tests {
             (2.0, tanh, None, Some(Useless::Range { low: -1.0, high: 1.0, measured: false })),
             (f64::INFINITY, [f64::NEG_INFINITY, f64::INFINITY], None, Some(Useless::Infinite)),
             (f64::NAN, tanh, None, Some(Useless::Infinite)),
-            // the measured range is narrower than the given range
+            // the measured range is narrower than the range of all possible values
             (
                 5.9e22,
                 [-1e30, 1e30],
@@ -150,7 +151,7 @@ mod tests {
                 seen(-0.5, 0.5, Some(2e-7)),
                 Some(Useless::Wide { bound: 3e-4, error: 2e-7 }),
             ),
-            // a measured error of 0, then outputs that are always 0
+            // two bounds with a measured error of 0, then two for outputs that are always 0
             (1e-6, tanh, seen(-0.5, 0.5, Some(0.0)), None),
             (
                 1e-4,

@@ -72,7 +72,7 @@ impl Drawn<'_> {
         self.model.weight(shape, &values)
     }
 
-    /// A random cell on `x`, `[N, I]` or `[N, T, I]`, with a new state.
+    /// A random cell with the input `x` of shape `[N, I]` or `[N, T, I]`, and with a new state.
     fn cell(
         &mut self,
         kind: CellKind,
@@ -129,8 +129,8 @@ impl Drawn<'_> {
         cell
     }
 
-    /// Appends a random operation on `x` `[N, I]` and returns its output, `[N, ..]`. May add
-    /// further results.
+    /// Appends a random operation on `x` of shape `[N, I]` and returns the operation's output of
+    /// shape `[N, ..]`. May add further results to the model.
     fn operation(&mut self, x: Source) -> Source {
         let [batch, inputs] = self.model.0.shape(x)[..] else { panic!("a matrix") };
         let shape = [batch, inputs];
@@ -160,7 +160,7 @@ impl Drawn<'_> {
                 self.model.pointwise(P::Activation(activation), &[x], &shape)
             }
             3 => {
-                // constants away from 0, since P::Binary(Binary::Divide) divides by them
+                // constants away from 0, since a division by the constants needs a bound
                 let values = self.random.even(inputs, 1.0);
                 let values: Vec<f32> = values.into_iter().map(|v| v + 0.5f32.copysign(v)).collect();
                 let constant = Source::Constant(self.model.constant(&[1, inputs], &values));
@@ -282,8 +282,8 @@ fn random_cells(random: &mut Random) -> CoreModel {
     drawn.model.0
 }
 
-/// Cells with gates in random order. Each bias is a slice of one tensor, a sum of two slices, or
-/// absent.
+/// Cells with gates in random order. Each bias is a slice of one of two tensors, the sum of a slice
+/// of each, or zero.
 fn cells_in_any_layout(random: &mut Random) -> CoreModel {
     let mut model = random_cells(random);
     let mut constants = std::mem::take(&mut model.constants);
@@ -300,7 +300,7 @@ fn cells_in_any_layout(random: &mut Random) -> CoreModel {
         let biases = (0..cell.kind.bias_parts()).map(&mut terms).collect();
         cell.weights.layout = WeightLayout { gates, biases, ..cell.weights.layout };
         let tensors = cell.weights.layout.bias_tensors().into_iter().map(|parts| {
-            // unread tensors have elements, too
+            // a tensor without readers has elements, too
             let len = parts.max(1) * cell.hidden_size;
             constants
                 .push(Tensor::from_f32(vec![len], &random.even(len, 1.0)).expect("as many values"));
@@ -352,7 +352,7 @@ fn random_graph(random: &mut Random) -> CoreModel {
     drawn.model.0
 }
 
-/// Interprets `body`; returns results, then variables.
+/// Interprets `body`. Returns the values of all results, and after them of all variables.
 fn run(
     model: &CoreModel,
     body: BodyRef<'_>,
@@ -385,7 +385,7 @@ fn profiles() -> [Options; 3] {
     [Options::default(), Options::default().with_fma(Fma::Off).with_accuracy(Accuracy::Audio), keep]
 }
 
-/// A call: values of all parameters, and of all variables.
+/// The operands of a call: values of all parameters, and values of all variables.
 type Call = (Vec<Vec<f32>>, Vec<Vec<f32>>);
 
 fn exactly(values: &[Vec<f32>]) -> Vec<Vec<f64>> {
@@ -396,7 +396,7 @@ fn all(step: Outcome<f64>) -> Vec<f64> {
     step.results.into_iter().chain(step.variables).flatten().collect()
 }
 
-/// The largest ratio error / bound. `may_overflow`: infinite bounds are allowed.
+/// The largest ratio of error to bound. Infinite bounds are allowed only if `may_overflow`.
 fn compare(model: &CoreModel, calls: &[Call], may_overflow: bool) -> f64 {
     let mut worst = 0.0;
     for options in profiles() {
@@ -446,8 +446,8 @@ fn compare(model: &CoreModel, calls: &[Call], may_overflow: bool) -> f64 {
     worst
 }
 
-/// A random call. `scales`: magnitude of the first parameter; of other parameters and variables.
-/// Lengths run from -1 to T + 1.
+/// A random call. `scales`: the magnitude of the first parameter, and the magnitude of all other
+/// parameters and variables. Sequence lengths are between -1 and T + 1.
 fn call(random: &mut Random, model: &CoreModel, scales: [f32; 2]) -> Call {
     let parameter = |(i, p): (usize, &Parameter)| match p.length {
         Some(most) => (0..p.shape[0]).map(|_| random.below(most + 3) as f32 - 1.0).collect(),
@@ -511,7 +511,8 @@ fn holds_where_values_overflow() {
     }
 }
 
-/// All roundings of this sum have one sign: 1 and terms just below half an ulp of 1.
+/// The terms of this sum are 1 and numbers just below half the spacing of f32 at 1: all roundings
+/// have one sign, and the error nearly reaches the bound.
 #[test]
 fn is_tight_for_sums() {
     let k = 300;
@@ -532,7 +533,7 @@ fn is_tight_for_sums() {
     assert!(ratio > 0.97, "{ratio}");
 }
 
-/// The bound of the header comment covers every input in the range.
+/// The bound that generated files state in their header covers every input in the range.
 #[test]
 fn over_a_range() {
     let mut random = Random::new(3);
@@ -577,7 +578,7 @@ fn over_a_range_is_the_corner() {
     let mut random = Random::new(8);
     for _ in 0..20 {
         let mut model = random_cells(&mut random);
-        // the initial state is a view of a parameter
+        // makes the initial state a view of a parameter
         let (view, out) = (model.values.len(), model.values.len());
         model.values.push(CoreValue { shape: Vec::new() });
         let CoreOp::Cell(cell) = &mut model.nodes[0].op else { panic!("a cell") };
@@ -666,7 +667,7 @@ fn grows_no_further_than_the_range() {
     }
 }
 
-/// If nothing is known of the argument, the bound is the function's range.
+/// If nothing is known of the argument, the bound is the width of the function's range.
 #[test]
 fn is_no_larger_than_the_range() {
     let mut model = Written::default();
@@ -736,7 +737,8 @@ fn terms_round_no_more_often_than_stated() {
                         });
                     }
                     let split = usize::from(!fused);
-                    // the GRU adds r · m to s: one more rounding, two if unfused
+                    // this GRU multiplies R h by r and adds it to W x: one more rounding, two if
+                    // unfused
                     let after =
                         usize::from(kind == CellKind::Gru(ResetGate::AfterMatMul)) * (1 + split);
                     let roundings = Roundings::count(body);
@@ -760,7 +762,7 @@ fn terms_round_no_more_often_than_stated() {
     }
 }
 
-/// Index of a packed weight (first lane) → roundings of its term so far.
+/// Map from the index of a packed weight, in the first lane, to the roundings of its term so far.
 type Rounded = BTreeMap<usize, usize>;
 
 /// Interprets a program on rounding counts instead of values.
@@ -770,7 +772,7 @@ struct Roundings<'a> {
     memory: Vec<Vec<Rounded>>,
     vars: Vec<Rounded>,
     windows: Vec<(usize, usize)>,
-    /// Largest counts at the arguments of activations.
+    /// Largest counts in the arguments of activations.
     most: Rounded,
 }
 

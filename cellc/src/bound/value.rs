@@ -7,7 +7,7 @@ use crate::model::{Activation, Graph};
 
 /// A range of the exact and the computed value, and a bound of their difference.
 ///
-/// All three numbers are finite; [`ANYTHING`] is the exception and includes NaN.
+/// All three numbers are finite, except in [`ANYTHING`], which includes NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Value {
     low: f64,
@@ -20,7 +20,7 @@ const ANYTHING: Value = Value { low: f64::NEG_INFINITY, high: f64::INFINITY, err
 
 impl Value {
     pub(super) fn new(low: f64, high: f64, error: f64) -> Self {
-        // written so that NaN gives ANYTHING
+        // comparisons with NaN are false, so NaN gives ANYTHING
         let finite = low >= -f64::from(f32::MAX)
             && high <= f64::from(f32::MAX)
             && low <= high
@@ -60,7 +60,8 @@ impl Value {
         self.error.is_finite()
     }
 
-    /// The value rounded to f32. Rounding is monotonic: values between two f32 stay between them.
+    /// The value rounded to f32. Rounding is monotonic: the ends of the range are rounded to
+    /// neighbouring f32, away from each other.
     pub(super) fn rounded(self) -> Self {
         let error = self.error + self.magnitude() * U + UNDERFLOW;
         Self::new(below(self.low), above(self.high), error)
@@ -84,7 +85,7 @@ impl Value {
         Self::new(self.low.min(0.0), self.high.max(0.0), self.error + limit.min(self.magnitude()))
     }
 
-    /// `-limit..=limit`, exactly.
+    /// The value clipped to `-limit..=limit`, without an error.
     pub(super) fn clipped(self, limit: f64) -> Self {
         let clip = |v: f64| v.clamp(-limit, limit);
         if self.is_bounded() {
@@ -124,7 +125,8 @@ impl Value {
         Self::new(least(&ends), most(&ends), error)
     }
 
-    /// The unrounded product with a gate.
+    /// The unrounded product with a gate. The error is the smaller of two bounds: of any product,
+    /// and of a product with a sigmoid, whose error is small near 0 and 1.
     pub(super) fn gated(self, gate: Gate) -> Self {
         let plain = gate.value.times(self);
         match gate.most(0.0, self.error, self.magnitude()) {
@@ -163,13 +165,13 @@ impl Value {
         Self::new(quotient.low, quotient.high, error).rounded()
     }
 
-    /// The larger value; its error is at most the larger error.
+    /// The larger value. The error of a maximum is at most the larger of both errors.
     pub(super) fn max(self, other: Self) -> Self {
         let both = self.error.max(other.error);
         Self::new(self.low.max(other.low), self.high.max(other.high), both).known_if(self, other)
     }
 
-    /// The smaller value; its error is at most the larger error.
+    /// The smaller value. The error of a minimum is at most the larger of both errors.
     pub(super) fn min(self, other: Self) -> Self {
         let both = self.error.max(other.error);
         Self::new(self.low.min(other.low), self.high.min(other.high), both).known_if(self, other)
@@ -201,8 +203,8 @@ impl Value {
         self.error == 0.0
     }
 
-    /// A decision: 1 if `one`, 0 if `zero`, else unknown. `same`: exact and computed operands
-    /// decide alike.
+    /// A decision: 1 if `one`, 0 if `zero`, else unknown. `same` is true if exact and computed
+    /// operands give the same decision.
     pub(super) fn decided(one: bool, zero: bool, same: bool) -> Self {
         match (one, zero) {
             (true, _) => Self::exactly(1.0),
@@ -211,7 +213,7 @@ impl Value {
         }
     }
 
-    /// `then` if this value is 1, `otherwise` if 0.
+    /// `then` if this value is above 0.5, `otherwise` if below, else the union of both.
     pub(super) fn selected(self, then: Self, otherwise: Self) -> Self {
         match (self.low > 0.5, self.high < 0.5) {
             (true, _) => return then,
@@ -222,18 +224,18 @@ impl Value {
         let either = then.either(otherwise);
         match self.is_exact() {
             true => either,
-            // exact and computed value may be different operands
+            // the exact decision may select one operand, and the computed decision the other
             false => Self::new(either.low, either.high, either.high - either.low),
         }
     }
 
-    /// `self`, a maximum or minimum of `a` and `b`, if neither operand can be NaN.
+    /// `self`, a maximum or minimum of `a` and `b`. [`ANYTHING`] if an operand may be NaN.
     fn known_if(self, a: Self, b: Self) -> Self {
         if a.is_bounded() && b.is_bounded() { self } else { ANYTHING }
     }
 
-    /// A sum of terms `a b`, with all roundings: `most` for the first term, one less for each
-    /// following term.
+    /// A sum of terms `a b`, with all roundings: the first term is rounded `most` times, each
+    /// following term once less.
     pub(super) fn terms(terms: impl Iterator<Item = (Self, Self)>, most: usize) -> Self {
         // (1+u)^n - 1 <= n u / (1 - most u) for all n <= most
         let scale = U / (1.0 - most as f64 * U).max(0.0);
@@ -248,7 +250,7 @@ impl Value {
             passed += m * b.error + a.error * n;
             rounding += (most - k) as f64 * scale * m * n;
         }
-        // no part of the sum may overflow, however terms cancel
+        // the sum of all magnitudes does not overflow: then no partial sum does, in any order
         if magnitude + passed + rounding > f64::from(f32::MAX) {
             return ANYTHING;
         }
@@ -274,8 +276,8 @@ impl Value {
 
     /// `z h + (1 - z) n` with a gate z.
     ///
-    /// The errors of the operands change the result by `dn (1 - z) + z dh + dz (h - n)`, with the
-    /// computed z in the first two terms.
+    /// Errors dz, dh and dn of the operands change the result by `dn (1 - z) + z dh + dz (h - n)`,
+    /// with the computed z in the first two terms.
     pub(super) fn blend(gate: Gate, h: Self, n: Self, fused: bool) -> Self {
         let z = gate.value;
         if ![z, h, n].iter().all(|v| v.is_bounded()) {
@@ -305,7 +307,7 @@ impl Value {
         let apart = (h.high - n.low).max(n.high - h.low);
         let error = passed + z.error * apart;
         let error = gate.most(n.error, h.error, apart).map_or(error, |most| most.min(error));
-        // 1 - z, and (1 - z) n
+        // roundings of 1 - z and of (1 - z) n
         let mut rounding = rest * n_most * (2.0 * U + U * U) + UNDERFLOW;
         if !fused {
             rounding += share * h_most * U + UNDERFLOW;
@@ -320,12 +322,13 @@ impl Value {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gate {
     pub(super) value: Value,
-    /// Errors of the argument and of the sigmoid's arithmetic; `None` for other functions.
+    /// The error of the argument, and the error of the sigmoid's arithmetic. `None` for other
+    /// functions.
     sigmoid: Option<[f64; 2]>,
 }
 
 impl Gate {
-    /// A gate with any other function.
+    /// A gate that is not directly the result of a sigmoid.
     pub(super) fn any(value: Value) -> Self {
         Self { value, sigmoid: None }
     }
@@ -348,10 +351,10 @@ impl Gate {
     /// Maximum of `(1 - z) a + z b + |z - z'| c` for the computed gate z and the exact gate z';
     /// `None` if the gate is no sigmoid.
     ///
-    /// A sigmoid is steep only between 0 and 1: with an error E of the argument and an error o of
-    /// the arithmetic, `|z - z'|` is at most `E (z (1 - z) + o + E / 4) + o`, because the slope
-    /// changes by no more than z. The maximum is the vertex of a parabola in z, or an end of the
-    /// range.
+    /// The slope of a sigmoid with value z is `z (1 - z)`: small near 0 and 1. With an error E of
+    /// the argument and an error o of the arithmetic, `|z - z'|` is at most
+    /// `E (z (1 - z) + o + E / 4) + o`, because the slope changes by at most the change of z. The
+    /// maximum is at the vertex of a parabola in z, or at an end of the range.
     fn most(self, a: f64, b: f64, c: f64) -> Option<f64> {
         let [argument, own] = self.sigmoid?;
         let Value { low, high, .. } = self.value;
@@ -380,13 +383,13 @@ fn most(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// The largest f32 up to `v`.
+/// The largest f32 that is not above `v`.
 fn below(v: f64) -> f64 {
     let near = v as f32;
     f64::from(if f64::from(near) > v { near.next_down() } else { near })
 }
 
-/// The smallest f32 from `v`.
+/// The smallest f32 that is not below `v`.
 fn above(v: f64) -> f64 {
     -below(-v)
 }

@@ -9,7 +9,7 @@ struct Step<'a, V> {
     query: &'a [V],
     key: &'a [V],
     value: &'a [V],
-    /// One factor, or one for each key.
+    /// One factor for the head, or one for each element of the key. `None`: no decay.
     decay: Option<&'a [V]>,
     rate: Option<&'a V>,
 }
@@ -48,7 +48,7 @@ impl<A: Domain> Evaluation<'_, A> {
         }
     }
 
-    /// One step of one head, with its matrix.
+    /// One step of one head. `matrix` is the state of the head, `[key, value]`.
     fn attention_step(
         &self,
         attention: &LinearAttention,
@@ -95,7 +95,8 @@ impl<A: Domain> Evaluation<'_, A> {
         }
     }
 
-    /// The sum over the rows of a column's elements, each times the factor of its row.
+    /// The dot product of a column of `matrix` and `factors`, in the order of the kernels: several
+    /// chains, added pairwise.
     fn sum_of_rows(
         &self,
         attention: &LinearAttention,

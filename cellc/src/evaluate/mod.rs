@@ -14,10 +14,10 @@ mod linear_attention;
 #[cfg(test)]
 pub(crate) mod written;
 
-/// The column of a table: its length, and the elements by row.
+/// The column of a table: the number of rows, and the element of each row.
 pub(crate) type Column<'a, V> = (usize, &'a dyn Fn(usize) -> V);
 
-/// The arithmetic.
+/// An arithmetic: the representation of numbers, and the operations on them.
 pub(crate) trait Domain {
     /// The representation of a number.
     type Value: Clone + PartialEq;
@@ -40,10 +40,10 @@ pub(crate) trait Domain {
     /// A constant.
     fn constant(&self, number: f64) -> Self::Value;
 
-    /// The number, if its exact and its computed value are equal and known.
+    /// The number, if the exact value is known and equals the computed value.
     fn known(&self, value: &Self::Value) -> Option<f64>;
 
-    /// One step of a recurrent cell, for one row of the batch.
+    /// One step of a recurrent cell for one row of the batch.
     fn step(
         &self,
         cell: &CoreCell,
@@ -53,8 +53,8 @@ pub(crate) trait Domain {
 
     /// The first `length` steps of one row of a sequence.
     ///
-    /// Returns h of every step at its place in time (zero for missing steps) and the last state. An
-    /// unknown length is NaN.
+    /// Returns h of every step in the order of time (zero for missing steps), and the last state. A
+    /// `length` of NaN is unknown.
     fn sequence(
         &self,
         cell: &CoreCell,
@@ -65,9 +65,9 @@ pub(crate) trait Domain {
         steps_of(self, cell, weights, row, length)
     }
 
-    /// The elements of a channel, rounded with one scale for all windows, for a depthwise
-    /// convolution of `taps` taps with integer products. `None`: unchanged. `operation` is the
-    /// operation's first value.
+    /// The elements of a channel, rounded to integers times one scale, for a depthwise convolution
+    /// of `taps` taps. `None` if the convolution multiplies in f32. `operation` is the convolution's
+    /// first value.
     fn rounded(
         &self,
         operation: usize,
@@ -75,13 +75,13 @@ pub(crate) trait Domain {
         channel: &[Self::Value],
     ) -> Option<Vec<Self::Value>>;
 
-    /// A stored row of a matrix, computed once for all vectors.
+    /// A row of a matrix in the format of its storage, encoded once for all vectors.
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Self::Row<'r>;
 
-    /// The products of a row of a matrix with a vector, summed in order.
+    /// The dot product of a row of a matrix and a vector.
     fn row(&self, row: &Self::Row<'_>, values: &[Self::Value]) -> Self::Value;
 
-    /// The sum of products, in order.
+    /// The sum of the products of pairs of numbers.
     fn dot(&self, terms: impl ExactSizeIterator<Item = (Self::Value, Self::Value)>) -> Self::Value;
 
     /// An operation on single elements.
@@ -90,7 +90,8 @@ pub(crate) trait Domain {
     /// The element of a table's column for an index, as defined by [`crate::core::Lookup`].
     fn lookup(&self, column: Column<'_, Self::Value>, number: &Self::Value) -> Self::Value;
 
-    /// The chosen elements of a row, and their indices, as defined by [`crate::core::TopK`].
+    /// The elements of a row that TopK chooses, each with its index, as defined by
+    /// [`crate::core::TopK`].
     fn top_k(&self, top: &TopK, row: &[Self::Value]) -> Vec<(Self::Value, Self::Value)>;
 
     /// Softmax, or its logarithm, of the given elements.
@@ -150,12 +151,12 @@ pub(crate) struct Row<'a, V> {
     input_size: usize,
     /// The initial state.
     pub(crate) initial: State<V>,
-    /// True if the sequence starts with the last step.
+    /// True if the cell begins with the last step.
     pub(crate) reverse: bool,
 }
 
 impl<V> Row<'_, V> {
-    /// T
+    /// The number of steps.
     pub(crate) fn steps(&self) -> usize {
         self.x.len() / self.input_size
     }
@@ -167,7 +168,7 @@ impl<V> Row<'_, V> {
     }
 }
 
-/// Numbers in place: a copy in f64 would be twice as large as the model.
+/// Weights, read in place: a copy in f64 would be twice as large as the model.
 #[derive(Clone, Copy)]
 pub(crate) enum WeightNumbers<'a> {
     Constant(&'a Tensor),
@@ -176,7 +177,7 @@ pub(crate) enum WeightNumbers<'a> {
 }
 
 impl WeightNumbers<'_> {
-    /// Constants are the f32 that kernels compute with.
+    /// The number at index `i`. Constants are rounded to f32, as in kernels.
     pub(crate) fn at(self, i: usize) -> f64 {
         match self {
             Self::Constant(tensor) => f64::from(tensor.get_f32(i)),
@@ -191,32 +192,32 @@ impl WeightNumbers<'_> {
 enum RowOperand {
     X,
     H,
-    /// r * h
+    /// The state h times the reset gate r.
     ResetH,
-    /// The result of [`Domain::rounded`].
+    /// A window of a channel that [`Domain::rounded`] has rounded.
     Rounded,
 }
 
 /// A row of a layer's matrix.
 #[derive(Clone, Copy)]
 pub(crate) struct MatrixRow<'a> {
-    /// The operation's first value.
+    /// The first value of the operation.
     pub(crate) value: usize,
     operand: RowOperand,
     numbers: WeightNumbers<'a>,
-    /// The start, and the distance between elements.
+    /// The index of the first element in `numbers`. Elements are `stride` apart.
     first: usize,
     stride: usize,
     len: usize,
 }
 
 impl<'a> MatrixRow<'a> {
-    /// Its elements.
+    /// The elements of the row.
     pub(crate) fn weights(self) -> impl ExactSizeIterator<Item = f64> + use<'a> {
         (0..self.len).map(move |i| self.numbers.at(self.first + i * self.stride))
     }
 
-    /// The length of x or of a window, or of h, whichever the row multiplies.
+    /// The length of the operand, as x (or a window of x) or as h. Both are `None` for `r * h`.
     pub(crate) fn x_or_h(&self) -> [Option<usize>; 2] {
         match self.operand {
             RowOperand::X | RowOperand::Rounded => [Some(self.len), None],
@@ -225,7 +226,7 @@ impl<'a> MatrixRow<'a> {
         }
     }
 
-    /// True if the vector is already rounded.
+    /// True if [`Domain::rounded`] has already rounded the operand.
     pub(crate) fn is_of_rounded(&self) -> bool {
         self.operand == RowOperand::Rounded
     }
@@ -241,7 +242,10 @@ impl<'a> MatrixRow<'a> {
     }
 }
 
-/// A set of a cell's weights; the kind defines the order of gates and parts.
+/// The weights of a cell: each tensor, and the index of its first element for the cell's set of
+/// weights.
+///
+/// The kind of the cell defines the order of gates and of the parts of B.
 pub(crate) struct CellWeights<'a> {
     cell: &'a CoreCell,
     w: (WeightNumbers<'a>, usize),
@@ -288,7 +292,7 @@ impl<'a> CellWeights<'a> {
         })
     }
 
-    /// The peephole of `unit`, of f, i or o (0, 1 or 2). `None` if the cell has no peepholes.
+    /// The peephole weight of `unit` for f, i or o (0, 1 or 2). `None` without peepholes.
     pub(crate) fn p(&self, gate: usize, unit: usize) -> Option<f64> {
         self.p.map(|(p, first)| {
             p.at(first + self.cell.weights.layout.peepholes[gate] * self.cell.hidden_size + unit)
@@ -312,10 +316,11 @@ impl<V> Outcome<V> {
     }
 }
 
-/// One step of a model, from every parameter and variable in C order.
+/// One step of a model for all parameters and variables, each in C order.
 ///
 /// # Panics
-/// If there are not as many of them, or elements of one, as the model has.
+/// If the number of parameters or variables, or the number of elements of one of them, differs from
+/// the model's.
 pub(crate) fn evaluate<A: Domain>(
     arithmetic: &A,
     model: &CoreModel,
@@ -356,12 +361,12 @@ struct Evaluation<'a, A: Domain> {
     denormals: Denormals,
     parameters: &'a [Vec<f64>],
     variables: &'a [Vec<f64>],
-    /// The values computed so far; in a loop, those of the current iteration.
+    /// The values computed so far. In a loop, the values of the body are of the current iteration.
     values: Vec<Vec<A::Value>>,
 }
 
 impl<'a, A: Domain> Evaluation<'a, A> {
-    /// All elements, in C order.
+    /// All elements of a tensor, in C order.
     fn get(&self, source: Source) -> Vec<A::Value> {
         let numbers = match source {
             Source::Value(i) => return self.values[i].clone(),
@@ -373,7 +378,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         if self.denormals.is_input(source) { self.flush(values) } else { values.collect() }
     }
 
-    /// One element, for tables with few accesses.
+    /// One element of a tensor. Avoids a copy of a table of which few elements are read.
     fn element(&self, source: Source, i: usize) -> A::Value {
         let numbers = match source {
             Source::Value(value) => return self.values[value][i].clone(),
@@ -385,12 +390,12 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         if self.denormals.is_input(source) { self.arithmetic.flushed(number) } else { number }
     }
 
-    /// All elements as stored in an output or a state.
+    /// All elements of a tensor as an output or a state stores them, flushed.
     fn kept(&self, source: Source) -> Vec<A::Value> {
         let values = self.get(source);
         match self.denormals.tensor(source) {
             TensorDenormals::Kept => self.flush(values),
-            // it was read, and then flushed
+            // `get` has flushed a given tensor, and a flushed tensor holds no denormals
             TensorDenormals::Given | TensorDenormals::Flushed => values,
         }
     }
@@ -452,7 +457,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         }
     }
 
-    /// A recurrent cell: its single step is a sequence of one.
+    /// A recurrent cell. A cell without a sequence is computed as a sequence of one step.
     fn cell(&mut self, cell: &CoreCell) {
         let (gates, units, inputs) = (cell.kind.gates(), cell.hidden_size, cell.input_size);
         let set = cell.weights.set;
@@ -490,7 +495,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         let mut before = None;
         for n in 0..cell.batch {
             let row = (row(n), length(n));
-            // rows that are alike, as where only ranges are known, become alike
+            // equal rows have equal results: an analysis of ranges computes one row for the batch
             let (row_y, state) = match before {
                 Some((same, result)) if same == row => result,
                 _ => self.arithmetic.sequence(cell, &weights, &row.0, row.1),
@@ -547,7 +552,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         let Convolve { groups, inputs, outputs, positions, .. } = convolve;
         let (terms, sources) = (inputs * offsets.len(), convolve.sources());
         let zero = self.arithmetic.constant(0.0);
-        // by channel, a pad behind its elements
+        // the rounded elements of each channel, followed by a zero for the padding
         let rounded: Option<Vec<Vec<A::Value>>> =
             convolve.is_depthwise().then_some(()).and_then(|()| {
                 let channels = x
@@ -670,7 +675,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         values
     }
 
-    /// Integers, clamped to the range of computations.
+    /// An integer input, clamped to `least..=most`.
     fn integers(&self, integers: &Integers) -> Vec<A::Value> {
         let taken = |v: &f64| v.clamp(integers.least.into(), integers.most.into());
         self.parameters[integers.parameter]
@@ -757,7 +762,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         }
     }
 
-    /// The piece of a tensor for one iteration.
+    /// The piece of a tensor that an iteration of a loop reads.
     fn piece(&self, slice: &LoopSlice, trips: usize, trip: usize) -> Vec<A::Value> {
         let whole = self.get(slice.whole);
         let place = if slice.reverse { trips - 1 - trip } else { trip };
@@ -796,7 +801,8 @@ fn broadcast(from: &[usize], shape: &[usize]) -> Vec<isize> {
     strides
 }
 
-/// The concatenation of parts.
+/// The concatenation of tensors along an axis. Each tensor comes with its number of elements per
+/// index of the axes before.
 fn side_by_side<V: Clone>(parts: &[(Vec<V>, usize)]) -> Vec<V> {
     let turns =
         parts.first().map_or(0, |(values, run)| values.len().checked_div(*run).unwrap_or(0));

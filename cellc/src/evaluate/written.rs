@@ -98,7 +98,7 @@ pub(crate) fn node(op: CoreOp) -> CoreNode {
     }
 }
 
-/// Activations that change nothing, so that sums can be followed by hand: relu of what is positive.
+/// `n` activations that leave positive numbers unchanged, so that sums can be computed by hand.
 pub(crate) fn relus(n: usize) -> Vec<Activation> {
     vec![Activation::Relu; n]
 }

@@ -11,7 +11,7 @@ const NEON: &[&str] = &[
     "vse", "vsh", "vsl", "vsq", "vsr", "vst", "vsu", "vtb", "vtr", "vts", "vuq", "vus", "vuz", "vzi",
 ];
 
-/// Arm's names of types, before a number of bits.
+/// The names of types in Arm's intrinsics, without the number of bits.
 const TYPES: [&str; 6] = ["s", "u", "f", "p", "bf", "mf"];
 
 /// Helium's intrinsics without a type in the name.
@@ -28,7 +28,7 @@ pub(super) fn declares(name: &str) -> bool {
     let is_type = |part: &str| TYPES.iter().any(|kind| part.strip_prefix(kind).is_some_and(number));
     let begins_with = |words: &[&str]| words.iter().any(|word| first.starts_with(word));
     let says_a_type = rest.split('_').any(is_type);
-    // `vaddq`, of any type
+    // names without a type, such as `vaddq`
     let of_quadwords = first.len() >= 5 && first.starts_with('v') && first.ends_with('q');
     let of_lanes = matches!(first, "splat" | "splatq") && rest.starts_with("lane");
     of_quadwords

@@ -61,7 +61,7 @@ PLAIN#endif
     list: "",
 };
 
-/// A load of two words of integers: Arm with Thumb, into any two registers.
+/// A load of two words of integers into any two registers: Arm with Thumb-2.
 pub(in crate::arch) const ONE_LANE_WORDS: CLoads = CLoads {
     lanes: 1,
     element: Element::U32,

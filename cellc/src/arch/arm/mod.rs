@@ -34,7 +34,7 @@ const LANES_4: CVector = CVector {
     from_signed: "vcvtq_f32_s32((int32x4_t){0})",
     dot_pairs: "vaddq_s32((int32x4_t){2}, vpaddq_s32(vmull_s16(vget_low_s16((int16x8_t){0}), \
         vget_low_s16((int16x8_t){1})), vmull_high_s16((int16x8_t){0}, (int16x8_t){1})))",
-    // no byte is -128: two products are 16 bits
+    // no byte is -128: the sum of two products fits 16 bits
     dot_quads: "vpadalq_s16((int32x4_t){2}, vpaddq_s16(vmull_s8(vget_low_s8((int8x16_t){0}), \
         vget_low_s8((int8x16_t){1})), vmull_high_s8((int8x16_t){0}, (int8x16_t){1})))",
     ..CVector::PLAIN
@@ -46,13 +46,14 @@ const LANES_4_DOTPROD: CVector =
 
 /// Four lanes of AArch64, for bodies shared with other machines.
 const LANES_4_OF_ANY: CVector = CVector {
-    // of a word
+    // the argument is a word of four bytes
     load_i8: "vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8({0})))))",
     from_signed: "",
     ..LANES_4
 };
 
-/// Pairs of 16 bits. Each half of a vector of weights has one element per lane.
+/// Dot products of pairs of 16-bit integers. A vector of weights holds the first integers of all
+/// lanes in one half, and the second integers of all lanes in the other half.
 const PAIRS_BY_LANE: ByLane = ByLane {
     in_word: 2,
     c: "vmlal_high_laneq_s16(vmlal_laneq_s16((int32x4_t){2}, vget_low_s16((int16x8_t){0}), \
@@ -60,7 +61,7 @@ const PAIRS_BY_LANE: ByLane = ByLane {
     rust: "dot_apart_4",
 };
 
-/// Bytes.
+/// Dot products of four bytes.
 const QUADS_BY_LANE: ByLane = ByLane {
     in_word: 4,
     c: "vdotq_laneq_s32((int32x4_t){2}, (int8x16_t){0}, (int8x16_t){1}, {3})",
@@ -84,7 +85,8 @@ const LANES_2: CVector = CVector {
     ..CVector::PLAIN
 };
 
-/// Sixteen signed bytes. Each byte becomes the highest byte of a lane, read as a multiple of 2^-24.
+/// A load of sixteen signed bytes into four vectors of f32. Each byte becomes the highest byte of a
+/// lane, and is converted as a multiple of 2^-24.
 const SIXTEEN_BYTES: CLoads = CLoads {
     lanes: 4,
     element: Element::I8,
@@ -99,7 +101,7 @@ EACH     *to# = vcvtq_n_f32_s32(vreinterpretq_s32_u8(vqtbl1q_u8(all, vreinterpre
     list: "",
 };
 
-/// Four vectors of pairs of signed bytes.
+/// A load of four vectors of pairs of signed bytes.
 const PAIRS_OF_32_BYTES: CLoads = CLoads {
     lanes: 4,
     element: Element::I8Pair,
@@ -115,15 +117,15 @@ const PAIRS_OF_32_BYTES: CLoads = CLoads {
     list: "",
 };
 
-/// Other numbers of vectors of pairs of signed bytes.
+/// A load of any other number of vectors of pairs of signed bytes.
 const PAIRS_OF_BYTES: CLoads = CLoads {
     count: None,
     text: "EACH     *to# = (TYPE)vmovl_s8(vld1_s8((const int8_t *)from + 8 * #));\n",
     ..PAIRS_OF_32_BYTES
 };
 
-/// Several vectors of f32, or of the bits of f32. Two vectors are loaded relative to one pointer,
-/// more from an extra pointer.
+/// Loads of several vectors of f32, or of the bits of f32. Two vectors are loaded by two
+/// instructions relative to one pointer, more vectors by one instruction from an extra pointer.
 const VECTORS_OF: [CLoads; 4] = {
     let one = CLoads {
         lanes: 4,
@@ -144,7 +146,7 @@ pub(super) static NEON: Isa = Isa {
     name: "neon",
     lanes: 4,
     registers: 32,
-    // two products in flight per sum
+    // half of all registers: a sum also needs a register for products
     integer_registers: 16,
     dots: &[Dot::ByLane(PAIRS_BY_LANE)],
     fma: true,
@@ -282,7 +284,7 @@ const RUST_4: RustVector = RustVector {
 /// Rust: a scalar fused multiply-add. Available on every AArch64, and LLVM vectorises it.
 const MUL_ADD: &str = "unsafe { vfmas_lane_f32::<0>(c, a, vdup_n_f32(b)) }";
 
-/// AArch64 in a file for every machine: the generic body, fused.
+/// AArch64 in a file for every machine: the generic body with fused multiply-adds.
 pub(super) static NEON_OF_ANY: Isa = Isa {
     id: IsaId::Neon,
     name: "neon",
@@ -310,7 +312,7 @@ pub static AARCH64: Arch = Arch {
     baseline: &NEON,
     isas: &[&NEON_DOTPROD],
     instructions: Some(work::AARCH64),
-    // the widest cores
+    // of the widest cores
     instructions_per_cycle: 10,
     estimated_in: EstimatedIn::C,
     c: CRules {
@@ -324,8 +326,8 @@ pub static AARCH64: Arch = Arch {
     ..NEUTRAL
 };
 
-/// The condition for a fused multiply-add as a function call, or for Helium: gcc uses Helium on its
-/// own, and Helium flushes denormals to 0.
+/// True if a fused multiply-add would be a function call, or if gcc may use Helium, which flushes
+/// denormals to 0.
 const NO_FMA: &str =
     "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || defined(__ARM_FEATURE_MVE))";
 
@@ -333,8 +335,8 @@ const NO_FMA: &str =
 pub static CORTEX_M4F: Arch = Arch {
     name: "cortex-m4f",
     triples: &["thumbv7em-none-eabihf"],
-    // rustc 1.96 has no FPU registers for assembly on this target: `sreg` "requires the `vfp2`
-    // target feature", and no stable option enables `vfp2`
+    // Rust has no fused multiply-add here: in rustc 1.96, assembly on this target has no FPU
+    // registers (`sreg` "requires the `vfp2` target feature", which no stable option enables)
     baseline: &SCALAR_FMA,
     instructions: Some(work::ONE_LANE),
     instructions_per_cycle: 1,
@@ -406,7 +408,8 @@ pub static CORTEX_M33: Arch = Arch {
 /// instruction.
 const LANES_4_OF_HELIUM: CVector = CVector {
     lanes: 4,
-    // gcc assumes loads and stores of these intrinsics touch only the first lane
+    // only constants are loaded by an intrinsic: gcc assumes that load and store intrinsics access
+    // only the first lane
     load_constant: "vldrwq_f32({0})",
     load_f16: "PREFIX_halves({0})",
     load_i8: "vcvtq_f32_s32(vldrbq_s32({0}))",
@@ -427,8 +430,8 @@ const LANES_4_OF_HELIUM: CVector = CVector {
     ..CVector::PLAIN
 };
 
-/// Sums across lanes in assembly. From intrinsics, gcc would move sums between registers, since
-/// only even registers hold sums, and would compute addresses beyond 127 or 508 bytes at every row.
+/// Sums across lanes in assembly. With intrinsics, gcc moves sums between registers, since only
+/// even registers hold sums, and computes addresses beyond 127 or 508 bytes at every row.
 const ACROSS: CAcross = CAcross {
     elements: "vldrw.u32 q0, [%[elements]], #16",
     weights: "vldrw.u32 q1, [%[weights]], #16",
@@ -463,7 +466,7 @@ const FLAGS: CFlushes = CFlushes {
     flushed: "(flags & 0x88u) != 0u",
 };
 
-/// Helium. Its arithmetic flushes denormals.
+/// Helium. Arithmetic on vectors flushes denormals.
 pub(super) static HELIUM: Isa = Isa {
     id: IsaId::Helium,
     name: "helium",
@@ -497,7 +500,7 @@ pub(super) static HELIUM_OF_ANY: Isa = Isa {
     c: CSpelling {
         across: None,
         vectors: &[CVector {
-            // no byte is -128: two products are 16 bits
+            // no byte is -128: the sum of two products fits 16 bits
             dot_quads: "vaddq_s32((int32x4_t){2}, \
             vaddq_s32(vmovlbq_s16(vaddq_s16(vmullbq_int_s8((int8x16_t){0}, (int8x16_t){1}), \
             vmulltq_int_s8((int8x16_t){0}, (int8x16_t){1}))), \
@@ -510,8 +513,8 @@ pub(super) static HELIUM_OF_ANY: Isa = Isa {
     ..HELIUM
 };
 
-/// clang vectorises scalar code for the FPU with Helium, and no text in a file prevents this. For
-/// gcc, [`gcc::OF_HELIUM`] does.
+/// The condition for clang with Helium. clang vectorises scalar code with Helium, which flushes
+/// denormals, and no text in a file prevents this. For gcc, [`gcc::OF_HELIUM`] prevents it.
 pub(super) const CLANG_WITH_HELIUM: &str =
     "defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)";
 
@@ -519,7 +522,7 @@ pub(super) const CLANG_WITH_HELIUM: &str =
 pub(super) const WITHOUT_HELIUM: &str =
     "clang makes 0 of subnormal numbers with Helium; take -mcpu=cortex-m55+nomve.fp";
 
-/// Cortex-M55: Helium, and an FPU without flushing.
+/// Cortex-M55: Helium, and an FPU that keeps denormals.
 pub static CORTEX_M55: Arch = Arch {
     name: "cortex-m55",
     triples: &[],
@@ -569,7 +572,8 @@ pub static CORTEX_M3: Arch = Arch {
     ..ONE_LANE
 };
 
-/// Four lanes of ARMv7's NEON. gcc takes no operators on its floats. The FPU computes divisions.
+/// Four lanes of ARMv7's NEON. gcc does not compile operators on f32 vectors to NEON instructions,
+/// so intrinsics replace the operators. The FPU computes divisions.
 const LANES_4_OF_ARMV7: CVector = CVector {
     load_f16: "",
     mul_add: "vmlaq_f32({2}, {0}, {1})",
@@ -577,7 +581,7 @@ const LANES_4_OF_ARMV7: CVector = CVector {
     sub: "vsubq_f32({0}, {1})",
     mul: "vmulq_f32({0}, {1})",
     div: "PREFIX_quotient({0}, {1})",
-    // as integers, never denormal
+    // a comparison of integers, since a comparison of floats would flush denormals
     flush: "vreinterpretq_f32_u32(vbicq_u32(\n        vreinterpretq_u32_f32({0}),\n        \
         vcltq_u32(vreinterpretq_u32_f32(vabsq_f32({0})), \
         vreinterpretq_u32_f32(vdupq_n_f32({1})))\n    ))",
@@ -593,7 +597,7 @@ const LANES_4_OF_ARMV7: CVector = CVector {
     ..LANES_4
 };
 
-/// Several vectors of two registers each, loaded by one instruction.
+/// A load of several vectors of two registers each by one instruction.
 const LOADS_OF_ARMV7: CLoads = CLoads {
     lanes: 4,
     element: Element::F32,
@@ -611,7 +615,7 @@ PLAIN#endif
     list: "\"=w\"(q#)",
 };
 
-/// ARMv7's NEON. Its arithmetic flushes denormals. Little-endian only: on big-endian
+/// ARMv7's NEON. Arithmetic on vectors flushes denormals. Little-endian only: on big-endian
 /// machines, gcc's intrinsics and gcc's vectors number lanes differently.
 pub(super) static NEON_OF_ARMV7: Isa = Isa {
     id: IsaId::Neon,
@@ -638,7 +642,7 @@ pub(super) static NEON_OF_ARMV7: Isa = Isa {
     ..GENERIC
 };
 
-/// NEON with fused multiply-add.
+/// ARMv7's NEON with fused multiply-add.
 pub(super) static NEON_FMA: Isa = Isa {
     id: IsaId::NeonFma,
     name: "neon_fma",
@@ -675,7 +679,7 @@ pub static ARMV7: Arch = Arch {
     baseline: &SCALAR,
     isas: &[&SCALAR_FMA_OF_ARMV7, &NEON_OF_ARMV7, &NEON_FMA],
     instructions: Some(work::VFP),
-    // Cortex-A15
+    // of Cortex-A15
     instructions_per_cycle: 3,
     estimated_in: EstimatedIn::C,
     c: CRules {
@@ -706,8 +710,8 @@ mod tests {
         }
     }
 
-    /// Code for any machine has no place on a processor without an FPU, which has targets of its
-    /// own.
+    /// The help of a target with an FPU names the flags of the core, and the targets for cores
+    /// without an FPU instead of `--target any`.
     #[test]
     fn what_suits_another_cortex_is_said() {
         let cores = TARGETS.into_iter().filter(|arch| arch.name.starts_with("cortex-m"));

@@ -1,5 +1,5 @@
-//! Instructions per kind of work on Arm, fitted by `tests/machines/fit.py`. Numbers for weights of
-//! fewer bits are from `tests/tests/instructions_machines.txt`.
+//! Instructions per kind of work on Arm, fitted by `tests/machines/fit.py`. The numbers for weights
+//! of 8 and 16 bits are from `tests/tests/instructions_machines.txt`.
 
 use super::super::{Instructions, WorkKind};
 

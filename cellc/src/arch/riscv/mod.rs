@@ -1,4 +1,4 @@
-//! RISC-V: cores with F, with vectors or without, and cores without.
+//! RISC-V: cores with F, with or without vectors, and cores without F.
 
 mod work;
 
@@ -11,7 +11,7 @@ use super::{
 /// One lane with F. Rust has no safe function for the fused multiply-add; the assembly only reads
 /// and writes its operands.
 static RISCV_F: Isa = Isa {
-    // a cache line of columns, as for vectors
+    // panels are as wide as for vectors: a loop over passes of four columns
     code: Code { pass: 4, calls: Calls::SeveralValues, ..SCALAR_FMA.code },
     rust: RustSpelling {
         mul_add: MUL_ADD,
@@ -31,14 +31,14 @@ const MUL_ADD: &str = "{
         sum
     }";
 
-/// A vector type with `lanes` lanes. Operators of the language are instructions, apart from the
-/// fused multiply-add.
+/// A vector type with `lanes` lanes. Operators of C spell all operations except the fused
+/// multiply-add.
 const fn lanes(lanes: usize) -> CVector {
     CVector { lanes, mul_add: "__builtin_elementwise_fma({0}, {1}, {2})", ..CVector::PLAIN }
 }
 
-/// Vectors of 128 bits or more. Sixteen lanes are a group of at most four registers, with one
-/// instruction per load and per multiply-add.
+/// RISC-V vectors of 128 bits or more. A value of sixteen lanes is a group of at most four
+/// registers: a load or a multiply-add of the group is one instruction.
 pub static RVV: Isa = Isa {
     id: IsaId::Rvv,
     name: "rvv",
@@ -74,7 +74,7 @@ pub static RISCV64: Arch = Arch {
     baseline: &RISCV_F,
     isas: &[&RVV],
     instructions: Some(work::RISCV64),
-    // the widest cores
+    // of the widest cores
     instructions_per_cycle: 8,
     costs: NEUTRAL_COSTS,
     estimated_in: EstimatedIn::C,

@@ -8,45 +8,47 @@ use crate::kernel::Element;
 pub struct CRules {
     /// True if the file uses extensions of gcc and clang; otherwise plain C11.
     pub extensions: bool,
-    /// Passes of gcc that the file turns off.
+    /// Pragmas that turn passes of gcc on or off.
     pub pragmas: &'static [GccPragmas],
-    /// True if the header of the target's intrinsics may declare the name, so that no file takes
-    /// the name. Names that begin with `_` need no entry.
+    /// True if the header of the target's intrinsics may declare a name, so that generated files
+    /// must not declare the name. Names that begin with `_` are not covered.
     pub declares: fn(&str) -> bool,
     /// Copies of long float arrays.
     pub copies: Copies,
     /// The floating-point unit of the machines that may compile the file.
     pub float_unit: FloatUnit,
-    /// Words of an error message: the flags that make f32 arithmetic round to f32, by machine.
+    /// A part of an error message: the compiler flags, for each machine, that make f32 arithmetic
+    /// round to f32.
     pub float_flags: &'static str,
     /// The condition under which the file stops with an `#error`, and the remedy. Empty: none.
     pub refused: (&'static str, &'static str),
-    /// The condition under which a baseline of several lanes stops with an `#error`, and the
-    /// remedy.
+    /// The condition under which a file whose baseline has several lanes stops with an `#error`,
+    /// and the remedy.
     pub baseline_refused: (&'static str, &'static str),
-    /// The condition under which loads add a constant offset at no cost, so that compilers must
-    /// not compute addresses separately. Empty: never.
+    /// The condition under which loads add a constant offset at no cost, and the code keeps
+    /// compilers from computing addresses separately. Empty: never.
     pub rows: &'static str,
     /// A C compiler with its flags, for `cellc inspect` to measure code size and stack if the
     /// compiler is installed. Empty: none.
     pub compiler: &'static [&'static str],
 }
 
-/// Copies of long float arrays by gcc.
+/// How generated C copies long float arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copies {
     /// The compiler's copies are fast.
     Inlined,
-    /// x86: gcc would write `rep movsq`, which takes up to three times as long as memcpy.
+    /// Copies call memcpy. On x86, gcc would otherwise use `rep movsq`, which takes up to three
+    /// times as long.
     ByMemcpy,
 }
 
 /// The floating-point unit of the machines that may compile a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloatUnit {
-    /// As the baseline assumes.
+    /// The unit that the baseline assumes.
     Known,
-    /// Arm cores with and without a unit may compile the file.
+    /// The file may be compiled for machines with and without a floating-point unit.
     Optional,
 }
 
@@ -55,12 +57,12 @@ pub enum FloatUnit {
 pub struct CSpelling {
     /// Feature names of gcc and clang, comma separated. Empty: the compiler assumes the features.
     pub features: &'static str,
-    /// Additional compiler flags for this body. `None`: no such flags exist. The baseline needs
-    /// no flags.
+    /// Compiler flags, in addition to the target's, with which the compiler chooses this body.
+    /// `None`: no flags do so. The baseline needs no flags.
     pub flags: Option<&'static [&'static str]>,
     /// The header file of the intrinsics. Empty: none.
     pub header: &'static str,
-    /// The load of several vectors.
+    /// Loads of several vectors.
     pub loads: &'static [CLoads],
     /// Vectors that need intrinsics. Other vectors use operators.
     pub vectors: &'static [CVector],
@@ -68,8 +70,8 @@ pub struct CSpelling {
     pub functions: &'static str,
     /// Sums of products across lanes, if available.
     pub across: Option<CAcross>,
-    /// Detection of flushed denormals, for vector units that flush. A scalar body repeats
-    /// the steps in which the detection finds one.
+    /// Detection of flushed denormals, for vector units that flush. A scalar body repeats the steps
+    /// in which a denormal was flushed.
     pub flushes: Option<CFlushes>,
 }
 
@@ -87,14 +89,16 @@ pub struct CLoads {
     /// vectors, with # and $ as their numbers; a line with ODD is for a single vector left over. A
     /// line with PLAIN stands for assignments by operators. COUNT is the number of vectors, LAST
     /// the number of the last vector, and HALF the number of the last half if vectors have two
-    /// halves. LIST stands for the elements of EACH within a line.
+    /// halves. TYPE is the vector type, LOAD loads one vector, and FROM_BITS converts from bits.
+    /// LIST stands for a list with [`Self::list`] for each vector.
     pub text: &'static str,
-    /// The element of LIST, and the separator.
+    /// The entry of LIST for one vector, with # as the number of the vector.
     pub list: &'static str,
 }
 
 impl CLoads {
-    /// The body for `count` vectors.
+    /// The body of the function for `count` vectors. TYPE, LOAD, FROM_BITS and PLAIN are not yet
+    /// replaced.
     pub(crate) fn text(&self, count: usize) -> String {
         let each =
             |text: &str| (0..count).map(|i| text.replace('#', &i.to_string())).collect::<Vec<_>>();
@@ -137,23 +141,23 @@ pub struct CAcross {
     pub weights: &'static str,
     /// Load of a vector of weights with pairs of bytes.
     pub pairs_of_bytes: &'static str,
-    /// Sum of byte products, overwriting.
+    /// Sum of byte products, written to `sumN`.
     pub quads: &'static str,
-    /// Sum of products, accumulating.
+    /// Sum of byte products, added to `sumN`.
     pub add_quads: &'static str,
-    /// Sum of 16-bit products, overwriting.
+    /// Sum of 16-bit products, written to `sumN`.
     pub pairs: &'static str,
-    /// Sum of products, accumulating.
+    /// Sum of 16-bit products, added to `sumN`.
     pub add_pairs: &'static str,
-    /// A sum set to 0.
+    /// Sets a sum to 0.
     pub zero: &'static str,
-    /// Skip over the weights of other columns, in bytes.
+    /// Advances the pointer to weights over the weights of other columns.
     pub beyond: &'static str,
-    /// Begin of a loop of a given number of iterations.
+    /// Start of a loop with a given number of iterations.
     pub begin: &'static str,
     /// End of the loop.
     pub end: &'static str,
-    /// Move of four sums to the lanes of a vector, two by two.
+    /// Two instructions that move four sums to the lanes of a vector.
     pub meet: [&'static str; 2],
     /// The constraint of the pointer to weights with pairs of bytes.
     pub pointer_to_bytes: &'static str,
@@ -185,7 +189,7 @@ pub struct CVector {
     pub mul_add: &'static str,
     /// Multiply-add with an f32 scalar as {1}. Empty: no separate instruction.
     pub mul_add_one: &'static str,
-    /// `{0} + {1}`; empty, as for the next three: the operator.
+    /// `{0} + {1}`. Empty, for this and the next three operations: the operator of C.
     pub add: &'static str,
     /// `{0} - {1}`.
     pub sub: &'static str,
@@ -207,18 +211,19 @@ pub struct CVector {
     pub load_i8_pairs: &'static str,
     /// [`FromSigned`](crate::kernel::LaneOp::FromSigned). Empty: plain C.
     pub from_signed: &'static str,
-    /// [`DotPairs`](crate::kernel::LaneOp::DotPairs). Empty: plain C. For sums with members, one
+    /// [`DotPairs`](crate::kernel::LaneOp::DotPairs). Empty: plain C. If `sums` has members, one
     /// value per member.
     pub dot_pairs: &'static str,
     /// [`DotQuads`](crate::kernel::LaneOp::DotQuads), or with unsigned bytes of elements
     /// [`DotUnsignedQuads`](crate::kernel::LaneOp::DotUnsignedQuads), in the form of `dot_pairs`.
     pub dot_quads: &'static str,
-    /// Members of the struct of integer sums, each a machine vector. Empty: sums are lanes.
+    /// The members, each a machine vector, of the struct that holds integer sums. Empty: a vector
+    /// with one sum per lane holds integer sums.
     pub sums: &'static str,
 }
 
 impl CVector {
-    /// One lane, every operation in plain C. Rows state what differs.
+    /// One lane, with every operation in plain C. Other vectors state only the differences.
     pub const PLAIN: Self = Self {
         lanes: 1,
         load: "",

@@ -1,4 +1,4 @@
-//! Pragmas that turn off passes of gcc, which make slower code of kernels on some machines.
+//! Pragmas that turn passes of gcc on or off: some of gcc's defaults make kernels slower.
 
 /// Pragma lines for gcc at the top of a C file.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,7 @@ pub struct GccPragmas {
 }
 
 impl GccPragmas {
-    /// The lines of both kinds of files.
+    /// Pragmas with the same lines for both kinds of files.
     const fn of_both(lines: &'static [&'static str]) -> Self {
         Self { registers: lines, structs: lines }
     }
@@ -25,7 +25,7 @@ impl GccPragmas {
 pub(crate) const OF_X86: GccPragmas = GccPragmas { registers: &[X86], structs: &[X86_OF_STRUCTS] };
 /// Arm cores with an FPU.
 pub(crate) const OF_FPU: GccPragmas = GccPragmas::of_both(&[LOADS]);
-/// Arm cores with Helium, and others of the M profile.
+/// Arm cores that may have Helium.
 pub(crate) const OF_HELIUM: GccPragmas = GccPragmas::of_both(&[LOADS, HELIUM]);
 /// As [`OF_HELIUM`], in a file for every machine.
 pub(crate) const OF_HELIUM_OF_ANY: GccPragmas =
@@ -37,7 +37,7 @@ pub(crate) const OF_SOFT_FLOATS: GccPragmas = GccPragmas::of_both(&[SOFT_FLOATS]
 /// RISC-V.
 pub(crate) const OF_RISC_V: GccPragmas = GccPragmas::of_both(&[RISC_V]);
 
-/// The order of loads, and sums in registers.
+/// Keeps loads in order, and sums in registers.
 const X86: &str = "\
 #if defined(__x86_64__)
 /* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
@@ -47,8 +47,9 @@ const X86: &str = "\
 #endif
 ";
 
-/// Values in structs of registers. Without coalescing, gcc would copy accumulators at every row (an
-/// LSTM of 40 units takes 1.37 times as long with AVX2).
+/// Keeps loads in order, for values in structs of registers. Coalescing stays on: without
+/// coalescing, gcc would copy accumulators at every row (an LSTM of 40 units takes 1.37 times as
+/// long with AVX2).
 const X86_OF_STRUCTS: &str = "\
 #if defined(__x86_64__)
 /* gcc's second scheduling pass reorders the loads of weights, which takes up to 1.8 times as long if they come from
@@ -57,13 +58,13 @@ const X86_OF_STRUCTS: &str = "\
 #endif
 ";
 
-/// Loads stand where they are needed.
+/// Keeps loads next to their uses.
 const LOADS: &str = "\
 /* gcc's first scheduling pass moves loads up, until they do not fit the registers. */
 #pragma GCC optimize(\"no-schedule-insns\")
 ";
 
-/// Further lines where the compiler may have Helium.
+/// Further lines for compilers that may use Helium.
 const HELIUM: &str = "\
 #if defined(__ARM_FEATURE_MVE)
 /* Helium, of which gcc would make use on its own, makes 0 of subnormal numbers. */
@@ -82,13 +83,13 @@ const ARMV7: &str = "\
 #pragma GCC optimize(\"no-tree-coalesce-vars,no-tree-ter,no-tree-pre\")
 ";
 
-/// Products stay next to their additions.
+/// Keeps products next to their additions.
 const SOFT_FLOATS: &str = "\
 /* Products stand where they are added: as gcc arranges them, sums do not fit the registers. */
 #pragma GCC optimize(\"no-schedule-insns,no-tree-reassoc\")
 ";
 
-/// Fewer registers.
+/// Makes gcc's scheduler use fewer registers.
 const RISC_V: &str = "\
 #if defined(__riscv)
 /* gcc's first scheduling pass takes more registers than there are, and values spill. */

@@ -8,11 +8,12 @@ pub use c::{CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Copies, Float
 pub use gcc::GccPragmas;
 pub use rust::{RustRules, RustSpelling, RustVector};
 
-/// The beginnings of vector types, before a number of bits.
+/// The beginnings of the names of vector types, before a number of bits.
 const VECTORS: &[&str] =
     &["int", "uint", "float", "bfloat", "mfloat", "poly", "bool", "mve_pred", "v"];
 
-/// True if the name is that of a vector type: `float32x4_t`, or `vfloat32m1_t` of RISC-V.
+/// True if a name may be the name of a vector type, such as `float32x4_t`, or `vfloat32m1_t` of
+/// RISC-V.
 pub(super) fn declares_vector(name: &str) -> bool {
     let is_vector = |word: &&str| {
         let after = |text: &str| {

@@ -3,12 +3,11 @@
 /// Rules of a target for generated Rust.
 #[derive(Clone, Copy, Debug)]
 pub struct RustRules {
-    /// The condition that holds wherever the file may be compiled; elsewhere the file stops with a
-    /// `compile_error!`. Empty: none.
+    /// The `cfg` without which the file stops with a `compile_error!`. Empty: none.
     pub held: &'static str,
-    /// The remedy where the condition does not hold.
+    /// The remedy that the `compile_error!` names.
     pub otherwise: &'static str,
-    /// An attribute of structs with fields that are read as vectors.
+    /// The attribute of structs whose fields are loaded as vectors. Empty: none.
     pub structs: &'static str,
 }
 
@@ -20,19 +19,19 @@ pub struct RustSpelling {
     /// A fused multiply-add `a * b + c` of f32 scalars, by intrinsics or assembly. Empty:
     /// none.
     pub mul_add: &'static str,
-    /// The `cfg` of the fused multiply-add, if the file also compiles for other machines.
-    /// Software computes equal bits there.
+    /// The `cfg` of `mul_add`, if the file also compiles for other machines. On other machines,
+    /// software computes the same bits.
     pub mul_add_where: &'static str,
     /// The vector registers. Vectors of other lengths are arrays of lanes.
     pub vectors: &'static [RustVector],
-    /// Helper functions, each after a line with its name.
+    /// Helper functions, each after a line `//: NAME`.
     pub functions: &'static str,
 }
 
 /// A vector register in Rust, by the intrinsics of `core::arch`.
 #[derive(Clone, Copy, Debug)]
 pub struct RustVector {
-    /// F32 lanes.
+    /// The number of f32 lanes.
     pub lanes: usize,
     /// The module of `core::arch`.
     pub processor: &'static str,
@@ -40,7 +39,7 @@ pub struct RustVector {
     pub condition: &'static str,
     /// The type of f32 lanes.
     pub register: &'static str,
-    /// The type of their bits.
+    /// The type of the bits of the lanes.
     pub integers: &'static str,
     /// Operations by name, as expressions of their operands `a`, `b`, `c` and `d`. Earlier lists
     /// take precedence.
@@ -53,8 +52,9 @@ impl RustVector {
         format!("target_arch = {processor:?}")
     }
 
-    /// The feature that every compiler's target for a processor has unless floats are computed in
-    /// software, with the name of its vectors. `None`: such vectors are asked for.
+    /// The feature with the baseline vectors of a processor, and the name of these vectors. All
+    /// targets of rustc for the processor have the feature, except targets with floats in software.
+    /// `None`: no vectors belong to the baseline.
     pub fn baseline_of(processor: &str) -> Option<(&'static str, &'static str)> {
         match processor {
             "x86_64" => Some(("sse2", "SSE2")),
@@ -63,7 +63,7 @@ impl RustVector {
         }
     }
 
-    /// The expression for an operation.
+    /// The expression for an operation. `None`: the register has no such operation.
     pub fn operation(&self, name: &str) -> Option<&'static str> {
         self.operations
             .iter()

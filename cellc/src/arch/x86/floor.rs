@@ -1,10 +1,10 @@
-//! The loops of a floor in intrinsics, to fix the vectors independently of the compiler.
+//! The loops that measure a floor, in intrinsics: the compiler does not choose the vectors.
 
 use super::super::floor::Loops;
 use super::super::{GENERIC, Isa};
 use super::{AVX_VNNI, AVX2, AVX512, AVX512_VNNI};
 
-/// The loops of an instruction set. `None` if this machine lacks the instruction set.
+/// The loops of an instruction set. `None` if this machine lacks the instruction set, and for AMX.
 pub(in crate::arch) fn loops(isa: &Isa) -> Option<Loops> {
     if *isa == GENERIC {
         Some(sse2::LOOPS)
@@ -35,7 +35,7 @@ macro_rules! vectors {
 
             use crate::arch::floor::{CHAINS, Line, Loops};
 
-            // unsafe: only `loops` hands this out, where the machine has the features
+            // unsafe: `loops` returns these functions only if the machine has the features
             pub(super) const LOOPS: Loops = Loops {
                 stream: |weights, out| unsafe { stream(weights, out) },
                 arithmetic: |multiply_adds, out| unsafe { arithmetic(multiply_adds, out) },
@@ -86,7 +86,7 @@ macro_rules! vectors {
                 // no closures here: they would be functions without the features
                 let mut all = $zero();
                 for chain in chains {
-                    // unsafe: both are as many bits, and any bits will do
+                    // unsafe: both types have the same size, and all bits are valid
                     all = $add(all, unsafe { transmute::<$floats, $ints>(chain) });
                 }
                 // unsafe: a line is as long as the widest vector

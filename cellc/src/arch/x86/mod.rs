@@ -18,7 +18,7 @@ defined(__x86_64__) \\
     && (defined(__clang__) || !(defined(_WIN64) || defined(__CYGWIN__)) || \
     defined(CELLC_UNALIGNED_VECTOR_MOVES))";
 
-/// C: the condition for run-time detection with a compiler with VNNI of both vector lengths.
+/// C: the condition for run-time detection, with a compiler that knows AVX-VNNI and AVX-512 VNNI.
 const C_ASKED_VNNI: &str = "\
 defined(__x86_64__) \\
     && (defined(__clang__) ? __clang_major__ >= 13 \\
@@ -68,7 +68,7 @@ macro_rules! cpuid {
 /// Rust: the condition for run-time detection.
 const RUST_ASKED: &str = "target_arch = \"x86_64\"";
 
-/// x86-64. Other machines run the baseline body of a file.
+/// x86-64. C files also compile for other machines, which run the baseline body.
 pub static X86_64: Arch = Arch {
     name: "x86-64",
     triples: &["x86_64-"],
@@ -93,7 +93,7 @@ pub(super) const COSTS: Costs = Costs {
         ..NEUTRAL_COSTS.caches
     },
     limits: Limits {
-        // compilers spill sums in loops with more than two tiles: 16 channels took 1.9 times as
+        // compilers spill sums in loops over more than two tiles: 16 channels took 1.9 times as
         // long as 12
         most_channels: 12,
         most_sums: 12,
@@ -101,8 +101,8 @@ pub(super) const COSTS: Costs = Costs {
         // with one panel, GRUs of 128 units take 0.94 to 1.00 of the time, of 160 units 1.00 to
         // 1.05 (AVX2 and AVX-512 of a Sapphire Rapids)
         most_at_once: 128,
-        // a GRU of 24 units with 8 lanes takes 0.95 of the time, one of 32 1.03; with 16 lanes one
-        // of 32 0.96, one of 90 inputs and 48 units 1.3
+        // with 8 lanes, a GRU of 24 units takes 0.95 of the time, of 32 units 1.03; with 16 lanes,
+        // of 32 units 0.96, of 48 units and 90 inputs 1.3
         late_apart: 2 << 10,
         ..NEUTRAL_COSTS.limits
     },
@@ -134,9 +134,9 @@ pub(super) const RUST_RULES: RustRules = RustRules {
 pub(super) const MEMORY: Memory = Memory { alignment: 64, line: 64, ..NEUTRAL.memory };
 
 /// The smallest distance, in bytes, between the loads of one instruction in successive iterations
-/// that avoids prefetches. Zen 5 prefetches below about 8 KiB, which slows loads from the L2 cache.
-/// With longer iterations, an LSTM of 128 units takes 0.7 of the time, and a GRU 0.77 with AVX2 and
-/// 0.96 with AVX-512.
+/// that avoids prefetches. Zen 5 prefetches for distances below about 8 KiB, which slows loads from
+/// the L2 cache. At this distance, an LSTM of 128 units takes 0.7 of the time, and a GRU 0.77 with
+/// AVX2 and 0.96 with AVX-512.
 const LOAD_DISTANCE: usize = 8 << 10;
 
 /// AVX2 with FMA and F16C, both older than AVX2.
@@ -145,7 +145,7 @@ pub static AVX2: Isa = Isa {
     name: "avx2",
     lanes: 8,
     fma: true,
-    // AVX2 (5); the state of vectors of 256 bits
+    // leaf 7: AVX2 (5); XCR0: registers of 128 and 256 bits
     detection: cpuid!(C_ASKED, "0x20", "0x6", "", "has_avx2()", include_str!("text/has_avx2.rs")),
     code: Code { joins: true, pass: 0, load_distance: LOAD_DISTANCE, ..GENERIC.code },
     c: CSpelling {
@@ -170,7 +170,7 @@ pub static AVX512: Isa = Isa {
     lanes: 16,
     registers: 32,
     integer_registers: 32,
-    // as AVX2; F (16), DQ (17), BW (30), VL (31); the state of vectors of 512 bits
+    // as AVX2; leaf 7: F (16), DQ (17), BW (30), VL (31); XCR0: masks and registers of 512 bits
     detection: cpuid!(
         C_ASKED,
         "0xc0030020",
@@ -198,7 +198,7 @@ pub static AVX_VNNI: Isa = Isa {
     name: "avx_vnni",
     dots: &[Dot::Pairs, Dot::UnsignedQuads],
     extends: Some(&AVX2),
-    // as AVX2; AVX-VNNI (4)
+    // as AVX2; leaf 7.1, eax: AVX-VNNI (4)
     detection: cpuid!(
         C_ASKED_VNNI,
         "0x20",
@@ -222,7 +222,7 @@ pub static AVX512_VNNI: Isa = Isa {
     name: "avx512_vnni",
     dots: &[Dot::Pairs, Dot::UnsignedQuads],
     extends: Some(&AVX512),
-    // as AVX-512; VNNI (11)
+    // as AVX-512; leaf 7, ecx: VNNI (11)
     detection: cpuid!(
         C_ASKED_VNNI,
         "0xc0030020",
@@ -251,7 +251,7 @@ pub static AMX: Isa = Isa {
     name: "amx",
     dots: &[Dot::Pairs, Dot::UnsignedQuads, Dot::Tiles { rows: 16 }],
     extends: Some(&AVX512_VNNI),
-    // as AVX-512 with VNNI; AMX-TILE (24), AMX-INT8 (25); the states of tiles and of their shapes
+    // as AVX-512 with VNNI; leaf 7, edx: AMX-TILE (24), AMX-INT8 (25); XCR0: tiles and their shapes
     detection: cpuid!(
         C_ASKED_AMX,
         "all(target_arch = \"x86_64\", target_pointer_width = \"64\", target_os = \"linux\")",
@@ -301,6 +301,6 @@ SETS
 }
 #endif
 ",
-    // __cpuid is unsafe in older Rust (1.89) and safe in newer Rust, which warns of `unsafe`
+    // __cpuid is unsafe in Rust 1.89 and safe in newer versions, which warn of the `unsafe` block
     rust: include_str!("text/has.rs"),
 };

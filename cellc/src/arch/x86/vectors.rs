@@ -22,7 +22,7 @@ const LANES_16: CVector = CVector {
         *)({0}))))",
     from_signed: "_mm512_cvtepi32_ps((__m512i){0})",
     dot_pairs: "_mm512_add_epi32((__m512i){2}, _mm512_madd_epi16((__m512i){0}, (__m512i){1}))",
-    // moves the signs of elements to the weights, none of which is -128
+    // moves the signs of elements to the weights: no weight is -128
     dot_quads: "_mm512_add_epi32((__m512i){2}, \
         _mm512_madd_epi16(_mm512_maddubs_epi16(_mm512_abs_epi8((__m512i){1}), \
         _mm512_mask_sub_epi8((__m512i){0}, _mm512_movepi8_mask((__m512i){1}), \
@@ -85,7 +85,7 @@ pub(in crate::arch) static AVX2: [CVector; 2] = [LANES_8, LANES_4];
 /// AVX-512.
 pub(in crate::arch) static AVX512: [CVector; 3] = [LANES_16, LANES_8, LANES_4];
 
-/// AVX2 with AVX-VNNI.
+/// AVX2 with AVX-VNNI. `dot_quads` multiplies unsigned activations here.
 pub(in crate::arch) static AVX_VNNI: [CVector; 2] = [
     CVector {
         dot_pairs: "_mm256_dpwssd_avx_epi32((__m256i){2}, (__m256i){0}, (__m256i){1})",
@@ -148,8 +148,8 @@ const BITS_128: &[(&str, &str)] = &[
 ];
 
 /// Rust: operations of four lanes of SSE2. A multiply-add has two roundings. Bytes become 16 bits
-/// by a comparison with zero: LLVM leaves the low byte undefined for a shift by 8, and the register
-/// that it takes for this byte makes every product wait for the product before.
+/// by a comparison with zero. For a shift by 8, LLVM leaves the low byte undefined and fills this
+/// byte from a register that makes every product wait for the previous product.
 const ON_SSE2: &[(&str, &str)] = &[
     ("from_halves", "_mm_loadu_ps(a.map(|a| half_to_f32(u16::from_le_bytes(a))).as_ptr())"),
     ("from_bytes", "_mm_loadu_ps(a.map(|a| f32::from(i8::from_le_bytes(a))).as_ptr())"),
@@ -185,7 +185,7 @@ const ON_SSE2: &[(&str, &str)] = &[
 ];
 
 /// Rust: operations of four lanes of AVX2 with FMA. Dot products of bytes move the signs of
-/// elements to the weights, none of which is -128.
+/// elements to the weights: no weight is -128.
 const ON_4: &[(&str, &str)] = &[
     ("from_halves", "_mm_cvtph_ps(_mm_loadl_epi64(a.as_ptr().cast()))"),
     ("from_bytes", "_mm_cvtepi32_ps(_mm_cvtepi8_epi32(_mm_loadu_si32(a.as_ptr().cast())))"),
