@@ -56,8 +56,8 @@ fn of_row(row: &UnreadFormat, named: &UnreadFile, content: &Content) -> Advice {
     }
 }
 
-/// What a file is whose content no reader knows. If the name has a known ending, the text says that
-/// the file is not what the name promises; `unknown` is the text for other names.
+/// The message text about a file of unknown content. If the file name has a known ending, the text
+/// says that the content is of another kind; `unknown` is the text for other names.
 fn not_as_named(path: &Path, unknown: &str) -> String {
     let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
     let of_refused = UNREAD.iter().flat_map(|row| row.endings).copied();
@@ -114,7 +114,8 @@ fn of_tflite_variables(named: &UnreadFile, is: &'static str) -> Advice {
     advice(is, help, NONE)
 }
 
-/// Advice for a file that no reader knows: weights of OpenVINO (.bin) beside their .xml, or text.
+/// Advice for a file of unknown content. A `.bin` file counts as weights of OpenVINO: the advice
+/// compiles the `.xml` file next to it.
 fn of_text(named: &UnreadFile, is: &'static str) -> Advice {
     let beside = named.path.with_extension("xml");
     if named.path.extension() == Some(OsStr::new("bin")) {
@@ -165,7 +166,7 @@ fn of_state_dict(named: &UnreadFile, content: &Content, is: &'static str) -> Adv
     let load = format!("model = json.load(open({literal}))");
     let about = "about = {\"cellc.prefix\": \"rec\", \"cellc.head\": \"lin\"}";
     let cell = "if \"unit_type\" in data: about[\"cellc.cell\"] = data[\"unit_type\"].lower()";
-    // the program looks the number up, so that numbers other than 0 and 1 fail when it runs
+    // the printed program looks `skip` up in a dictionary, so that it fails for other numbers
     let skip =
         "if \"skip\" in data: about[\"cellc.skip\"] = {0: \"false\", 1: \"true\"}[data[\"skip\"]]";
     let arrays = "weights = \

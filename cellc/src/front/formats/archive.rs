@@ -17,7 +17,7 @@ struct Entry {
     /// Compression method. 0: stored.
     method: u64,
     size: u64,
-    /// Offset of the local header, in front of the file's bytes.
+    /// Offset of the file's local header. The file's bytes follow the header.
     start: u64,
 }
 

@@ -19,7 +19,8 @@ pub(super) enum Content {
     Empty,
     /// XML, or UTF-16 text; the reader of OpenVINO IR decides.
     Xml,
-    /// An object or a list, with the outermost keys at the start of the file.
+    /// An object or a list of JSON. For an object: the outermost keys within the first [`HEAD`]
+    /// bytes.
     Json(Vec<String>),
     SafeTensors,
     /// A truncated file: the length that its header needs, and the length of the file, in bytes.
@@ -76,7 +77,7 @@ impl Content {
         if path.is_dir() {
             return Self::of_folder(path);
         }
-        // files of MNN have no magic number
+        // files of MNN have no magic number: the name decides if the content is unknown
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mnn")) {
             return Self::of_file(path).map(|content| match content {
                 Self::Unknown => Self::Mnn,
@@ -90,7 +91,7 @@ impl Content {
         let mut file = File::open(path)?;
         let len = file.metadata()?.len();
         let head = head(&mut file)?;
-        // the reader reports the size limit
+        // the reader of ONNX reports that the file is too large
         if len > ONNX_LIMIT
             && path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx"))
         {
@@ -111,7 +112,7 @@ impl Content {
         Ok(fields.and_then(|fields| Self::of_message(&fields)).unwrap_or_else(|| {
             match std::str::from_utf8(&head) {
                 Ok(text) if !text.contains('\0') => Self::Text,
-                // the last character may be cut in two
+                // the end of the head may cut a character in two
                 Err(error) if error.error_len().is_none() && !head.contains(&0) => Self::Text,
                 _ => Self::Unknown,
             }
@@ -134,7 +135,8 @@ impl Content {
         })
     }
 
-    /// Recognition by magic number.
+    /// Recognition by magic number, or by the header length at the start of a `.safetensors` file.
+    /// `len`: length of the file in bytes.
     fn by_magic(head: &[u8], len: u64) -> Option<Self> {
         // the magic number that old versions of torch.save pickle first
         const TORCH: &[u8] = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
@@ -164,7 +166,7 @@ impl Content {
             _ => {
                 let header = u64::from_le_bytes(*head.first_chunk()?);
                 let needed = header.checked_add(8)?;
-                // the maximum header size of safetensors
+                // safetensors limits the header to 100,000,000 bytes
                 match head.get(8) {
                     Some(b'{') if header <= 100_000_000 && needed > len => {
                         Self::CutSafeTensors(needed, len)
@@ -222,8 +224,8 @@ impl Content {
         let all = || fields.bytes.iter().chain(numbers()).chain(&fields.others);
         let onnx = |field: &u64| matches!(field, 1..=8 | 14 | 20 | 25 | 26);
         match version {
-            // later versions of ONNX may add fields; then the field of operator sets (8) must be
-            // present
+            // later versions of ONNX may add fields: a message with unknown fields must have
+            // operator sets (field 8)
             Some(1..=1000) if has(7) && (has(8) || all().all(onnx)) => {
                 Some(if fields.cut { Self::CutOnnx } else { Self::Onnx })
             }
@@ -240,7 +242,7 @@ impl Content {
     }
 }
 
-/// The outermost keys of an object, from the start of its text.
+/// The outermost keys of a JSON object whose text may be cut.
 fn keys(text: &[u8]) -> Vec<String> {
     let mut keys = Vec::new();
     let mut depth = 0usize;

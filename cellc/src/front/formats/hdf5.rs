@@ -10,7 +10,8 @@ const BLOCK: usize = 1 << 16;
 /// Keras's attribute for the configuration of a whole model.
 const CONFIGURATION: &[u8] = b"model_config";
 
-/// True if the file has an attribute with the configuration of a Keras model.
+/// True if the bytes of a file contain the name of the attribute with a Keras model's
+/// configuration.
 pub(super) fn has_model(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();

@@ -9,13 +9,13 @@ use crate::front::model_file::ModelFile;
 
 /// Advice for an unsupported file.
 pub(super) struct Advice {
-    /// The kind of file, with an article.
+    /// The kind of file, which completes the message "FILE is ...".
     pub(super) is: String,
     pub(super) help: String,
     pub(super) lines: Vec<String>,
 }
 
-/// Advice to use the commands `lines`.
+/// Advice with the commands `lines`, joined by `&&` if they are for a shell.
 pub(super) fn advice(
     is: &str,
     help: &str,
@@ -25,8 +25,8 @@ pub(super) fn advice(
     Advice { is: is.to_owned(), help: help.to_owned(), lines: chained(lines) }
 }
 
-/// Joins commands of a shell by `&&`. Lines that do not end with a call of cellc are for Python and
-/// stay unchanged.
+/// Joins commands of a shell by `&&`, except for alternative calls of cellc. Lines whose last one
+/// is no call of cellc are a single command or statements of Python, and stay unchanged.
 fn chained(mut lines: Vec<String>) -> Vec<String> {
     let Some((compile, before)) = lines.split_last_mut() else { return lines };
     if !compile.starts_with("cellc ") {
@@ -44,7 +44,7 @@ fn chained(mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
-/// Name of a saved pipe in commands.
+/// Name in commands for the file to which the user saves the bytes of a pipe.
 pub(super) const SAVED_PIPE: &str = "piped_model";
 
 /// An unsupported file and its names in commands.
@@ -57,7 +57,7 @@ pub(super) struct UnreadFile<'a> {
 }
 
 impl<'a> UnreadFile<'a> {
-    /// The names of a file in commands.
+    /// The names of `model` in commands.
     pub(super) fn new(model: ModelFile<'a>) -> Self {
         let path = if model.is_piped() { Path::new(SAVED_PIPE) } else { model.path };
         let name = path.file_name().unwrap_or(path.as_os_str());
@@ -80,11 +80,11 @@ impl<'a> UnreadFile<'a> {
         format!("cellc {} {}", in_shell(file), to_output(&self.model, stem))
     }
 
-    /// Replaces placeholders in a text. `$PATH`, `$PY`: the file for a shell and for Python.
-    /// `$NAME`: the file without its folder. `$AS_PB`, `$AS_TFLITE`: the file with this ending.
-    /// `$FOLDER`: the folder of a model that is a folder. `$XML`, `$XML_PY`, `$ONNX`, `$ONNX_PY`:
-    /// the converted file. `$OUT`, `$MODEL_OUT`: the output option of cellc. `$EXPORT`: PyTorch's
-    /// export.
+    /// Replaces placeholders in a text. `$PATH`, `$PY`: the path, quoted for a shell and for
+    /// Python. `$NAME`: the file name without its folder. `$AS_PB`, `$AS_TFLITE`: the path with
+    /// this ending. `$FOLDER`: the folder of a model in several files. `$XML`, `$XML_PY`, `$ONNX`,
+    /// `$ONNX_PY`: the converted file. `$OUT`, `$MODEL_OUT`: the output option of cellc, with the
+    /// default `STEM.rs` or `model.rs`. `$EXPORT`: PyTorch's export.
     pub(super) fn filled(&self, text: &str) -> String {
         let made = |ending: &str| format!("{}.{ending}", self.stem);
         let with_ending =
@@ -129,7 +129,7 @@ impl<'a> UnreadFile<'a> {
         advice(is, &self.filled(help), lines.iter().filter(is_needed).map(|line| self.filled(line)))
     }
 
-    /// The folder of a model that is a folder.
+    /// The folder of a model in several files: the path itself, or the folder around the file.
     fn folder(&self) -> &Path {
         let folder =
             if self.path.is_dir() { Some(self.path.as_path()) } else { self.path.parent() };

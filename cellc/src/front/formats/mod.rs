@@ -1,10 +1,10 @@
 //! Recognition of files: the format of a file, its reader, and advice for unsupported formats.
 //!
-//! A file is recognised by its content first and by its name second. Recognition examines only the
-//! first bytes, the directory of a zip archive, and the outermost fields of a protobuf message.
+//! A file is recognised by its content first and by its name second. Recognition examines the
+//! first bytes, the directory of a zip archive, the outermost fields of a protobuf message, or the
+//! names in a folder. Only HDF5 and TensorFlow Lite files are searched further.
 //!
-//! A supported format is a folder next to this one and a row in `readers`. An unsupported format is
-//! a row in `unread`.
+//! A supported format is a row in `readers`. An unsupported format is a row in `unread`.
 
 mod advice;
 mod archive;
@@ -43,7 +43,8 @@ pub fn recognise<'a>(file: impl Into<ModelFile<'a>>) -> Result<&'static Format, 
     recognise_among(file.into(), None)
 }
 
-/// Recognises the format of a file. An error lists `formats`; `None`: every supported format.
+/// Recognises the format of a file. An error lists `formats` as valid; `None`: all supported
+/// formats.
 fn recognise_among(
     file: ModelFile,
     formats: Option<&[Format]>,
@@ -52,7 +53,7 @@ fn recognise_among(
     let unreadable = |error| Diagnostics(vec![unreadable(&file, error, formats)]);
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_file() && !metadata.is_dir() {
-        // a pipe can be read only once, so its reader checks the content
+        // a pipe can be read only once: it counts as OpenVINO IR, whose reader checks the content
         return Ok(&OPENVINO);
     }
     let content = Content::read(path).map_err(unreadable)?;
@@ -67,7 +68,8 @@ fn recognise_among(
 /// faulty operations are missing in the model.
 ///
 /// # Errors
-/// If no part of the model could be read.
+/// If the format is not supported, if an option does not fit the format, or if no part of the model
+/// could be read.
 pub fn read<'a>(
     file: impl Into<ModelFile<'a>>,
     options: &ReadOptions,
@@ -81,7 +83,7 @@ pub fn read<'a>(
     finished((format.read)(file, options)?, options)
 }
 
-/// Refuses options about another source of a model.
+/// Refuses options for models of another source, such as an option for amplifier models.
 pub(crate) fn refuse_misplaced(
     bindings: &Bindings,
     source: ModelSource,
@@ -100,20 +102,20 @@ pub(crate) fn refuse_misplaced(
     }
 }
 
-/// Applies the options that are for all formats.
+/// Applies the options for all formats, then shortens the long texts of the model.
 pub(crate) fn finished(
     (mut model, mut problems): (Model, Diagnostics),
     options: &ReadOptions,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     problems.extend(super::dimensions::check(&model, &options.bindings.dims));
     problems.extend(super::constants::fix(&mut model, &options.bindings.constants));
-    // last, because options are looked up by full names
+    // texts are cut last, because options name inputs by their full names
     problems.extend(Diagnostics(super::long_texts::cut(&mut model).into_iter().collect()));
     Ok((model, problems))
 }
 
-/// Refuses a file of weights for a model that holds its own weights, and a file of tensors for a
-/// model whose weights are in a file without names.
+/// Refuses a file of weights for a model that holds its own weights, and a `.safetensors` file for
+/// a model whose weights are in a `.bin` file.
 fn weights_belong_to_it(
     file: ModelFile,
     format: &Format,
@@ -144,7 +146,7 @@ fn weights_belong_to_it(
     Ok(())
 }
 
-/// The message for a file that cannot be opened.
+/// The message for a file that cannot be read.
 fn unreadable(file: &ModelFile, error: io::Error, formats: Option<&[Format]>) -> Diagnostic {
     let found = format!("cannot read {}: {error}", quoted(&file.shown()));
     let diagnostic = Diagnostic::error(Origin::Unknown, found).valid(listed(formats));

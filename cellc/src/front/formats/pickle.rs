@@ -14,9 +14,9 @@ pub(super) struct Checkpoint {
     pub(super) keys: Vec<String>,
     /// Names and shapes in the order of the file.
     pub(super) tensors: Vec<(String, Vec<u64>)>,
-    /// True if the file holds an object of a class, such as a whole module.
+    /// True if the saved value is an instance of a class, such as a whole module.
     pub(super) is_object: bool,
-    /// True if the file holds one tensor, a list, a tuple, a number or a text.
+    /// True if the saved value is a single tensor, a list, a tuple, a number or a text.
     pub(super) is_without_tensors: bool,
     /// Classes and functions refused by `torch.load` with `weights_only=True`, without duplicates.
     pub(super) refused: Vec<String>,
@@ -88,7 +88,8 @@ fn is_of_weights(global: &str) -> bool {
         || BEGINNINGS.iter().any(|beginning| global.starts_with(beginning))
 }
 
-/// The first dictionary with tensors only, depth first. Its keys are added to `keys`.
+/// The first dictionary with tensors only, depth first. `keys` is extended by the keys of the
+/// dictionaries around it.
 fn first_tensors(made: &Made, keys: &mut Vec<String>) -> Option<Vec<(String, Vec<u64>)>> {
     let Made::Dictionary(entries) = made else { return None };
     let tensors: Option<Vec<_>> = entries
@@ -185,8 +186,8 @@ impl Machine<'_> {
         Some(())
     }
 
-    /// Executes an operation that modifies the value on top of the stack: entries of dictionaries
-    /// and lists, the state of an object.
+    /// Executes an operation that pushes no value: it adds entries to a dictionary or a list, sets
+    /// the state of an object, or pops a value.
     fn grow_last(&mut self, operation: u8) -> Option<()> {
         match operation {
             b's' => {
@@ -221,7 +222,7 @@ impl Machine<'_> {
             b'r' => self.number(4)?,
             _ => self.memo.len() as u64,
         };
-        // a dictionary may still grow, so a copy of it would be incomplete
+        // a dictionary may still grow, so the memo gets a placeholder instead of an incomplete copy
         let made = match self.stack.last()? {
             Made::Dictionary(_) => Made::Other,
             made => made.clone(),

@@ -8,12 +8,12 @@ const MOST: usize = 64;
 /// The first fields of a message.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Fields {
-    /// Numbers of the fields of bytes: texts, messages.
+    /// Numbers of the length-delimited fields: bytes, texts, messages.
     pub(super) bytes: Vec<u64>,
     /// Fields of varints: field number, value.
     pub(super) numbers: Vec<(u64, u64)>,
-    /// Numbers of the fields of fixed length and of groups. None of the recognised formats defines
-    /// one.
+    /// Numbers of the groups and the fields of fixed length. None of the recognised formats has a
+    /// field of these kinds.
     pub(super) others: Vec<u64>,
     /// True if the last field ends beyond the end of the file.
     pub(super) cut: bool,

@@ -52,7 +52,7 @@ type ReadResult = Result<(Model, Diagnostics), Diagnostics>;
 pub struct Format {
     /// Name of the format and its files in messages.
     pub(super) name: &'static str,
-    /// Endings of file names, each with the kind of file it promises.
+    /// Endings of file names, each with its kind of file.
     pub(crate) endings: &'static [(&'static str, &'static str)],
     /// True if a file with this content and path is of this format.
     pub(super) is: fn(&Content, &Path) -> bool,
@@ -72,7 +72,7 @@ pub struct Format {
 pub(super) const OPENVINO: Format = Format {
     name: "OpenVINO (.xml)",
     endings: &[("xml", "OpenVINO model")],
-    // the reader reports errors in a text
+    // a text named .xml is no XML: the reader says what is wrong with it
     is: |content, path| match content {
         Content::Xml => true,
         Content::Text => path.extension() == Some(OsStr::new("xml")),
@@ -179,7 +179,7 @@ pub(super) fn listed(formats: Option<&[Format]>) -> String {
     }
 }
 
-/// The endings of all supported formats, each with the kind of file it promises.
+/// The endings of all supported formats, each with its kind of file.
 pub(super) fn endings() -> impl Iterator<Item = (&'static str, &'static str)> {
     FORMATS.iter().flat_map(|format| format.endings).copied()
 }

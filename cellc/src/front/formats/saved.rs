@@ -191,7 +191,8 @@ fn recurrent(found: &Checkpoint) -> Option<Recurrent> {
     };
     let both = shape(&format!("{first}weight_ih_l0_reverse")).is_some();
     let wide = if both { 2 * hidden } else { hidden };
-    // the head: a dense layer of the recurrent layers' output width, if no other module exists
+    // the head: the only dense layer whose input is as wide as the recurrent layers' output, if no
+    // other module exists
     let is_other = |name: &&(String, Vec<u64>)| {
         !name.0.starts_with(first) || first.is_empty() && name.0.contains('.')
     };
@@ -251,7 +252,7 @@ mod tests {
         assert_eq!(recurrent(&found(&[("weight_hh_l0", &[10, 5])])), None);
     }
 
-    /// Bidirectional layers are declared as such. The advice for normalizations is an export.
+    /// Options declare bidirectional layers. The advice for a normalization is an export to ONNX.
     #[test]
     fn layers_of_both_directions_and_normalizations_have_lines_that_work() {
         let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[20, 5]);
@@ -290,8 +291,8 @@ mod tests {
         assert_eq!(said.lines, ["cellc net.onnx -o net.rs"]);
     }
 
-    /// A layer that no option declares leads to ONNX; objects beside the tensors need
-    /// `weights_only=False`.
+    /// The advice for a layer that no option declares is an export to ONNX. Objects next to the
+    /// tensors need `weights_only=False`.
     #[test]
     fn other_layers_and_other_objects_have_lines_that_work() {
         let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[15, 5]);

@@ -29,11 +29,11 @@ fn safetensors(header: &str) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat()
 }
 
-/// ir_version, producer_name, graph, opset_import
+/// An ONNX model with the fields ir_version, producer_name, graph and opset_import.
 const ONNX: &[u8] = b"\x08\x09\x12\x07pytorch\x3a\x03\x12\x01g\x42\x04\x0a\x00\x10\x11";
 
-/// Fields of numbers that ONNX does not define, of every wire type: a number, 8 bytes, a text, a
-/// group with a group and a graph (7) in it, an empty group, 4 bytes.
+/// Fields with numbers that ONNX does not define, of every wire type: a varint, 8 bytes, a text, a
+/// group that contains a graph (7) and a group, an empty group, 4 bytes.
 const UNKNOWN: &[u8] = b"\xa0\x06\x96\x01\xa9\x0612345678\xb2\x06\x02ab\
 \xbb\x06\x08\x05\x3a\x01g\xc3\x06\xc4\x06\xbc\x06\xcb\x06\xcc\x06\xd5\x061234";
 
@@ -51,7 +51,7 @@ impl Files {
         path
     }
 
-    /// What is said of a file, its folder left out.
+    /// The error for a file with these bytes, without the path of its folder.
     fn said(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         self.error(&self.with(name, bytes))
     }
@@ -67,10 +67,10 @@ fn content_says_what_a_file_is_whatever_its_name() {
     let files = Files::new();
     let mut tar = vec![0; 512];
     tar[257..262].copy_from_slice(b"ustar");
-    // the last one of the start is cut
+    // the examined start of the file ends within a character
     let accents = format!("a{}", "é".repeat(4000));
     let torch = b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
-    // specificationVersion, description, neuralNetwork (500)
+    // the fields specificationVersion, description and neuralNetwork (500)
     let core_ml = b"\x08\x04\x12\x02\x0a\x00\xa2\x1f\x01\x00";
     let cases: &[(&[u8], Content)] = &[
         (b"", Content::Empty),
@@ -153,8 +153,7 @@ fn nothing_but_the_start_and_the_directory_is_looked_at() {
             self.0.seek(to)
         }
     }
-    // a directory of many names, all of one length; one that says that it is longer than the file;
-    // one that is nothing but directory entries
+    // a directory of more names than are examined, then end records with a damaged byte
     let names: Vec<String> = (0..30_000).map(|i| format!("{i:0>40}")).collect();
     let many = zip(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let mut file = Counted(std::io::Cursor::new(&many), 0);
@@ -166,7 +165,7 @@ fn nothing_but_the_start_and_the_directory_is_looked_at() {
         damaged[at] = 0xff;
         _ = archive::names(&mut std::io::Cursor::new(damaged)).unwrap();
     }
-    // fields without end, and fields longer than any file
+    // more fields than are examined, then fields with invalid numbers or lengths
     let mut file = Counted(std::io::Cursor::new([8u8, 1].repeat(100_000)), 0);
     assert_eq!(protobuf::fields(&mut file).unwrap().unwrap().numbers.len(), 64);
     assert!(file.1 < 4096, "{} bytes were read", file.1);
@@ -180,7 +179,7 @@ fn nothing_but_the_start_and_the_directory_is_looked_at() {
     }
 }
 
-/// A command of the lines runs only if the one before it succeeds.
+/// The shell runs a printed command only if the command before it succeeds.
 #[cfg(unix)]
 #[test]
 fn a_conversion_that_fails_compiles_nothing() {
@@ -197,7 +196,7 @@ fn a_conversion_that_fails_compiles_nothing() {
     assert!(!output.status.success() && output.stdout.is_empty(), "{script}");
 }
 
-/// The lines compile to the file that the user asked for; a model from a pipe is saved first.
+/// The printed commands compile to the user's output, and save a model from a pipe first.
 #[test]
 fn lines_lead_to_the_output_that_was_asked_for() {
     let files = Files::new();

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Number of bytes of a model examined.
+/// Maximum number of bytes of a model that are examined.
 const LARGEST: u64 = 64 << 20;
 
 /// Codes of the operators that name or read resource variables: VAR_HANDLE, READ_VARIABLE.
@@ -41,7 +41,7 @@ fn codes(bytes: &[u8]) -> Option<Vec<i64>> {
     let count = number(bytes, vector, 4)?;
     let code = |at: usize| {
         let table = follow(bytes, vector + 4 + 4 * at)?;
-        // codes from 128 on are in the newer field, with 127 in the old one
+        // codes from 128 on are stored in the newer field, and the old field holds 127
         let old = field(bytes, table, 0).and_then(|at| number(bytes, at, 1)).unwrap_or(0);
         let new = field(bytes, table, 3).and_then(|at| number(bytes, at, 4)).unwrap_or(0);
         Some(old.max(new) as i64)
@@ -69,7 +69,7 @@ fn number(bytes: &[u8], at: usize, len: usize) -> Option<usize> {
     Some(bytes.iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte)))
 }
 
-/// A model with operators of these codes only.
+/// A model that consists of a list of operator codes.
 #[cfg(test)]
 pub(super) fn model_of(codes: &[u8]) -> Vec<u8> {
     let word = |n: usize| (n as u32).to_le_bytes();
@@ -82,7 +82,7 @@ pub(super) fn model_of(codes: &[u8]) -> Vec<u8> {
         bytes.extend(word(place - bytes.len()));
     }
     for code in codes {
-        // the list of fields, then the table with fields 0 and 3
+        // the vtable, then the table with fields 0 and 3
         bytes.extend([12, 0, 12, 0, 8, 0, 0, 0, 0, 0, 4, 0]);
         bytes.extend(
             [&word(12)[..], &word(usize::from(*code)), &word(usize::from((*code).min(127)))]

@@ -10,15 +10,15 @@ use super::{hdf5, tflite};
 pub struct UnreadFormat {
     /// The format's name in the book. Empty if the row is not for a format of models.
     pub name: &'static str,
-    /// Endings of file names, each with the kind of file it promises.
+    /// Endings of file names, each with its kind of file.
     pub endings: &'static [(&'static str, &'static str)],
-    /// The means of recognition, in the words of the book.
+    /// The means of recognition (content, name or JSON key), as printed in the book.
     pub recognised_by: &'static str,
-    /// The conversion to a supported format, in the words of the book.
+    /// The conversion to a supported format, as printed in the book.
     pub way: &'static str,
     /// The test for files of the format.
     pub(super) holds: Holds,
-    /// The kind of file, with an article.
+    /// The kind of file, which completes the message "FILE is ...".
     pub(super) is: &'static str,
     pub(super) says: Says,
 }
@@ -31,10 +31,10 @@ pub(super) enum Holds {
     Key(&'static str),
 }
 
-/// Advice for a file.
+/// The advice in the message for a file.
 #[derive(Debug)]
 pub(super) enum Says {
-    /// Help, and commands with the placeholders of `Named::filled`.
+    /// Help and commands, both with the placeholders of `UnreadFile::filled`.
     Help(&'static str, &'static [&'static str]),
     /// Advice computed from the content of the file.
     Computed(Computed),
@@ -71,7 +71,7 @@ pub(super) fn is_foreign(keys: &[String]) -> bool {
         .any(|row| matches!(row.holds, Holds::Key(key) if keys.iter().any(|other| other == key)))
 }
 
-/// `Holds` for files of one content.
+/// The test for files whose content matches a pattern.
 macro_rules! holds {
     ($content:pat) => {
         Holds::Content(|content, _| matches!(content, $content))
@@ -95,7 +95,7 @@ const fn json(key: &'static str, name: &'static str, is: &'static str, says: Say
     }
 }
 
-/// A row for files other than models.
+/// A row for files other than models. The book does not list these rows.
 const fn no_model(holds: Holds, is: &'static str, says: Says) -> UnreadFormat {
     UnreadFormat { name: "", endings: &[], recognised_by: "", way: "", holds, is, says }
 }
@@ -111,7 +111,7 @@ const ORIGINAL: &str = "export of the original";
 
 /// Commands that convert a Keras model to OpenVINO. The input shapes have the model's batch size,
 /// which a stateful model fixes, or else 1. Open sizes become 100: Keras traces some recurrent
-/// layers with one step if the number of steps is open. Several inputs go into one dictionary.
+/// layers with one step if the number of steps is open. Several inputs are given as a dictionary.
 const BY_KERAS: &[&str] = &[
     "pip install keras openvino scipy",
     "python3 - <<'END'",
@@ -126,16 +126,16 @@ const BY_KERAS: &[&str] = &[
     "cellc $XML $OUT",
 ];
 
-/// Shapes of a Keras model's inputs, with open sizes replaced.
+/// Python statement: shapes of a Keras model's inputs, with open sizes replaced.
 const KERAS_SHAPES: &str =
     "shapes = [(x.shape[0] or 1, *(n or 100 for n in x.shape[1:])) for x in model.inputs]";
 
-/// Inputs of a Keras model by name.
+/// Python statement: the inputs of a Keras model by name, with the shapes above.
 const KERAS_INPUTS: &str = "inputs = \
     {x.name: keras.layers.InputSpec(dtype=x.dtype, shape=shape) for x, shape in zip(model.inputs, \
     shapes)}";
 
-/// The export of a Keras model with the shapes above.
+/// Python statement: the export of a Keras model with the inputs above.
 const KERAS_EXPORT: &str = "model.export($XML_PY, format=\"openvino\", input_signature=[inputs] if \
     len(inputs) > 1 else [*inputs.values()])";
 
@@ -265,7 +265,7 @@ pub static UNREAD: &[UnreadFormat] = &[
             ],
         ),
     },
-    // models with resource variables come first
+    // the row for models with resource variables precedes the row for all TensorFlow Lite models
     UnreadFormat {
         name: "`.tflite` with variables",
         endings: &[],

@@ -165,7 +165,8 @@ fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operan
 
 /// Attention.
 pub(super) fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    // both have no effect: the fourth output is not supported, and all is computed in f32
+    // qk_matmul_output_mode is about the fourth output, which is not supported; softmax_precision
+    // has no effect on a softmax in f32
     ["qk_matmul_output_mode", "softmax_precision"]
         .iter()
         .for_each(|name| call.attributes.ignore(name));

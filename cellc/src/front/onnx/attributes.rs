@@ -109,8 +109,8 @@ impl Attributes {
         self.take(name, &[1]).map(|a| a.f.unwrap_or(0.0))
     }
 
-    /// Takes a floating-point number that becomes a constant of the model. A number that becomes an
-    /// attribute of the model is judged there, by the same rule.
+    /// Takes a finite floating-point number that becomes a constant of the model. NaN and infinity
+    /// are problems. Numbers that become attributes of an operation are checked with the operation.
     pub(super) fn finite(&mut self, name: &'static str) -> Option<f32> {
         self.float(name).filter(|&number| self.is_finite(name, number))
     }

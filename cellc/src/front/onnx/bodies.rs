@@ -15,7 +15,7 @@ fn results(level: &Level) -> Vec<ElementType> {
     model.results.iter().map(|&node| model.values[model.nodes[node].inputs[0].0].element).collect()
 }
 
-/// Reads a branch. `Some(Err)` with the problems if only layers of the branch are at fault. `None`
+/// Reads a branch. `Some(Err)` with the errors if all errors are about layers of the branch. `None`
 /// after an error of the node or of the file.
 fn branch(
     reader: &mut GraphReader<'_>,
@@ -45,7 +45,7 @@ fn branch(
     finish_body(reader, level, before, outputs).map(Ok)
 }
 
-/// A branch of [`Op::Unread`] operations: compilation fails if the branch is taken.
+/// A branch of [`Op::Unread`] operations. Compilation fails unless the branch is never taken.
 fn unread(
     reader: &mut GraphReader<'_>,
     problems: Vec<Diagnostic>,
@@ -70,8 +70,8 @@ fn unread(
     Some(level)
 }
 
-/// The body if it is complete: no error since `errors_before`, and all `outputs` Results present.
-/// The errors behind an incomplete body are reported already.
+/// The body, if no error followed the first `errors_before` errors and the body has `outputs`
+/// Results. The errors in an incomplete body are reported already.
 pub(super) fn finish_body(
     reader: &mut GraphReader<'_>,
     level: Level,
@@ -125,7 +125,7 @@ pub(super) fn choice(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
 }
 
 /// The axis of each scanned input and of each scanned output, and true for the direction from the
-/// last element to the first. `None` if a list has another length.
+/// last element to the first. `None` if a list does not have one number for each input or output.
 fn scan_slicings(
     call: &mut Call<'_>,
     inputs: usize,
@@ -155,7 +155,7 @@ fn trips_and_condition(
     call: &mut Call<'_>,
 ) -> Option<(ValueId, ValueId)> {
     let trips = match call.input(0) {
-        // a negative count means 0 iterations, and -1 has another meaning in Op::Loop
+        // a negative count means 0 iterations in ONNX, and -1 means no limit in Op::Loop
         Some(trips) => {
             let none = reader.number_like(trips, 0.0);
             reader.elementwise(Binary::Maximum, &[trips, none])
@@ -180,7 +180,7 @@ fn is_never_run(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> bool {
     trips.is_some_and(|trips| trips <= 0)
 }
 
-/// The body of a Loop, and the values that the first iteration takes.
+/// The body of a Loop, and the initial values of the loop-carried values.
 fn body_of_loop(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -223,8 +223,8 @@ fn parameters_of_loop(
     parameters
 }
 
-/// The outputs of [`Op::Loop`]: the last carried `tensors`, `scans` stacked from all iterations,
-/// then the stacks for sequences. Result 0 of the body is the condition.
+/// The outputs of [`Op::Loop`]: the final values of carried tensors (`tensors` of them), stacked
+/// outputs (`scans` of them), then the stacks for sequences. Result 0 of the body is the condition.
 fn outputs_of_loop(tensors: usize, scans: usize, appended: &[Appended]) -> Vec<LoopOutput> {
     let of_tensors = (0..tensors + scans).map(|at| LoopOutput {
         result: at + 1,
@@ -280,7 +280,7 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     let mut elements = results(&level);
     elements.remove(0);
     elements.truncate(tensors.len() + scans + stacks);
-    // the condition is carried first
+    // the condition is the first carried value
     let mut given = vec![(condition, 1, Some(0))];
     given.extend(tensors.iter().enumerate().map(|(k, &at)| (carried[at].0, k + 2, Some(k + 1))));
     given.extend(lasts.iter().map(|last| (last.initial, last.parameter, Some(last.result))));
@@ -340,13 +340,13 @@ fn with_dimension(reader: &mut GraphReader<'_>, from: usize, axes: &[i64]) {
         reader.level().graph.model.results.iter().skip(from).copied().collect();
     for (at, node) in results.into_iter().enumerate() {
         let value = reader.level().graph.model.nodes[node].inputs[0];
-        // Results are last, so the new operations belong in front of them
+        // the new operations are appended behind the Results, and moved in front of them below
         let axis = reader.integers(&[axes.get(at).copied().unwrap_or(0)]);
         let wide = reader.op(Op::Unsqueeze, vec![value, axis]);
         let model = &mut reader.level().graph.model;
         model.nodes[node].inputs[0] = wide;
     }
-    // restores the order of computation: Results behind all other nodes
+    // restores the order of computation by moving the Results behind all other nodes
     let model = &mut reader.level().graph.model;
     let mut order: Vec<usize> = (0..model.nodes.len()).collect();
     order.sort_by_key(|&node| model.nodes[node].op == Op::Result);

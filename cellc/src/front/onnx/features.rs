@@ -1,5 +1,5 @@
-//! Operators of the domain `ai.onnx.ml` for features: arithmetic on the elements or rows of `[C]`
-//! or `[N, C]`.
+//! Operators of the domain `ai.onnx.ml` for features. Operators with one number for each feature
+//! take tensors of shape `[C]` or `[N, C]`.
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::remedies::BEFORE_FEATURES;
@@ -34,8 +34,9 @@ fn has_rows(reader: &mut GraphReader<'_>, x: ValueId) -> bool {
     false
 }
 
-/// `y` reshaped to the shape of `x`. `y` results from `x` and `count` numbers per row, so another
-/// number of features fails in the Reshape.
+/// `y` reshaped to the shape of `x`, unless both shapes are known to be equal. `y` is `x` combined
+/// with `count` numbers per row: if `x` has one column, broadcasting gives `y` `count` columns, and
+/// the Reshape fails.
 fn of_features(reader: &mut GraphReader<'_>, x: ValueId, y: ValueId, count: usize) -> ValueId {
     let shape = reader.level().graph.model.values[x.0].shape.as_ref();
     let last = shape.and_then(|shape| shape.last().cloned());
@@ -46,7 +47,7 @@ fn of_features(reader: &mut GraphReader<'_>, x: ValueId, y: ValueId, count: usiz
     reader.op(Op::Reshape { zero_keeps: false }, vec![y, shape])
 }
 
-/// `(x - offset) scale`.
+/// `(x - offset) * scale`.
 pub(super) fn scaler(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let [offset, scale] =
         ["offset", "scale"].map(|name| call.attributes.finite_list(name).unwrap_or_default());
@@ -149,7 +150,8 @@ pub(super) fn imputer(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     let ints = call.attributes.ints("imputed_value_int64s").filter(|list| !list.is_empty());
     let replaced_float = call.attributes.float("replaced_value_float").unwrap_or(0.0);
     let replaced_int = call.attributes.int("replaced_value_int64").unwrap_or(0);
-    // attributes of the other element type are ignored
+    // replaced_value is ignored if its element type differs; imputed values of both types are an
+    // error
     let count = match (&floats, &ints) {
         (Some(values), None) if element.is_float() => values.len(),
         (None, Some(values)) if !element.is_float() => values.len(),

@@ -8,7 +8,8 @@ use super::windows;
 use crate::diagnostic::quoted;
 use crate::model::{Activation, Binary, Composed, Elementwise, Normalization, Op, ValueId};
 
-/// An activation named by an attribute. `attribute`: the name of its parameters in messages.
+/// An activation named by an attribute. `attribute`: the attributes with the activation's
+/// parameters, for messages.
 struct NamedActivation {
     name: String,
     parameters: Vec<f32>,
@@ -60,7 +61,7 @@ impl NamedActivation {
     }
 }
 
-/// FusedConv: a convolution, plus the tensor Z if there is one, and an activation of the sum.
+/// FusedConv: a convolution plus the optional tensor Z, then an optional activation of the sum.
 pub(super) fn conv(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let name = call.attributes.text("activation").filter(|name| !name.is_empty());
     let parameters = call.attributes.floats("activation_params").unwrap_or_default();
@@ -102,7 +103,7 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
         reader.error("no activation", "the attribute activation", help);
         return None;
     };
-    // the parameters that the activation takes
+    // Selu takes alpha and gamma, other activations take alpha and beta
     let (taken, left) = match &name[..] {
         "Selu" => (vec![alpha, gamma], [beta].to_vec()),
         _ => (vec![alpha, beta], [gamma].to_vec()),
@@ -127,9 +128,9 @@ pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     Some(vec![activation.apply(reader, y)?])
 }
 
-/// An operand of FusedMatMul and its transposition. `batch`: name of the attribute transBatch if
-/// the node sets it; then the operand's first dimension becomes its last but one. `None` after an
-/// error.
+/// An operand of FusedMatMul, and true if the product transposes the operand. `batch`: transBatchA
+/// or transBatchB if the node sets the attribute; then the operand's first dimension moves to the
+/// last but one. `None` after an error.
 fn operand(
     reader: &mut GraphReader<'_>,
     value: ValueId,
@@ -138,7 +139,7 @@ fn operand(
 ) -> Option<(ValueId, bool)> {
     let rank = reader.rank(value);
     let Some(attribute) = batch else {
-        // a vector is no matrix to transpose
+        // a vector is not transposed
         return Some((value, transposed && rank != Some(1)));
     };
     let Some(rank) = rank.filter(|&rank| rank > 1) else {
@@ -214,6 +215,6 @@ pub(super) fn skip_norm(
     let normalization = Normalization::Layer { axis: -1, eps, root_mean_square };
     let inputs = [Some(sum), Some(gamma), beta].into_iter().flatten().collect();
     let y = reader.op(Op::Normalize(normalization), inputs);
-    // nothing reads the outputs 1 and 2
+    // outputs 1 and 2 are not read, so any value may stand for them
     Some(vec![y, sum, sum, sum])
 }

@@ -39,7 +39,7 @@ pub(super) struct Level {
     /// Values captured from the surrounding graph: the value in the surrounding graph, and the
     /// index of the Parameter in this graph.
     pub(super) captured: Vec<(ValueId, usize)>,
-    /// Values that stand for sequences.
+    /// Values that stand for sequences, with their sequences.
     pub(super) sequences: HashMap<ValueId, Sequence>,
     /// Outputs of the graph that are sequences, as pairs of output index and value. `None` if
     /// outputs of the graph must be tensors.
@@ -49,7 +49,7 @@ pub(super) struct Level {
     pub(super) last_elements: BTreeMap<usize, (ValueId, usize)>,
     /// Last elements of sequences after an iteration, by the index of the loop-carried sequence.
     pub(super) next_elements: HashMap<usize, ValueId>,
-    /// Ranks of values without a declared shape, as far as they follow from operations.
+    /// Known ranks of constants and of operations' outputs.
     ranks: HashMap<ValueId, usize>,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct GraphReader<'f> {
     /// Name of the current node.
     pub(super) name: String,
     /// Reads the graph of an attribute into the current level. A function pointer, because the
-    /// operators' modules use this type and it uses none of them.
+    /// operators' modules depend on this module, and not the reverse.
     pub(super) read_body: fn(&mut GraphReader<'_>, GraphProto, Option<&[ValueId]>),
 }
 
@@ -104,15 +104,15 @@ impl<'f> GraphReader<'f> {
         self.diagnostics.push(problem.layer(self.label.clone()));
     }
 
-    /// Refuses the current node without an attribute or an input that its definition requires.
+    /// Refuses the current node because a required attribute or input is missing.
     pub(super) fn missing<T>(&mut self, name: &str, valid: impl Into<Message>) -> Option<T> {
         self.error(format!("no {name}"), valid, "export the model again");
         None
     }
 
-    /// Refuses the current node for what its definition allows and no operation of the model
-    /// expresses. What operations express is judged in [`crate::model`], [`crate::check`] and
-    /// [`crate::translate`].
+    /// Refuses the current node for a valid use of the operator that no operation of the model
+    /// expresses. [`crate::model`], [`crate::check`] and [`crate::translate`] refuse invalid
+    /// operations.
     pub(super) fn inexpressible<T>(
         &mut self,
         found: impl Into<Message>,
@@ -123,7 +123,7 @@ impl<'f> GraphReader<'f> {
         None
     }
 
-    /// Reports a warning about the current node.
+    /// Warns about the current node, with help.
     pub(super) fn warning_with_help(
         &mut self,
         found: impl Into<Message>,
@@ -210,7 +210,8 @@ impl<'f> GraphReader<'f> {
         let at =
             (0..self.levels.len()).rev().find(|&at| self.levels[at].names.contains_key(name))?;
         let mut value = self.levels[at].names[name];
-        // an empty tensor stands for an omitted input: a copy of the constant replaces a capture
+        // an empty constant stands for an omitted input: the nested graph gets a copy of the
+        // constant instead of a Parameter
         if at + 1 < self.levels.len()
             && let Some(tensor) = self.known_at(at, value).filter(Tensor::is_empty)
         {
@@ -218,7 +219,7 @@ impl<'f> GraphReader<'f> {
             self.level().names.insert(name.to_owned(), constant);
             return Some(constant);
         }
-        // every level in between gets a Parameter of its own
+        // every level inside the level of the value gets a Parameter for the value
         for inner in at + 1..self.levels.len() {
             value = match self.levels[inner - 1].sequences.contains_key(&value) {
                 true => self.captured_sequence(inner, value, name),
@@ -265,8 +266,8 @@ impl<'f> GraphReader<'f> {
         written.or_else(|| level.ranks.get(&value).copied())
     }
 
-    /// The rank of an operation's first output, as far as ranks and constants of the inputs
-    /// determine it.
+    /// The rank of an operation's first output. `None` if the ranks and constants of the inputs do
+    /// not determine the rank.
     fn rank_of(&mut self, op: &Op, inputs: &[ValueId]) -> Option<usize> {
         match op.facts().rank {
             Rank::Fixed(rank) => Some(rank),
@@ -325,7 +326,7 @@ impl<'f> GraphReader<'f> {
         self.constant_named(&name, tensor)
     }
 
-    /// Adds an initializer. Warns of NaN and infinities in tensors of several elements.
+    /// Adds a named constant. Warns of NaN and infinities in tensors of several elements.
     pub(super) fn constant_named(&mut self, name: &str, tensor: &Tensor) -> ValueId {
         if let Some(value) = tensor.not_finite().filter(|_| tensor.len() > 1) {
             self.diagnostics.push(not_finite(Origin::Unknown, &quoted(name), value));
@@ -388,7 +389,7 @@ impl<'f> GraphReader<'f> {
         self.op_of(op, inputs, element)
     }
 
-    /// Adds an operation element by element, with the element type of its result.
+    /// Adds an elementwise operation. The operation determines the element type of the output.
     pub(super) fn elementwise(
         &mut self,
         operation: impl Into<Elementwise>,
@@ -438,7 +439,8 @@ impl<'f> GraphReader<'f> {
         outputs
     }
 
-    /// Words messages about the last operation, a sequence, with the batch as the second axis.
+    /// Makes messages about the last operation, an [`Op::Sequence`], name the batch as the second
+    /// axis.
     pub(super) fn word_batch_second(&mut self) {
         let last = self.level().graph.model.nodes.last_mut();
         last.expect("the sequence").spelling = &BATCH_SECOND;
@@ -450,8 +452,8 @@ impl<'f> GraphReader<'f> {
         inner.and_then(|inner| inner.strip_suffix(')')).unwrap_or(&self.label).to_owned()
     }
 
-    /// The outputs of a node whose graphs are nested deeper than any graph may be. `None` for other
-    /// nodes.
+    /// The outputs of a stand-in operation for a node whose graphs exceed the limit of nesting,
+    /// which a later check refuses. `None` within the limit.
     pub(super) fn too_deep(&mut self, call: &Call<'_>) -> Outputs {
         let depth = self.levels.len() - 1;
         (depth >= MOST_NESTED).then(|| {
@@ -507,12 +509,12 @@ impl<'f> GraphReader<'f> {
     }
 }
 
-/// The outputs of a node; `None` if the node was refused, which a diagnostic says.
+/// The outputs of a node. `None` if the node was refused with an error.
 pub(super) type Outputs = Option<Vec<ValueId>>;
 
 /// One node and its resolved inputs.
 pub(super) struct Call<'c> {
-    /// The version of the operator's definition.
+    /// The operator set that introduced the operator's definition in force.
     pub(super) version: i64,
     pub(super) inputs: Vec<Option<ValueId>>,
     /// Number of outputs of the node, trailing unnamed outputs excluded.

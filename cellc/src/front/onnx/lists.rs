@@ -41,8 +41,8 @@ pub(super) struct Sequence {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// The elements added to a sequence in an iteration. One flag for each Result of the body: true if
-/// the Result has several elements.
+/// The elements added to a sequence in an iteration, at the front and at the back. One flag for
+/// each Result of the body: true if the Result has several elements.
 pub(super) struct Appended {
     /// Index of the sequence among the loop-carried values.
     pub(super) at: usize,

@@ -1,5 +1,5 @@
-//! The nodes of a file before lowering: functions are expanded into their bodies, and nodes without
-//! influence on an output are dropped.
+//! The nodes of a file before they become operations: function calls are expanded into the bodies,
+//! and nodes without influence on an output are dropped.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, Operato
 use crate::diagnostic::quoted;
 use crate::model::counted;
 
-/// The most nodes of a model. The nodes of a function count once per call.
+/// The most nodes of a model. Each call of a function adds the function's nodes.
 pub(super) const MOST_NODES_IN_FILE: usize = 1 << 16;
 
 /// Maximum size of all expanded function calls together, in encoded bytes.
@@ -111,13 +111,14 @@ pub(super) fn graphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
     node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs))
 }
 
-/// Number of nodes in a node: 1 for the node itself plus all nodes of its nested graphs.
+/// Number of nodes in a node: 1 for the node itself plus all nodes of its nested graphs. The
+/// decoder's recursion limit bounds the nesting.
 fn nodes_of(node: &NodeProto) -> usize {
     1 + graphs(node).flat_map(|graph| &graph.node).map(nodes_of).sum::<usize>()
 }
 
-/// The nodes with every function call replaced by the function's body. `count` grows by the number
-/// of nodes.
+/// The nodes with every function call replaced by the function's body. `count` grows by one for
+/// each node returned, and for each call by the nodes of the function, nested graphs included.
 pub(super) fn expanded(
     nodes: Vec<NodeProto>,
     versions: &Versions,
@@ -169,7 +170,7 @@ pub(super) fn expanded(
         if let Some(wrong) = undeclared(function, &node.proto) {
             return Err(wrong);
         }
-        // checked before the body is copied; nodes of nested graphs count as well
+        // the limit is checked before the body is copied; nodes of nested graphs count as well
         *count += function.node.iter().map(nodes_of).sum::<usize>();
         if *count > MOST_NODES_IN_FILE {
             return Err(too_many_nodes());
@@ -214,7 +215,6 @@ fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<Node
     }
     let prefix = format!("{}.{number}.", call.op_type.as_deref().unwrap_or_default());
     let mut nodes = function.node.clone();
-    // the nesting of graphs is bounded by the decoder's recursion limit
     let mut waiting: Vec<&mut NodeProto> = nodes.iter_mut().collect();
     while let Some(node) = waiting.pop() {
         for name in node.input.iter_mut().chain(&mut node.output).filter(|name| !name.is_empty()) {
@@ -266,8 +266,8 @@ fn reads(node: &OnnxNode) -> Vec<&str> {
 }
 
 /// The nodes in topological order. The file's order is kept if it is topological already, and also
-/// if the nodes form a cycle. Converters to float16 append conversions of inputs at the end of a
-/// file.
+/// if the nodes form a cycle. Files out of order exist: converters to float16 append the
+/// conversions of inputs at the end of a file.
 fn ordered(nodes: &[OnnxNode]) -> Vec<&OnnxNode> {
     let mut made: HashMap<&str, usize> = HashMap::new();
     for (at, node) in nodes.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! Operators of ONNX Runtime's static quantiser in the format QOperator, domain `com.microsoft`.
-//! Inputs and outputs are integers; each tensor has one scale and one zero point.
+//! Inputs and outputs are integers with scales and zero points. The output of QGemm may be floating
+//! point.
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::quantized::{centred, compute, float, limits, product, requantized, rounded};
@@ -18,12 +19,13 @@ fn meant(
     compute(reader, Binary::Multiply, &[integers, scale])
 }
 
-/// Dequantises the tensor at input `at`. Its scale and zero point are the next two inputs.
+/// Dequantises the tensor at input `at`. Input `at + 1` is the scale, input `at + 2` the zero
+/// point, which may be absent. `None` if the tensor or the scale is absent.
 fn operand(reader: &mut GraphReader<'_>, call: &Call<'_>, at: usize) -> Option<ValueId> {
     Some(meant(reader, call.input(at)?, call.input(at + 1)?, call.input(at + 2)))
 }
 
-/// Quantises `y` to the type of the zero point, or to the type of `like` without a zero point.
+/// Quantises `y` to the type of the zero point, or to the type of `like` if there is no zero point.
 fn quantised_like(
     reader: &mut GraphReader<'_>,
     y: ValueId,
@@ -55,7 +57,7 @@ fn of_one(
     quantised_like(reader, y, scale, zero, like)
 }
 
-/// Applies the lowering of an ONNX operator, in the given version, to a dequantised tensor.
+/// Applies the reader `lower` of an ONNX operator, in the given version, to a dequantised tensor.
 fn inner(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -143,8 +145,8 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     quantised_like(reader, y, scale, zero, like)
 }
 
-/// Gemm of two quantised matrices. C has the scale a_scale b_scale. The result is floating point if
-/// y has no scale and no zero point.
+/// Gemm of two quantised matrices. The integers of C have the scale alpha a_scale b_scale. The
+/// result is floating point if y has no scale and no zero point.
 pub(super) fn gemm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (a, b) =
         (centred(reader, call.x(), call.input(2)), centred(reader, call.input(3)?, call.input(5)));

@@ -72,7 +72,7 @@ fn along(
         }
         return Some(value);
     };
-    // one number for the whole tensor broadcasts without a reshape
+    // a single number, and a list along the last axis, broadcast without a reshape
     if !several || axis == -1 || reader.rank(value) == Some(0) {
         return Some(value);
     }
@@ -255,7 +255,7 @@ pub(super) fn product(reader: &mut GraphReader<'_>, a: ValueId, b: ValueId) -> V
     reader.op_of(Op::MatMul { transpose_a: false, transpose_b: false }, vec![a, b], F32)
 }
 
-/// Zero points or scales per row of A, reshaped to broadcast along the rows.
+/// Zero points or scales for the rows of A, reshaped from `[M]` to `[M, 1]`. A single number stays.
 fn by_row(reader: &mut GraphReader<'_>, zero: Option<ValueId>) -> Option<ValueId> {
     let zero = zero?;
     if reader.rank(zero) == Some(1) && reader.known(zero).is_none_or(|tensor| tensor.len() > 1) {
@@ -292,8 +292,8 @@ fn convolved(
     convolution(reader, &mut inner, false)?.first().copied()
 }
 
-/// Numbers per channel of the weights, reshaped to broadcast along the channels. `first`: number of
-/// leading dimensions of the weights that the result lacks. One number becomes a scalar.
+/// Numbers per output channel, reshaped to `[C, 1, ...]`. `first`: 0 for the rank of the weights, 1
+/// for one dimension less, to broadcast over convolved data. A single number becomes a scalar.
 fn by_channel(reader: &mut GraphReader<'_>, value: ValueId, w: ValueId, first: i64) -> ValueId {
     let count = reader.known(value).map(|tensor| tensor.len());
     if count == Some(1) || reader.rank(value) == Some(0) {
@@ -380,7 +380,7 @@ pub(super) fn qlinear_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     requantized(reader, sums, [a_scale, b_scale, scale], zero)
 }
 
-/// com.microsoft: A is quantised dynamically, B is quantised in the model. The bias is optional.
+/// DynamicQuantizeMatMul: A is quantised at run time, B is quantised in the model.
 pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (a, b, b_scale) = (call.x(), call.input(1)?, call.input(2)?);
     let (b_zero, bias) = (call.input(3), call.input(4));
@@ -396,7 +396,7 @@ pub(super) fn dynamic_matmul(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     }])
 }
 
-/// com.microsoft: the product of two quantised tensors, in floating point.
+/// MatMulIntegerToFloat: the product of two quantised tensors, in floating point.
 pub(super) fn matmul_integer_to_float(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,

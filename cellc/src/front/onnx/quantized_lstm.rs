@@ -32,11 +32,12 @@ struct Gates<'a> {
     input_forget: bool,
 }
 
-/// Inputs of the layer; each has the axis of directions.
+/// Inputs of the layer. All inputs except x have an axis of directions.
 struct LayerInputs {
     x: ValueId,
-    /// Integer weights `[D, I, 4H]` and `[D, H, 4H]`.
+    /// Integer weights of x, `[D, I, 4H]`.
     w: Quantised,
+    /// Integer weights of h, `[D, H, 4H]`.
     r: Quantised,
     b: Option<ValueId>,
     h: Option<ValueId>,
@@ -75,7 +76,8 @@ pub(super) fn dynamic_lstm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
         let r = inputs.r.centred(reader, d);
         let [w_scale, r_scale] =
             [&inputs.w, &inputs.r].map(|weights| part(reader, weights.scale, d));
-        // the sums of all steps at once; the header lists the attributes at this operation
+        // one product for the sums of all steps; the header of the generated file lists the
+        // attributes at this operation
         let product = Op::MatMul { transpose_a: false, transpose_b: false };
         let listed = std::mem::take(&mut ledger);
         let sums = reader.ops_of(product, vec![centred_x, w_integers], vec![F32], listed)[0];
@@ -124,8 +126,8 @@ impl Quantised {
     }
 }
 
-/// Reads the attributes. Returns the layer and its attributes for the header. `None` after an
-/// error.
+/// Reads the attributes. Returns the layer, and the attributes for the header of the generated
+/// file. `None` after an error.
 fn attributes(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -142,7 +144,7 @@ fn attributes(
     let input_forget = coupled_gates(call, &mut ledger);
     let r = call.input(2)?;
     let size = hidden_size(reader, call, (r, 1), &mut ledger)?;
-    // no cell reaches `check`: the layer is other operations from here on
+    // the layer becomes operations other than a cell, so `check` does not refuse these attributes
     let cell = Cell { activations: activations.clone(), ..Cell::new(CellKind::Lstm, size) };
     let wrong = cell.wrong_attributes(Some(direction), reader.level().graph.spelling());
     let is_wrong = !wrong.is_empty();
@@ -314,7 +316,8 @@ impl Gates<'_> {
         [compute(reader, Binary::Multiply, &[output, activated]), next_c]
     }
 
-    /// A gate: the activation of a sum, with the product of a peephole and c added.
+    /// A gate: the activation of a clipped sum. `peephole`: the factors of a product that is added
+    /// to the sum.
     fn gate(
         &self,
         reader: &mut GraphReader<'_>,

@@ -44,7 +44,7 @@ pub(super) fn entry(
     }
 }
 
-/// The direction and the attribute as written. The direction is `None` after an error.
+/// The direction, and the text of the attribute. The direction is `None` after an error.
 pub(super) fn direction_of(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -82,7 +82,7 @@ fn recurrent(
     let activations = activations?;
 
     let count = direction.count();
-    // `check` refuses an illegal hidden_size; until then, states have one unit
+    // `check` refuses an illegal hidden_size later; until then, initial states have one unit
     let is_legal = Cell::new(kind, hidden_size).wrong_hidden_size("").is_none();
     let length_of_states = if is_legal { hidden_size } else { 1 };
     let x = call.x();
@@ -129,9 +129,9 @@ fn recurrent(
 
 /// The inputs of a sequence that a file may leave out.
 struct Operands {
-    /// `[N, D, H]`, as c.
+    /// The initial h, `[N, D, H]`.
     h: ValueId,
-    /// `None` if the cell has no c.
+    /// The initial c, `[N, D, H]`. `None` if the cell has no c.
     c: Option<ValueId>,
     lengths: ValueId,
     b: ValueId,
@@ -184,7 +184,8 @@ fn operands(
     Operands { h, c, lengths, b }
 }
 
-/// True if the batch comes before the steps: the attribute `layout`, new in operator set 14.
+/// True if the batch comes before the steps, and the number of the attribute `layout`, which is new
+/// in operator set 14.
 fn batch_first(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> (bool, Option<String>) {
     let given = call.attributes.int("layout");
     let batch_first = match given {
@@ -199,8 +200,8 @@ fn batch_first(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> (bool, Opti
     (batch_first, given.map(|layout| layout.to_string()))
 }
 
-/// The number of units: the attribute, or the size of R along an axis, counted from the last axis.
-/// `None` after an error.
+/// The number of units: the attribute, or else the size of R along `axis`, counted from the last
+/// axis. `None` after an error.
 pub(super) fn hidden_size(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -240,8 +241,8 @@ pub(super) fn coupled_gates(call: &mut Call<'_>, ledger: &mut Vec<LedgerEntry>) 
     coupled
 }
 
-/// X or a state with the batch as its first axis. A tensor of another rank than 3 stays: the check
-/// of the cell refuses its shape.
+/// X or a state with the batch as its first axis. A tensor whose rank is not 3 stays unchanged: the
+/// check of the cell refuses the shape.
 fn by_row(reader: &mut GraphReader<'_>, value: ValueId, batch_first: bool) -> ValueId {
     let has_other_rank = reader.rank(value).is_some_and(|rank| rank != 3);
     if batch_first || has_other_rank { value } else { transposed(reader, value, &[1, 0, 2]) }
@@ -290,7 +291,7 @@ pub(super) fn activations(
         };
         let alpha = if takes > 0 { alphas.next() } else { None };
         let beta = if takes > 1 { betas.next() } else { None };
-        // ONNX has no operator Affine whose defaults the activation could take
+        // Affine has no defaults, because ONNX has no operator of this name
         let any = Activation::new(name, Some(1.0), Some(0.0));
         let has_defaults = !matches!(any, Ok(Activation::Affine { .. }));
         match Activation::new(name, alpha, beta) {

@@ -21,7 +21,7 @@ const TAKE_SEQUENCES: [&str; 7] = [
 pub(super) const HELP: &str =
     "put its elements together first: ConcatFromSequence, which torch.stack and torch.cat become";
 
-/// Refuses a sequence as an input of a tensor operator. False after an error.
+/// Refuses a sequence as an input of an operator on tensors. False after an error.
 pub(super) fn check(
     reader: &mut GraphReader<'_>,
     operator: &str,
@@ -95,8 +95,8 @@ impl GraphReader<'_> {
         self.op(Op::Slice, vec![list, from, to, one, zero])
     }
 
-    /// The axis as a list of one integer, counted from the first dimension. A negative axis counts
-    /// in a tensor with `more` dimensions more than `x`.
+    /// The axis as a list of one integer, counted from the first dimension. A negative axis is
+    /// counted from the end of a tensor that has `more` dimensions more than `x`.
     fn place(&mut self, x: ValueId, axis: i64, more: i64) -> ValueId {
         if axis >= 0 {
             return self.integers(&[axis]);
@@ -137,8 +137,8 @@ impl GraphReader<'_> {
         self.op(Op::Reshape { zero_keeps: false }, vec![x, shape])
     }
 
-    /// Concatenates all elements along an axis, or stacks them along a new axis. `None` after an
-    /// error.
+    /// Concatenates all elements of a sequence along an axis, or stacks the elements along a new
+    /// axis. `None` after an error.
     fn together(&mut self, sequence: &Sequence, axis: i64, is_new: bool) -> Option<ValueId> {
         let mut parts = Vec::new();
         for &piece in &sequence.pieces {
@@ -170,7 +170,8 @@ impl GraphReader<'_> {
     }
 
     /// The last element of a loop-carried sequence at the start of an iteration. The loop carries
-    /// the element as a tensor, for which the body gets a Parameter. `None` after an error.
+    /// the element as a tensor, and the body gets a Parameter for the tensor. `None` after an
+    /// error.
     fn last_of(&mut self, carried: Carried, element: ElementType) -> Option<ValueId> {
         if carried.level != self.levels.len() {
             return self.reads_carried();
@@ -184,7 +185,8 @@ impl GraphReader<'_> {
         Some(value)
     }
 
-    /// Adds a Result to the body for each last element read by the body. `None` after an error.
+    /// Adds a Result to the body for each sequence whose last element the body reads: the last
+    /// element after the iteration. `None` after an error.
     pub(super) fn last_results(
         &mut self,
         carried: &[(ValueId, Option<Sequence>)],
@@ -249,8 +251,9 @@ impl GraphReader<'_> {
         if tensor.len() == 1 { tensor.get_i64(0) } else { None }
     }
 
-    /// Adds Results to the body for the elements appended to each loop-carried sequence. `None`
-    /// after an error.
+    /// Adds Results to the body for the elements that an iteration adds to each loop-carried
+    /// sequence. `level`: depth of the body. `carried`: indices of the sequences among the
+    /// loop-carried values. `None` after an error.
     pub(super) fn sequence_results(
         &mut self,
         level: usize,
@@ -289,8 +292,8 @@ impl GraphReader<'_> {
         Some(all)
     }
 
-    /// Adds a Result to the body for each piece. True marks a piece with several elements. `None`
-    /// after an error.
+    /// Adds a Result to the body for each piece. Returns a flag for each piece: true if the piece
+    /// has several elements. `None` after an error.
     fn stacks(&mut self, pieces: &[Piece]) -> Option<Vec<bool>> {
         let mut merged = Vec::new();
         for &piece in pieces {
@@ -316,7 +319,7 @@ impl GraphReader<'_> {
     }
 
     /// A sequence after a loop: the elements inserted in front, the initial elements, and the
-    /// appended elements. `stacks`: stacked outputs of the loop.
+    /// appended elements. `stacks`: the loop's stacked outputs with the added elements.
     pub(super) fn appended(
         &mut self,
         initial: &Sequence,
@@ -349,7 +352,8 @@ impl GraphReader<'_> {
         }
     }
 
-    /// Adds a value to the body for the loop-carried sequence `at` at the start of an iteration.
+    /// Adds a value to the body that stands for the loop-carried sequence `at` at the start of an
+    /// iteration.
     pub(super) fn carried_sequence(&mut self, at: usize, element: ElementType) -> ValueId {
         let level = self.levels.len();
         let pieces = vec![Piece::Carried(Carried { level, at })];
@@ -416,8 +420,9 @@ pub(super) fn construct(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Ou
     Some(vec![reader.sequence_value(Sequence { pieces }, element)])
 }
 
-/// Index of a position in a list of pieces. `None` if the position is out of range, or if pieces
-/// between it and the end it is counted from have an unknown number of elements.
+/// The index of a piece for a position in the sequence, negative from the end. `inserts`: true if
+/// the position may be behind the last element. `None` if the position is out of range, or if a
+/// piece that counts towards the position has an unknown number of elements.
 fn index(pieces: &[Piece], position: i64, inserts: bool) -> Option<usize> {
     let (len, is_one) = (pieces.len() as i64, |piece: &Piece| matches!(piece, Piece::One(_)));
     let at = usize::try_from(if position < 0 { position + len } else { position }).ok()?;
@@ -585,7 +590,8 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
             let parts = reader.op(Op::Reshape { zero_keeps: false }, vec![x, shape]);
             let ones = known.get_i64(0) == Some(1);
             let mut stack = reader.with_in_front(parts, place);
-            // PyTorch exports unbind in this form, and ONNX Runtime squeezes in this case too
+            // keepdims=0 squeezes parts of length 1: PyTorch exports unbind in this form, and ONNX
+            // Runtime does the same
             if !keep && ones {
                 let next = reader.sum(place, 1);
                 stack = reader.op(Op::Squeeze { skip: false }, vec![stack, next]);

@@ -49,7 +49,7 @@ fn output_type(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Elem
         .ok()
 }
 
-/// HannWindow, HammingWindow and BlackmanWindow: a sum of cosines with these factors.
+/// HannWindow, HammingWindow and BlackmanWindow: a sum of cosines with the factors `cosines`.
 pub(super) fn window(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,

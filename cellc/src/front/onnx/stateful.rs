@@ -28,7 +28,7 @@ pub(super) fn linear_attention_of_runtime(
     attention(reader, call, true)
 }
 
-/// Refuses a number other than the only one that is supported. `None` after an error.
+/// Refuses an attribute with a number other than `valid`. `None` after an error.
 fn refuse_other(
     reader: &mut GraphReader<'_>,
     name: &str,
@@ -44,7 +44,7 @@ fn refuse_other(
 }
 
 fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>, shares_queries: bool) -> Outputs {
-    // the length of the parts in which a processor may compute a sequence
+    // chunk_size divides the computation of a sequence and does not change the result
     call.attributes.ignore("chunk_size");
     let rule = update_rule(reader, call)?;
     let [queries, keys] = ["q_num_heads", "kv_num_heads"].map(|name| {
@@ -73,8 +73,8 @@ fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>, shares_queries: 
     Some(reader.ops_of(Op::LinearAttention(attention), inputs, elements.to_vec(), ledger))
 }
 
-/// Query, key, value, and what else a node has. Refuses gates that the rule lacks or does not
-/// read.
+/// The inputs query, key and value, then past state, decay and beta if the node has them. Refuses
+/// a node without a gate that the rule reads, or with a gate that the rule does not read.
 fn inputs_of_attention(
     reader: &mut GraphReader<'_>,
     call: &Call<'_>,
@@ -147,8 +147,8 @@ struct Form {
     channels_last: bool,
 }
 
-/// A depthwise convolution over the state and the input behind it. The last elements of both are
-/// the next state.
+/// A depthwise convolution over the concatenation of state and input. The last elements of the
+/// concatenation are the next state.
 fn convolution_with_state(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -189,7 +189,7 @@ fn convolution_with_state(
         }
     };
     let all = reader.op(Op::Concat { axis: 2 }, vec![past, x]);
-    // a group for each channel
+    // weights [C, 1, k] become [C, 1, 1, k]: one group for each channel
     let w = reader.op(Op::Unsqueeze, vec![w, one]);
     let window =
         Window { strides: Vec::new(), dilations: vec![form.dilation], padding: Padding::Valid };

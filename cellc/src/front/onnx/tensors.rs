@@ -30,7 +30,7 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
-    /// An error without a file.
+    /// An error about one tensor or type, not about an external file.
     pub(super) fn new(
         found: impl Into<String>,
         valid: impl Into<String>,
@@ -245,7 +245,7 @@ impl Folder {
             return Ok(bytes.clone());
         }
         let path = Path::new(location);
-        // a backslash separates folders on Windows
+        // `\` and `:` separate folders and drives on Windows, so no system accepts them
         let inside = !location.is_empty()
             && !location.contains(['\\', '\0', ':'])
             && path
@@ -270,7 +270,7 @@ impl Folder {
             let help = "put the file beside the model, under this name";
             Wrong::new(found, "a file beside the model that can be read", help)
         };
-        // no symbolic link on the path, and a regular file at its end
+        // the path must have no symbolic link and end at a regular file
         let full = folder.join(path);
         let mut step = folder.clone();
         for part in path.components() {

@@ -124,7 +124,7 @@ fn pool_of(
 }
 
 pub(super) fn max_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    // only affects the second output, the indices, which is not supported
+    // storage_order only affects the indices, the second output, which is not supported
     call.attributes.ignore("storage_order");
     pool(reader, call, PoolKind::Max)
 }
