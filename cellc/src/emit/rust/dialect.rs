@@ -30,7 +30,7 @@ pub(super) struct KernelText {
 
 /// Rust text of one module, with the names of the helper functions to print.
 pub(super) struct Rust {
-    /// Its kernels.
+    /// The kernels of the module.
     pub(super) kernels: Vec<KernelText>,
     /// The helper functions of finished kernels.
     pub(super) used_before: BTreeSet<&'static str>,
@@ -50,12 +50,13 @@ pub(super) struct Rust {
     pub(super) dots: &'static [Dot],
     /// Lanes of the widest vector register.
     pub(super) widest: usize,
-    /// Names of functions called instead of inlined, because of long bodies.
+    /// Names of functions called instead of inlined: long functions, or all functions of a module
+    /// with many calls.
     pub(super) long: BTreeSet<String>,
 }
 
-/// The most calls in a module that use closures: rustc compiles every closure
-/// separately.
+/// The most calls of activations in a module that inlines them. A module with more calls inlines
+/// none, which bounds compile time.
 pub(super) const MOST_CLOSURES: usize = 512;
 
 impl Rust {
@@ -92,7 +93,7 @@ impl Rust {
         match (ty.scalar, context) {
             (Scalar::F32, _) if self.has_numbers() => "f32".to_owned(),
             (Scalar::U32, _) if self.has_numbers() => "u32".to_owned(),
-            // bits are those of floats
+            // a function keeps the bits of floats in a value of type `V`
             (_, Context::Function) => "V".to_owned(),
             (Scalar::U32, Context::Kernel) if ty.lanes == 1 => "u32".to_owned(),
             (scalar, Context::Kernel) => {
@@ -114,14 +115,15 @@ impl Rust {
         method(name, args)
     }
 
-    /// A function of the type of `lanes` numbers.
+    /// A value of type `ty`, made by the function `name` of the type.
     fn constructed(&mut self, name: &'static str, ty: &str, arg: &str) -> Text {
         self.vectors.operation(name);
         let name = if name == "all_bits" { "all" } else { name };
         Text::atom(format!("{ty}::{name}({arg})"))
     }
 
-    /// A function of the type of `lanes` numbers that loads from an element on.
+    /// A vector of `lanes` numbers, loaded from element `offset` on by the function `name` of its
+    /// type.
     fn read(&mut self, name: &'static str, lanes: usize, (from, offset): (&Block, usize)) -> Text {
         let ty = self.ty(Type::f32(lanes), Context::Kernel);
         if let Some((_, pass)) =
@@ -175,7 +177,8 @@ impl Rust {
         }
     }
 
-    /// The part of `len` elements of a block from element `at` on: the block itself if that is all.
+    /// The part of `len` elements of a block from element `at` on: the block itself if the part is
+    /// the whole block.
     fn part(&mut self, block: &Block, at: usize, len: usize, function: &'static str) -> String {
         if (at, len) == (0, block.len) {
             return block.name.clone();
@@ -191,7 +194,8 @@ impl Rust {
 }
 
 impl Rust {
-    /// An element of an array. An index beyond its end does not compile.
+    /// An element of an array, as a plain number. rustc rejects an index beyond the end of the
+    /// array.
     fn element(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
         match (from.element, lanes) {
             (Element::F32, 1) => Text::atom(format!("{}[{offset}]", from.name)),
@@ -217,7 +221,7 @@ fn join(args: Vec<Text>) -> String {
 }
 
 impl Rust {
-    /// An operation on numbers: the bits of one lane.
+    /// An operation on the bits of one lane, which are a plain `u32`.
     fn of_numbers(&mut self, operation: LaneOp, args: Vec<Text>) -> Text {
         use LaneOp as O;
         match operation {
@@ -309,7 +313,8 @@ impl Dialect for Rust {
         let body = without_names_used_once(&body);
         let used = std::mem::take(&mut self.used_before);
         let kernel = self.kernels.last_mut().expect("emit: a kernel has begun");
-        // dot products are methods of one type only
+        // dot products are methods of one type only: a kernel with dot products belongs to its
+        // module
         kernel.is_bound = !self.used.is_empty()
             || body.contains(".dot_")
             || self.long.iter().any(|name| body.contains(&format!("{name}(")));
@@ -345,7 +350,7 @@ impl Dialect for Rust {
         let _ = writeln!(self.out, "{} }}", result.text);
         let text = std::mem::replace(&mut self.out, std::mem::take(&mut self.around));
         match self.long.contains(name) && !self.has_numbers() {
-            // the features of its module apply
+            // a long function stays in its module and has the module's features
             true => self.out.push_str(&text),
             false => self.functions.push((name.to_owned(), text)),
         }
@@ -377,7 +382,7 @@ impl Dialect for Rust {
             Scalar::U32 if context == Context::Function && !self.has_numbers() => {
                 return self.constructed("all", "V", &format!("f32::from_bits({bits:#x})"));
             }
-            // a count rather than a mask
+            // in decimal: a count rather than a mask
             Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => format!("{bits}"),
             Scalar::U32 => format!("{bits:#x}"),
             Scalar::F32 if value.is_finite() => decimal(value),
@@ -605,7 +610,8 @@ impl Dialect for Rust {
             LineRow::Bytes => ("row_of_bytes", String::new()),
             LineRow::Pairs(most) => ("row_of_pairs", format!(", {most}")),
         };
-        // the last groups: of the line's words, of neighbouring words, and of fours
+        // `group`: the offset of the last of `words` packed words, in groups of neighbours; `four`:
+        // the last element if halves of four words are interleaved
         let group =
             |words: usize, abreast: usize| (words - 1) / abreast * step + (words - 1) % abreast;
         let last = write.last();
@@ -648,7 +654,7 @@ impl Dialect for Rust {
         if let Some(backwards) = backwards {
             return self.begin_either_way(count, turn, backwards, walks);
         }
-        // overlapping written windows are lent to one iteration after another
+        // no iterator yields overlapping written windows: each iteration borrows its own window
         let is_lent = |walk: &&MovingWindow<'_>| {
             walk.written && walk.is_apart() && walk.step < walk.window.len
         };
@@ -701,7 +707,7 @@ impl Dialect for Rust {
             at_once,
             next,
         } = sums;
-        // a number is no vector: a loop adds its rows
+        // plain numbers have no function for sums of rows: a loop adds the rows
         if self.ty(Type::f32(*lanes), Context::Kernel) == "f32" {
             return Support::Missing;
         }
@@ -738,7 +744,8 @@ impl Dialect for Rust {
 
     fn unrolled_by(&mut self, _count: usize, _turns: usize) {}
 
-    /// One number for all loops of a kernel: LLVM reloads a hidden number at each use.
+    /// One variable for all loops of a kernel with this count: LLVM loads each hidden number from
+    /// memory.
     fn hidden_count(&mut self, name: &str, count: usize) {
         self.shared(hints::UNROLLED.printed);
         let _ = writeln!(self.out, "let {name} = Hidden::<{count}>::new();");

@@ -1,5 +1,5 @@
-//! Kernels with one text for several instruction sets: functions with generic vector types, columns
-//! per pass, and rows per iteration.
+//! Kernels with one text for several instruction sets: functions that are generic over vector
+//! types, lanes and other counts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -55,7 +55,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     all
 }
 
-/// The most generic counts.
+/// The most counts, apart from lanes, that are parameters of a generic kernel.
 const MOST_COUNTS: usize = 12;
 
 /// A kernel shared by some modules.
@@ -77,7 +77,7 @@ pub(super) struct Generic<'a> {
 
 impl<'a> Generic<'a> {
     /// The generic kernels among the kernels of modules. `own` are functions that differ between
-    /// modules.
+    /// modules; kernels that call them are not generic.
     pub(super) fn new(modules: impl Iterator<Item = &'a [KernelText]>, own: &[&str]) -> Self {
         let is_bound = |kernel: &KernelText| {
             kernel.is_bound || own.iter().any(|name| calls(&kernel.body, name))
@@ -123,7 +123,7 @@ impl<'a> Generic<'a> {
         let mut text = String::new();
         for Shared { kernel: KernelText { doc, .. }, name, parameters, list, body, .. } in &self.all
         {
-            // the bits of one lane are a number
+            // kernels compute with the bits of one lane as `u32`
             let one =
                 if used.has_bits() { "F32x1: Vector<1, Bits = u32>" } else { "F32x1: Vector<1>" };
             let parameters = parameters.replace("F32x1: Vector<1>", one);
@@ -169,7 +169,7 @@ fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<Shared<'a>> {
 /// A kernel by the indices of module and kernel, and its tokens.
 type Alike<'a, 't> = ((usize, usize, &'a KernelText), &'t [Token<'t>]);
 
-/// One generic kernel from several texts.
+/// One generic kernel from several texts. `None` if the kernel needs more than [`MOST_COUNTS`].
 fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<Shared<'a>> {
     let first = alike[0].1;
     let counts =

@@ -30,13 +30,13 @@ const MODULE: [&str; 10] =
 /// Upper limit for the loops of a copy, beyond all needs.
 const DEEPEST: usize = 24;
 
-/// The most kernels in a module whose function `run` calls shared kernels itself. LLVM
-/// inlines functions with one call; the limit bounds the time that it takes for one function. A
-/// kernel with a loop whose end is decided at run time has a function of its own: LLVM keeps values
-/// of iterations in registers only if it knows that arguments do not overlap.
+/// The most kernels of a module whose function `run` calls generic kernels directly. LLVM inlines
+/// functions with one call; the limit bounds the compile time of `run`. A kernel with a loop whose
+/// end is decided at run time has a function of its own: LLVM keeps values of iterations in
+/// registers only if arguments are known not to overlap.
 const MOST_CALLED_DIRECTLY: usize = 12;
 
-/// The attribute of functions with code of their own.
+/// The attribute of functions that are never inlined.
 const APART: &str = "#[inline(never)]\n";
 
 /// Columns in front of a statement of a function in a module.
@@ -50,7 +50,8 @@ struct Head {
     name: &'static str,
 }
 
-/// A module of kernels, without vector types: their operations depend on all modules of the file.
+/// A module of kernels, still without vector types: the operations of the types depend on all
+/// modules of the file.
 pub(super) struct Module {
     head: Head,
     /// The attribute of the functions.
@@ -63,9 +64,9 @@ pub(super) struct Module {
     vectors: Used,
     isa: &'static Isa,
     fused_by: Option<&'static Isa>,
-    /// The kernels that compute several steps together. They have code of their own, and so have
-    /// kernels of a step with several calls: a stream has many layers, of few shapes. `None`: there
-    /// are no such kernels.
+    /// The kernels that compute several steps together. In a module with such kernels, these and
+    /// all kernels with several calls are never inlined: a stream has many layers of few shapes.
+    /// `None`: no kernels compute several steps.
     apart: Option<BTreeSet<String>>,
     /// Items after the module.
     after: String,
@@ -74,9 +75,9 @@ pub(super) struct Module {
 /// The rest of a memory after cuts.
 struct RestOfMemory<'a> {
     memory: &'a str,
-    /// The name of the rest.
+    /// The variable for the rest after the next cut.
     rest: &'static str,
-    /// Elements before it.
+    /// The offset of the rest in the memory, in elements.
     at: usize,
     len: usize,
 }
@@ -160,7 +161,7 @@ pub(super) fn modules<'m>(
     let functions = activations_module(functions);
     let mut text = generic.module(&all, common_names.iter().map(String::as_str)) + &text;
     if !all.has_unrolled_rows() {
-        // one row in each turn
+        // each iteration adds one row: the functions have no parameter for rows per iteration
         text = text.replace(", 1>::sums(", ">::sums(");
     }
     if all.has_sums_of_one_gate() {
@@ -235,7 +236,7 @@ fn without_type_of_weights(text: &str) -> String {
 /// A text of a module in which the calls of kernels name the weights that a function reads once, if
 /// a line holds the call.
 fn with_weights_in_calls(text: &str) -> String {
-    // closures capture variables
+    // closures capture variables, so the variables stay
     if text.contains("pool.join(") {
         return text.to_owned();
     }
@@ -352,7 +353,7 @@ impl RustFile<'_> {
     pub(super) fn pack_module(&self) -> Module {
         let own = Shared::packing(self.program);
         let body = BodyRef { program: self.program, body: &own };
-        // callable by any function
+        // GENERIC has no condition and no features: any function may call the module
         let head = Head { doc: String::new(), condition: String::new(), name: "pack" };
         self.module(head, (&GENERIC, None), body, &|shared, vectors| {
             self.packing(body, shared, vectors)
@@ -703,7 +704,7 @@ impl RustFile<'_> {
         }
     }
 
-    /// Cuts memory for some kernels.
+    /// Writes the statements that divide memory among the kernels of a group.
     fn cut(
         &self,
         out: &mut String,
@@ -732,7 +733,7 @@ impl RustFile<'_> {
                 let _ = writeln!(out, "{}", left.cut(name, place, nth + 1 == parts.len(), vectors));
             }
         }
-        // closures of older editions would capture the whole state
+        // closures of older editions would capture the whole state: they borrow variables instead
         for (id, is_cut) in cuts.shared.into_iter().filter(|_| group.len() > 1) {
             let name = &shared.buffer(id).name;
             let from = if is_cut { format!("*{name}") } else { self.memory(body, shared, id) };
@@ -751,7 +752,8 @@ impl RustFile<'_> {
         }
     }
 
-    /// The arguments of a kernel. `named`: all are variables.
+    /// The arguments of a kernel. `named`: true if every argument is a variable, for calls in
+    /// closures.
     fn arguments(
         &self,
         body: BodyRef<'_>,

@@ -1,21 +1,19 @@
-//! Helper functions of generated modules: copies, lengths, results of other types, packing at run
-//! time.
+//! Helper functions of single modules: results of other types, packing at run time, operations of
+//! one instruction set. Functions shared by all modules are in [`super::vectors`].
 //!
-//! The functions are `#[inline]`, never `inline(always)`. LLVM inlines the latter before unrolling
-//! their loops over lanes; in a kernel with hundreds of such loops, loop passes then dominate
-//! compile time. Loops over lanes use `pairs` instead of the standard library's `zip`: `zip` is not
-//! inline, so several codegen units compile it separately, and a helper loses its constant number
-//! of iterations.
+//! The functions are `#[inline]`, never `inline(always)`. LLVM inlines `inline(always)` functions
+//! before it unrolls their loops; in a kernel with hundreds of such loops, loop passes then
+//! dominate compile time.
 
 use std::collections::BTreeSet;
 
 use crate::arch::{self, Isa};
 use crate::emit::text::{filled, parts};
 
-/// Callers precede callees.
+/// Helper functions, by name.
 const LANES: &str = include_str!("text/lanes.rs");
 
-/// Quantisation of weights. cellc uses the same text.
+/// Quantisation of weights. cellc itself compiles this text, too.
 const ROWS: &str = include_str!("../../encoding/rows.rs");
 
 /// Appends the helper functions in `used` to `module`. `attribute` is the attribute of the module's

@@ -21,8 +21,7 @@ pub(super) const SHARED: &str =
 pub(super) const TYPES: &str = "#[allow(dead_code, unused_imports, \
 reason = \"machines differ in what they use\")]";
 
-/// Constants of mathematics for which clippy takes numbers near them: from e to 2 pi, roots,
-/// logarithms.
+/// The constants of the lint `clippy::approx_constant`, which reports numbers near a constant.
 const OF_MATHEMATICS: [f64; 21] = {
     use std::f64::consts as of;
     const GOLDEN_RATIO: f64 = 1.618_033_988_749_895;
@@ -51,8 +50,8 @@ const OF_MATHEMATICS: [f64; 21] = {
     ]
 };
 
-/// True if a text has a number that clippy may take for a constant of mathematics: equal in three
-/// digits.
+/// True if a text has a number that clippy may take for a constant of mathematics: a number with a
+/// decimal point, within 0.2 % of the constant.
 pub(super) fn is_near_a_constant(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_digit() || c == '.';
     let numbers = text.split(|c| !is_part(c)).filter(|word| word.contains('.'));

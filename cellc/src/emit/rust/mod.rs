@@ -1,7 +1,8 @@
-//! Rust: no_std, editions 2015 to 2024, without bounds checks that could fail.
+//! Rust: no_std apart from threads, editions 2015 to 2024, without bounds checks that could fail.
 //!
-//! Vectors are registers of `core::arch`, or arrays of lanes on other machines ([`vectors`]). Loops
-//! use `as_chunks` and `zip` with constant lengths, so no code can panic.
+//! Vectors are registers of `core::arch`, or numbers side by side on other machines ([`vectors`]).
+//! Loops run over arrays of constant length, whose bounds are checked at compile time, so no code
+//! can panic.
 
 mod dialect;
 mod generic;
@@ -33,7 +34,7 @@ pub(super) use vectors::Form;
 /// The placeholder of the weights during formatting, to spare prettyplease megabytes.
 pub(super) const WEIGHTS: &str = "CELLC_WEIGHTS";
 
-/// Weights of more bytes are not copied to codegen units.
+/// The size in bytes above which weights are not copied to codegen units.
 const LARGE_WEIGHTS: usize = 1 << 20;
 
 /// The contents of a Rust file.

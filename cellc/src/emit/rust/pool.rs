@@ -1,10 +1,11 @@
-//! Where the halves of a cell run: a trait for the caller's own pool, and a pair of threads for
-//! those who have none.
+//! Threads for the halves of a cell: a trait for the caller's pool, and a pair of threads for
+//! callers without a pool.
 
 use super::lints::{UNUSED, UNUSED_IMPORT};
 use crate::emit::text::filled;
 
-/// The trait and its implementation by threads of std.
+/// The trait, and its implementation by threads of std. `apart`: the distance in bytes that avoids
+/// false sharing.
 pub(super) fn items(apart: usize) -> String {
     let join = filled(include_str!("text/join.rs"), &[("#[unused]", UNUSED)]);
     let threads = filled(include_str!("text/threads.rs"), &[("APART", &apart.to_string())]);

@@ -6,7 +6,7 @@ use crate::emit::signature::{Argument, Signature, StepTensor, Tensors};
 use crate::emit::tensors::array;
 use crate::emit::text::Word;
 
-/// The words of `steps`, for an open number of steps.
+/// The words of the method `steps`. Empty if each call is one step.
 pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
     let interface = file.interface;
     if interface.steps.is_none() {
@@ -67,7 +67,8 @@ pub(super) fn several(file: &RustFile<'_>) -> Vec<Vec<Word>> {
     ]]
 }
 
-/// The statements before, in and after the loop over steps, with copies of states to the struct.
+/// The statements before, in and after the loop over steps, if each step copies its states to the
+/// struct.
 fn copied(signature: &Signature<'_>) -> (String, String, String) {
     let (mut before, mut after) = ("", String::new());
     let args = signature.spelled(|argument| match argument {
@@ -82,8 +83,8 @@ fn copied(signature: &Signature<'_>) -> (String, String, String) {
     (before.to_owned(), format!("self.step({args}); {after}"), String::new())
 }
 
-/// The statements before, in and after the loop over steps, if a step reads its states from the
-/// previous outputs.
+/// The statements before, in and after the loop over steps, if each step reads its states from the
+/// outputs of the previous step.
 fn swapped(file: &RustFile<'_>) -> (String, String, String) {
     let mut before =
         "let (mut steps_before, mut outputs) = (&mut Outputs::new(), &mut Outputs::new());"

@@ -47,7 +47,7 @@ impl Streams<'_> {
         let all: Vec<_> = self.kept().map(|kept| self.kept_words(kept)).collect();
         let zero = self.file.starts_at_zero();
         let kept_if = |is: bool| if is { all.clone() } else { Vec::new() };
-        // groups of one leave no rest
+        // a group of one row leaves no remaining rows
         let rest = |words: Vec<Vec<Word>>| if self.streams > 1 { words } else { Vec::new() };
         let pairs = self.file.states().map(|(state, output)| {
             let outputs = Signature::step(self.file.interface).outputs().place(output);
@@ -117,7 +117,7 @@ impl Streams<'_> {
         ]
     }
 
-    /// The rows of an input, as a step takes them.
+    /// The words for the rows of an input.
     fn input_words(&self, field: &Field) -> Vec<Word> {
         let rows = if flat(field) { "rows.as_chunks_mut().0" } else { "rows" };
         vec![

@@ -14,16 +14,16 @@ use crate::emit::{digests, host_constants};
 use crate::pack::{Initial, Loaded};
 use crate::request::Language;
 
-/// Characters of arguments that a line with a call of a body does not hold.
+/// The longest list of arguments, in characters, that fits on a line with the call of a body.
 const LONG_CALL: usize = 64;
 
 impl RustFile<'_> {
-    /// An item.
+    /// The text of an item.
     pub(super) fn item(&self, name: &str) -> String {
         listed(part(include_str!("text/surface.rs"), name), &self.lists(), &self.words())
     }
 
-    /// All items.
+    /// The texts of all items.
     pub(super) fn surface(&self) -> String {
         let version = if self.form == Form::Macros { self.item("version") } else { String::new() };
         let items: String =
@@ -49,7 +49,8 @@ impl RustFile<'_> {
         }
     }
 
-    /// Where the file is not for the machine.
+    /// The compile error for machines that the file is not made for. Empty for a file for all
+    /// machines.
     fn refused(&self) -> String {
         let arch = self.options.machine.target;
         let (held, help) = (arch.rust.held, arch.rust.otherwise);
@@ -186,8 +187,8 @@ impl RustFile<'_> {
         [own, self.contents.lists(self)].concat()
     }
 
-    /// The instruction sets as the file tells them apart: those that share the body of the baseline
-    /// are one row if every machine without another body has one of them.
+    /// The rows of the file's instruction sets. The instruction sets that share the body of the
+    /// baseline are one row if [`Self::baseline`] is not `None`.
     fn rows(&self) -> Vec<IsaRow> {
         let own = |(at, own): (usize, &PlannedIsa)| IsaRow {
             isa: own.isa,
@@ -215,8 +216,8 @@ impl RustFile<'_> {
         names.join(", ")
     }
 
-    /// The expression for the name of the baseline of a target, if several instruction sets share
-    /// its body and are told apart by nothing else.
+    /// The expression for the name of the baseline's row. `None` unless the instruction sets that
+    /// share the baseline's body are exactly those that replace the baseline at compile time.
     fn baseline(&self) -> Option<String> {
         let first = self.isas.first()?.isa;
         let mut sharing = self.sharing(first).filter(|isa| *isa != first).peekable();
@@ -248,7 +249,7 @@ impl RustFile<'_> {
         spelled.collect::<Vec<_>>().join(", ")
     }
 
-    /// An input, flushed.
+    /// The expression for an input, flushed if a step flushes this input.
     fn flushed(&self, field: &Field, place: &str) -> String {
         match self.is_flushed_before(field) {
             true if flat(field) => format!("{}({place})", self.path("flushed")),
@@ -263,13 +264,13 @@ impl RustFile<'_> {
         if self.interface.has_field(name) { format!("self::{name}") } else { name.to_owned() }
     }
 
-    /// The module of an instruction set's body: one that several share has the name of none.
+    /// The name of the module with an instruction set's body: `baseline` if several share the body.
     pub(super) fn module_of(&self, isa: &'static Isa) -> &'static str {
         if self.sharing(isa).count() > 1 { "baseline" } else { isa.name }
     }
 
-    /// The arguments of a body, after statements that declare them. `apart`: records of arrays are
-    /// taken apart first.
+    /// The arguments of a body, and the statements that declare variables for these arguments.
+    /// `apart`: true if the statements take records of arrays apart.
     fn body_arguments(&self, signature: &Signature<'_>, apart: bool) -> (String, String) {
         let mut flattened: Vec<(String, String)> = Vec::new();
         let mut records = String::new();
@@ -330,7 +331,7 @@ impl RustFile<'_> {
         (args, records + &flattened)
     }
 
-    /// The call of the body for several steps at a time, `x` and `y`.
+    /// The call of the body for several steps at a time. `x` and `y` are the inputs and outputs.
     pub(super) fn several_at_once(&self, x: &str, y: &str) -> String {
         let weights = if self.interface.takes_weights() { "&self.packed.values, " } else { "" };
         let args = format!("&mut self.{}, {weights}{x}, {y}", self.interface.memory().name());
@@ -441,7 +442,7 @@ impl RustFile<'_> {
     }
 }
 
-/// A byte string.
+/// A byte-string literal, as an array.
 fn byte_text(bytes: &[u8]) -> String {
     format!("*b\"{}\"", bytes.escape_ascii())
 }

@@ -40,8 +40,9 @@ pub(super) fn cfg(isa: &Isa) -> String {
     isa.condition().map(|condition| format!("#[cfg({})]", condition.rust)).unwrap_or_default()
 }
 
-/// What functions are compiled with in the body of an instruction set, and for the one that runs in
-/// it besides.
+/// The attribute that enables the target features for functions in the body of `isa`. The features
+/// of `fused_by`, which shares the body and has fused multiply-add, are enabled under its
+/// condition.
 pub(super) fn attribute(file: &Contents<'_>, isa: &Isa, fused_by: Option<&Isa>) -> String {
     match (
         isa.rust.features,

@@ -39,7 +39,8 @@ impl Unrolling {
             Stmt::For { count, turn, backwards, walks, body } => {
                 let first = walks.first().map(|walk| walk.window);
                 match self.turns.iter().find(|(window, _)| first == Some(*window)) {
-                    // a function of the file unrolls
+                    // a function of the file unrolls the loop, or the loop is kept:
+                    // [`hints::PAIRS_SPLIT`]
                     Some(_)
                         if self.hints.row_sums(&walks, &body).is_some()
                             || hints::splits_pairs(&body) =>

@@ -2,10 +2,10 @@
 //! else numbers side by side.
 //!
 //! A trait names the operations that kernels and activations use. A macro implements the trait for
-//! a type, from one expression for each operation: a [`RustVector`] has those of a register. Two
-//! vectors side by side are one, down to a single number, so that no loop over lanes is left for
-//! LLVM to unroll: it does so at opt-level 3 alone. Text that no kernel of the file uses is not
-//! printed.
+//! a type, from one expression for each operation; a [`RustVector`] has the expressions of a
+//! register. A vector without a register is two vectors side by side, down to single numbers. No
+//! loop over lanes is left for LLVM to unroll, which happens at opt-level 3 only. Text that no
+//! kernel of the file uses is not printed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -37,7 +37,7 @@ pub(super) struct Used {
     lanes: BTreeSet<usize>,
     /// Functions of the file that the module calls.
     shared: BTreeSet<&'static str>,
-    /// Dot products of this many lanes.
+    /// Dot products: the method, and the number of lanes.
     dots: BTreeSet<(&'static str, usize)>,
     /// Numbers of sums to which rows of weights are added.
     sums: BTreeSet<usize>,
@@ -232,7 +232,7 @@ enum Shape {
     To,
     /// From one number.
     Splat,
-    /// From a number of vectors.
+    /// From this number of vectors.
     Lanes(usize),
     /// From bits and a number of places.
     Shift,
@@ -494,7 +494,7 @@ impl Operation {
         if self.set == Of::Bits { "u32" } else { "f32" }
     }
 
-    /// The head of the method, with L lanes.
+    /// The head of the method, for a number of lanes or a parameter.
     fn head(&self, lanes: &str) -> String {
         let name = self.method();
         match self.shape {
@@ -653,7 +653,7 @@ fn of_lanes(name: &str, count: usize, value: &str) -> String {
     method_of_lanes((name, "a", value), &all)
 }
 
-/// The methods of all such operations, whose names, operands and values are parameters of a macro.
+/// The methods of all operations on lanes. Names, operands and values are parameters of a macro.
 fn of_all_lanes(prefix: &str) -> String {
     let [name, first, other, value] =
         ["name", "x", "y", "value"].map(|parameter| format!("${prefix}{parameter}"));
@@ -784,9 +784,9 @@ fn traits(used: &Used) -> String {
 /// True if a text uses the shared item `name`.
 fn is_called(name: &str, text: &str) -> bool {
     let called = match name {
-        // imported by modules, too
+        // a trait, used by its method
         "Pairs" => ".pairs(".to_owned(),
-        // of operations of vectors
+        // called with generic arguments, by operations of vectors
         "part_of" | "part_of_mut" => format!("{name}::<"),
         name if OF_ELEMENTS.contains(&name) => format!("{name}::<"),
         "chunks" => "hidden_chunks".to_owned(),
@@ -839,13 +839,14 @@ const OF_ELEMENTS: [&str; 9] = [
     "add_elements",
 ];
 
-/// The names of what modules share.
+/// The names of the functions that modules share.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     parts(SHARED).map(|(name, _)| name)
 }
 
-/// Further shared functions, each after the functions that it calls. Some have [`ALLOWED`]: on a
-/// machine with registers no array is compiled, so functions for arrays are unused.
+/// Further shared functions, by name, callers before callees. Loops use `pairs` instead of the
+/// standard library's `zip`: `zip` is not inline, so several codegen units compile `zip`
+/// separately, and a function loses its constant number of iterations.
 const SHARED: &str = include_str!("text/vectors.rs");
 
 /// The operations with an expression per register.
@@ -963,7 +964,7 @@ fn lists(used: &Used) -> Vec<(Vec<&'static Operation>, &'static str)> {
     lists.into_iter().filter(|(list, _)| !list.is_empty()).collect()
 }
 
-/// The parameters of a macro that are such lists.
+/// The parameters of a macro for its lists of operations on lanes.
 fn list_parameters(used: &Used) -> String {
     lists(used).iter().map(|(_, prefix)| format!(";\n     {}", listed_lanes(prefix))).collect()
 }
@@ -1027,8 +1028,8 @@ fn dot_of_bits(bits: &str, lanes: &str, (trait_name, name): (&str, &str), body: 
     )
 }
 
-/// The traits of dot products: of one lane and of two vectors side by side they are the same for
-/// all instruction sets.
+/// The traits of dot products, with the implementations that are equal for all instruction sets:
+/// for one lane, and for two vectors side by side.
 fn dots(used: &Used, has_numbers: bool, has_joined: bool) -> String {
     let is_used = |name: &str| used.dots.iter().any(|(other, _)| *other == name);
     let mut out = String::new();
@@ -1122,8 +1123,8 @@ fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, String)
     filled(&body(used, kind, Form::Expanded), &words)
 }
 
-/// The two parts of a vector, if no single type has `lanes` lanes and the widest vectors have
-/// `widest` lanes. `None`: a single type.
+/// The lanes of the two parts of a vector with `lanes` lanes, if registers have at most `widest`
+/// lanes. `None`: the vector has no parts.
 pub(super) fn parts_of(lanes: usize, widest: usize) -> Option<(usize, usize)> {
     if lanes <= widest && lanes.is_power_of_two() {
         return None;
@@ -1233,7 +1234,7 @@ fn weights(used: &Used) -> String {
     listed(WEIGHTS, &[("weights", used.weights.iter().map(conversion).collect())], &[])
 }
 
-/// Some columns of a panel.
+/// The type for some columns of a panel.
 fn columns(used: &Used) -> String {
     let lists =
         ["first", "all", "load", "store"].map(|name| when(name, used.columns.contains(name)));
@@ -1301,7 +1302,7 @@ macro_rules! both {
 }
 ";
 
-/// The bits of one lane.
+/// The implementation of `Bits` for `u32`, the bits of one lane.
 fn u32_bits(used: &Used) -> String {
     let methods: String = used.operations(Of::Bits).map(Operation::of_u32).collect();
     formatted(&format!("impl Bits<1> for u32 {{\n{methods}}}\n"))
@@ -1390,7 +1391,7 @@ impl Types<'_> {
         let mut head = String::new();
         let is_fused = |isa: &Isa| {
             let has_intrinsics = isa.rust.vectors.iter().any(|row| self.arch.may_be(row.processor));
-            // a long multiply-add stands on several lines
+            // a long multiply-add stands on several lines: the name of its intrinsic is looked for
             let is_name = |word: &&str| word.contains('_');
             let intrinsic = isa.rust.mul_add.split([' ', '(', ':']).find(is_name);
             !self.own.lanes.is_empty()
@@ -1418,8 +1419,8 @@ impl Types<'_> {
         (head + &formatted(&out), all)
     }
 
-    /// The declarations of vectors of so many lanes: registers and numbers, two vectors side by
-    /// side, and the lanes of the latter.
+    /// The declarations of vectors with a number of lanes: as registers and numbers, and as two
+    /// vectors side by side. Also the lanes of these two vectors.
     fn of_lanes(
         &self,
         lanes: usize,
@@ -1456,8 +1457,8 @@ impl Types<'_> {
         }
     }
 
-    /// The lanes of all vectors that the module uses, with those of their parts, and the conditions
-    /// under which no vector has such a part.
+    /// The lanes of all vectors that the module uses, parts of vectors included, each with the
+    /// conditions under which the module has no vector of these lanes.
     fn lanes(&self) -> BTreeMap<usize, Vec<&'static str>> {
         let mut left: BTreeMap<usize, Vec<&'static str>> =
             self.own.lanes.iter().map(|lanes| (*lanes, Vec::new())).collect();
@@ -1498,12 +1499,13 @@ impl Types<'_> {
         all.filter(|(_, condition)| !elsewhere.contains(condition)).collect()
     }
 
-    /// The lanes of the two vectors that stand for one of which no register is.
+    /// The lanes of the two vectors that replace a vector without a register. `None` for one lane.
     fn parts(&self, lanes: usize) -> Option<(usize, usize)> {
         parts_of(lanes, self.isa.lanes).or((lanes > 1).then_some((lanes / 2, lanes / 2)))
     }
 
-    /// Types under conditions; a macro's expansion is several items, which need one each.
+    /// Types under conditions. The expansion of a macro is several items, and each item gets the
+    /// conditions.
     fn item(&self, conditions: &[&str], text: impl Fn(&Self) -> String) -> String {
         let cfg: String =
             conditions.iter().filter(|c| !c.is_empty()).map(|c| format!("#[cfg({c})]\n")).collect();
@@ -1578,7 +1580,8 @@ impl Types<'_> {
         }
     }
 
-    /// The lists of operations on lanes in the arguments of a macro: what each computes.
+    /// The lists of operations on lanes in the arguments of a macro, each operation with its
+    /// expression.
     fn list_arguments(&self, row: &RustVector) -> String {
         let mut out = String::new();
         for (operations, _) in lists(self.all) {
@@ -1593,7 +1596,7 @@ impl Types<'_> {
         out
     }
 
-    /// One number, with a multiply-add.
+    /// The type of one number, with a multiply-add.
     fn number(&self, mul_add: &str) -> String {
         match self.form {
             Form::Expanded => {
@@ -1607,8 +1610,8 @@ impl Types<'_> {
         }
     }
 
-    /// One number, unless one of these conditions holds: in the baseline of a file whose machines
-    /// may fuse, both ways.
+    /// The type of one number, unless one of the conditions `registers` holds. Has a fused and an
+    /// unfused form if a condition decides between the two.
     fn of_number(&self, registers: &[&str]) -> String {
         let (isa, none) = (self.isa, none_of_conditions(registers));
         let (condition, fused, unfused) = match (isa.rust.mul_add, self.fused_by) {
@@ -1618,7 +1621,8 @@ impl Types<'_> {
             ("", None) => ("", "a * b + c", ""),
             (fused, None) => (isa.rust.mul_add_where, fused, "mul_add_in_software(a, b, c)"),
         };
-        // registers that hold under the same condition leave nothing of it
+        // where the condition for fusing holds, a register has the lane: only the unfused form is
+        // left
         if registers.contains(&condition) && !condition.is_empty() {
             return self.item(&[&none], |types| types.number(unfused));
         }
@@ -1638,8 +1642,8 @@ fn safety(mul_add: &str) -> &'static str {
     }
 }
 
-/// What an operation computes of registers. An operation on the bits of floats is the one on
-/// integers, unless the row has its own.
+/// The expression for an operation on registers. An operation on the bits of floats is the
+/// operation on integers, between conversions, unless the row has an expression for it.
 fn expression(row: &RustVector, name: &str) -> String {
     let own = |name: &str| {
         row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register))
@@ -1659,8 +1663,8 @@ fn expression(row: &RustVector, name: &str) -> String {
     }
 }
 
-/// The type of so many lanes as two vectors side by side, under a condition, and that of its bits
-/// if the text has them.
+/// The type with `lanes` lanes as two vectors side by side, under a condition, and the type of its
+/// bits if `text` names it.
 fn side_by_side(
     lanes: usize,
     (first, second): (usize, usize),
