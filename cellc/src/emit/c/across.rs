@@ -30,7 +30,7 @@ pub(super) struct Across {
     rest: usize,
     /// True if the function has a loop.
     has_loop: bool,
-    /// True if weights of other columns are in between.
+    /// True if weights of other columns are between the function's weights.
     is_apart: bool,
 }
 

@@ -17,7 +17,7 @@ use crate::request::Language;
 const HEADER: &str = include_str!("text/header.h");
 const SOURCE: &str = include_str!("text/source.c");
 
-/// Between statements of the function that takes several steps.
+/// The separator between statements of the function that takes several steps.
 const STEPS_INDENT: &str = "\n        ";
 
 impl CFile<'_> {
@@ -201,8 +201,8 @@ impl CFile<'_> {
 
     /// The lists for texts in C.
     pub(super) fn lists(&self) -> Vec<List> {
-        // the last instruction set of each processor; and each instruction set, with `#if` before
-        // the first and `#endif` after the last
+        // `available`: the last instruction set of each processor. `asked`: each instruction set,
+        // with `#if` before the first and `#endif` after the last one of a condition
         let (mut available, mut asked, all) =
             (Vec::new(), Vec::new(), self.asked().collect::<Vec<_>>());
         for processor in self.processors() {
@@ -292,8 +292,8 @@ impl CFile<'_> {
         }
     }
 
-    /// The bodies for the baseline, each under the conditions of instruction sets that share the
-    /// body, and a list with an entry if conditions exist.
+    /// The list of bodies for the baseline, each under the conditions of the instruction sets that
+    /// share the body; and a list that has an entry if there are conditions.
     fn chosen_baselines(&self) -> [List; 2] {
         let fallback = self.isas[0].isa;
         let mut chosen: Vec<(&'static Isa, Vec<String>)> = Vec::new();
@@ -331,7 +331,8 @@ impl CFile<'_> {
         if is_aligned { format!("{}_ALIGNED ", self.upper()) } else { String::new() }
     }
 
-    /// An item of a text. Functions with all arguments of the pure function have them on one line.
+    /// An item of a text, with long statements wrapped. The item `function` is wrapped later, with
+    /// the file.
     pub(super) fn item(&self, text: &'static str, name: &str) -> String {
         let restrict = if text == HEADER {
             format!("{}_RESTRICT ", self.upper())

@@ -14,12 +14,12 @@ use crate::kernel::{BlockProduct, BlockSums, Element, LaneOp, Scalar, Type};
 struct BlockFunction {
     product: BlockProduct,
     rows: usize,
-    /// The type of the table of the blocks.
+    /// The element type of the tables of counts and inputs.
     index: Element,
 }
 
 impl C<'_> {
-    /// A call of the function for some blocks, which is written before the kernels.
+    /// Writes a call of the function for blocks of one kind. The function precedes the kernels.
     pub(super) fn block_sums(&mut self, places: [(&Block, usize); 5], sums: &BlockSums) {
         let index = places[2].0.element;
         let function = BlockFunction { product: sums.product, rows: sums.rows, index };
@@ -131,7 +131,7 @@ impl C<'_> {
         }
     }
 
-    /// Declares neighbouring words.
+    /// Declares neighbouring words, loaded from memory.
     fn block_words(&mut self, names: &[String], from: &Block, at: usize, ty: Type) {
         match names {
             [name] => {

@@ -41,12 +41,13 @@ pub(super) fn ending(lanes: usize, isa: &Isa, is_alone: bool) -> String {
     }
 }
 
-/// The name of an activation's function outside the loop with the inlined copy.
+/// The name of the outlined version of an activation, for calls outside the loop with the inlined
+/// copy.
 pub(super) fn outlined(name: &str) -> String {
     format!("{name}_called")
 }
 
-/// The name of an activation for several values.
+/// The name of the version of an activation for an array of values.
 pub(super) fn of_each(full: &str) -> String {
     format!("{full}_each")
 }
@@ -99,7 +100,7 @@ pub(super) struct C<'a> {
     pub(super) fuses: bool,
     /// True if the file has no other body.
     pub(super) is_alone: bool,
-    /// True if compilers must not compute separate addresses.
+    /// True if the code keeps compilers from computing the addresses of rows separately.
     pub(super) rows: bool,
     /// True if other bodies of the file may share the text. Every vector value then has a type of
     /// the body.
@@ -130,7 +131,7 @@ pub(super) struct FunctionText {
     params: Vec<String>,
     /// The lanes of an activation. 0 in kernels.
     lanes: usize,
-    /// The sums of the last loop, if they stay in memory during the next one.
+    /// The sums of the last loop, if these sums stay in memory during the next loop.
     kept: Vec<String>,
     /// The types of accumulators.
     types: BTreeMap<String, Type>,
@@ -140,7 +141,7 @@ pub(super) struct FunctionText {
     copied_to: BTreeMap<(String, usize), usize>,
 }
 
-/// Functions and types used by kernels of a body and declared before.
+/// Functions and types that the kernels of a body use, declared before the kernels.
 #[derive(Default)]
 pub(super) struct Needs {
     /// Activations called by kernels, with their lanes.
@@ -237,7 +238,7 @@ impl<'a> C<'a> {
         self.pieces.push(Piece { name: name.to_owned(), lanes, text });
     }
 
-    /// All kernels and functions.
+    /// The text of all kernels and functions.
     pub(super) fn text(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
@@ -249,13 +250,13 @@ impl<'a> C<'a> {
         self.is_joined(lanes) || self.shares && is_of_body()
     }
 
-    /// A number of elements. A file without extensions has it unsigned, as MISRA C:2012 wants
-    /// (10.4).
+    /// A number of elements. In a file without extensions the literal is unsigned, as MISRA C:2012
+    /// requires (10.4).
     fn unsigned(&self, number: usize) -> String {
         if self.extensions { number.to_string() } else { format!("{number}u") }
     }
 
-    /// A subscript. With counters, its numbers are spelled by [`Self::unsigned`].
+    /// A subscript. Numbers next to counters are spelled by [`Self::unsigned`].
     fn subscript(&self, subscript: &Subscript) -> String {
         let text = subscript.to_string();
         let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
@@ -361,7 +362,8 @@ impl<'a> C<'a> {
         Some(self.name("sums", lanes))
     }
 
-    /// The name of a function in a call here, and true if the name is the outlined function's.
+    /// The name by which the current loop calls an activation, and true if the name is that of the
+    /// outlined version.
     pub(super) fn named_call(&mut self, function: &str, lanes: usize) -> (String, bool) {
         let key = (function.to_string(), lanes);
         let here = self.within.numbers.0.last().copied().unwrap_or(0);
@@ -373,7 +375,8 @@ impl<'a> C<'a> {
         (self.full(&name, lanes), is_outlined)
     }
 
-    /// Declares the function that loads vectors left over from several neighbours.
+    /// Declares the function that loads a single vector, for the part of a load of several
+    /// neighbours that has no instruction of its own.
     pub(super) fn used_by_loads(&mut self, element: Element, lanes: usize) {
         match element {
             Element::U32 => _ = self.name("to_bits", lanes),
@@ -384,7 +387,7 @@ impl<'a> C<'a> {
         }
     }
 
-    /// Declares the function of an activation for each of several values.
+    /// Declares the version of an activation for an array of values.
     pub(super) fn calls_each_of(&mut self, function: &str) {
         let key = (function.to_string(), 1);
         self.needs.called.insert(key.clone());
@@ -412,7 +415,7 @@ impl<'a> C<'a> {
         })
     }
 
-    /// A value with all its lanes. Constants stay scalar if C widens them implicitly.
+    /// A value with all its lanes: constants are broadcast.
     pub(super) fn value(&mut self, text: Text, ty: Type) -> Text {
         if ty.lanes == 1 && !self.is_named(1) || text.kind != TextKind::Number {
             return text;
@@ -432,7 +435,8 @@ impl<'a> C<'a> {
         }
     }
 
-    /// An operator between two operands, at least one of which has all lanes.
+    /// An operator between two operands. One constant may stay scalar: C widens it to the lanes of
+    /// the other operand.
     fn infix(&mut self, operator: &str, ty: Type, args: Vec<Text>) -> Text {
         let [a, b] = <[Text; 2]>::try_from(args)
             .unwrap_or_else(|_| panic!("emit: {operator} takes two operands"));
@@ -461,7 +465,7 @@ fn list(args: Vec<Text>) -> String {
     args.into_iter().map(|a| a.text).collect::<Vec<_>>().join(", ")
 }
 
-/// The least magnitude of the exponent of a power of two that is a hexadecimal number.
+/// Powers of two with exponents of at least this magnitude are spelled in hexadecimal.
 const LEAST_EXPONENT: i32 = 32;
 
 /// The exponent of a normal power of two.
@@ -535,7 +539,7 @@ impl Dialect for C<'_> {
         block_comment(&mut self.out, "", doc);
         let ty = self.ty(Type::f32(lanes));
         let params: Vec<_> = names.iter().map(|name| format!("{ty} {name}")).collect();
-        // functions for several values are inlined into functions for one value
+        // a function with a version for an array of values is inlined into this version
         let is_called = self.isa.code.calls != Calls::Inlined
             && !self.needs.called_each.contains(&(name.to_string(), lanes));
         let kind = if is_called { "CALLED" } else { "INLINE" };
@@ -615,7 +619,8 @@ impl Dialect for C<'_> {
         if self.vector(lanes).is_none_or(|vector| vector.mul_add_one.is_empty()) {
             return self.template(|v| v.splat, "splat", lanes, vec![element]);
         }
-        // compilers may know lanes of such a vector
+        // not the intrinsic: compilers know that all lanes of this vector are one element, and a
+        // multiply-add reads lane 0
         let text = format!("{}({})", self.name("splat", lanes), element.text);
         self.function.of_one[0].insert(text.clone());
         Text::atom(text)
@@ -624,7 +629,7 @@ impl Dialect for C<'_> {
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
         let value = f32::from_bits(bits);
         match ty.scalar {
-            // a count rather than a mask
+            // in decimal: a count rather than a mask
             Scalar::U32 if context == Context::Kernel && bits < 1 << 16 => {
                 Text::number(format!("{bits}u"))
             }
@@ -744,7 +749,7 @@ impl Dialect for C<'_> {
             O::ToBits | O::FromBits if lanes > 1 => {
                 return Text::atom(format!("({}){}", self.ty(ty), args.remove(0).operand()));
             }
-            // the function uses instructions of the instruction set
+            // a function of the file, which may use intrinsics
             _ => return Text::atom(format!("{}({})", self.name(name, lanes), list(args))),
         };
         match (operation, lanes) {
@@ -765,7 +770,7 @@ impl Dialect for C<'_> {
 
     fn declare(&mut self, name: &str, ty: Type, mutable: bool, value: Text, context: Context) {
         let ty = self.widened(ty, context);
-        // sums of integers, initially 0
+        // sums of integers, initially 0, have a struct on some targets
         if let Some(sums) = Some(())
             .filter(|_| mutable && ty.scalar == Scalar::U32)
             .and_then(|()| self.sums(ty.lanes))
@@ -775,7 +780,7 @@ impl Dialect for C<'_> {
         }
         let value = self.value(value, ty).text;
         let spelled = self.ty(ty);
-        // a value of an earlier block may have had the name
+        // a value of an earlier block may have had the name: its properties are forgotten
         self.function.of_one[1].remove(name);
         self.function.types.remove(name);
         if !mutable && self.function.of_one[0].contains(&value) {
@@ -863,7 +868,7 @@ impl Dialect for C<'_> {
     }
 
     fn row(&mut self, window: &Block) {
-        // bodies that share a text have it for the same windows
+        // bodies that share a text need the macro for the same windows
         let least = if self.shares { GENERIC.lanes } else { self.isa.lanes };
         if self.rows && window.len > least {
             let upper = self.prefix.to_ascii_uppercase();
@@ -1060,7 +1065,8 @@ impl Dialect for C<'_> {
             } else {
                 i.clone()
             };
-            // passes of one column are passes of one lane in the text that bodies share
+            // in shared text, the step of a pass is the number of lanes, which is printed even if
+            // it is 1
             let is_counted = walk.step == 1 && !(self.shares && is_of_passes);
             let k = if is_counted { k } else { format!("{k} * {}", self.unsigned(walk.step)) };
             let from = match walk.offset {

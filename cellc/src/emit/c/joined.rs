@@ -123,7 +123,7 @@ impl Joined {
         !self.lanes.is_empty()
     }
 
-    /// True if types have bits.
+    /// True if operations use the bits of values.
     pub(super) fn has_bits(&self) -> bool {
         self.operations.contains_key("flush")
             || !self.registers.is_empty()

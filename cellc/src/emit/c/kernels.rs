@@ -74,7 +74,7 @@ struct Texts<'f> {
 }
 
 impl<'f> Texts<'f> {
-    /// Writes the kernels, after helper functions and constants.
+    /// Writes the kernels and, if the body shares texts, the function that runs the kernels.
     fn new(
         file: &'f CFile<'_>,
         spelled: Spelled<'f>,
@@ -85,7 +85,7 @@ impl<'f> Texts<'f> {
         dialect.shares = shares;
         dialect.outlines &= !dialect.shares;
         dialect.rows |= dialect.shares && !file.options.machine.target.c.rows.is_empty();
-        // bodies with separate roundings then have equal text
+        // with multiply-adds, bodies that round twice have the text of bodies that fuse
         let mut body = match dialect.shares && !dialect.fuses {
             true => products::added(spelled.body.body.clone()),
             false => spelled.body.body.clone(),
@@ -143,7 +143,7 @@ impl<'f> Texts<'f> {
         let mut defined = Defined::default();
         let functions = once.functions(isa, &self.functions, &mut defined);
         let kernels = once.kernels(isa, &self.kernels, &mut defined);
-        // activations that are shared are spelled by operations on registers
+        // shared activations call operations on registers, which are declared first
         let declared =
             if self.dialect.shares { [registers, functions] } else { [functions, registers] };
         let rows: String = self.dialect.needs.rows.into_values().collect();
@@ -200,7 +200,7 @@ fn packing(file: &CFile<'_>, used: &RefCell<BTreeSet<VectorFunction>>, out: &mut
     ));
 }
 
-/// A text of kernels.
+/// An item of the texts for kernels.
 fn text(file: &CFile<'_>, isa: &Isa, name: &str, lists: &[List], own: &[Word]) -> String {
     let common = [
         ("RUN_PARAMETERS", file.params(&file.body_signature())),
@@ -307,7 +307,7 @@ fn pairs(
     calls.into_iter().map(|call| vec![("CALL", call)]).collect()
 }
 
-/// One step: the kernels in order.
+/// Writes the function for one step, which calls the kernels in order.
 fn run(
     file: &CFile<'_>,
     (isa, linkage): (&Isa, String),

@@ -2,7 +2,8 @@
 //! operations without operators.
 //!
 //! Fused operations are intrinsics, and a pragma prevents other fusing, so results do not depend on
-//! compiler flags. Code calls no functions apart from implicit calls by compilers. A file for a
+//! optimisation flags; clang's -ffp-contract=fast alone overrides the pragma. The code calls no
+//! library functions apart from those of threads and those that compilers insert. A file for a
 //! target without extensions is plain C11.
 
 mod across;
@@ -103,7 +104,7 @@ impl CFile<'_> {
         out
     }
 
-    /// A text with the linkage of its functions in C's own words, if the file has no attributes.
+    /// A text in which, for a file without extensions, C's keywords replace the macros for linkage.
     fn linkage(&self, text: String) -> String {
         if self.extensions() {
             return text;
@@ -184,7 +185,7 @@ impl CFile<'_> {
         self.prefix().to_ascii_uppercase()
     }
 
-    /// The condition for a body, by the instruction set in its name. `None`: always.
+    /// The condition under which the body named after `isa` is compiled. `None`: always.
     fn condition(&self, isa: &'static Isa) -> Option<String> {
         match isa.condition() {
             None => {
@@ -198,8 +199,8 @@ impl CFile<'_> {
         }
     }
 
-    /// A condition as the file spells it: by the macro of an instruction set, if it has several
-    /// terms.
+    /// A condition as the file spells it: a condition with several terms by the macro of an
+    /// instruction set.
     fn asked_as(&self, condition: Condition) -> String {
         let macro_of =
             |isa: &&'static Isa| isa.condition() == Some(condition) && condition.has_terms();
@@ -214,7 +215,7 @@ impl CFile<'_> {
         format!("{}_HAS_{}", self.upper(), isa.name.to_ascii_uppercase())
     }
 
-    /// Definitions of the macros for conditions that a text asks for.
+    /// Definitions of the macros for conditions that a text uses.
     fn conditions(&self, text: &str) -> String {
         let is_asked = |isa: &&'static Isa| {
             let spelled = format!("defined({})", self.macro_of(isa));
@@ -346,7 +347,7 @@ fn guarded(out: &mut String, condition: Option<&str>, text: &str) {
 }
 
 /// The offset at which a text can continue its last section under a condition: before the last
-/// line, if the condition begins with `begin`.
+/// `#endif`, if the section opens with the line `begin` and has no `#else`.
 fn reopened(out: &str, begin: &str) -> Option<usize> {
     let inside = out.strip_suffix("#endif\n\n").or_else(|| out.strip_suffix("#endif\n"))?;
     let at = inside.rfind(&format!("\n{begin}"))? + 1 + begin.len();

@@ -144,7 +144,7 @@ impl Parameters {
     fn differing(&self, upper: &str, text: &str) -> Vec<(String, &[usize])> {
         let words = words(text);
         let is_used = |names: &[String]| names.iter().any(|name| words.contains(name.as_str()));
-        // activations are a section of the file wherever the macro for their lanes is defined
+        // the macro for lanes selects the section of activations, and is therefore always defined
         let differs = |numbers: &[usize]| {
             self.is_unnumbered || numbers.windows(2).any(|two| two[0] != two[1])
         };
@@ -261,7 +261,7 @@ pub(super) struct Defined {
 }
 
 impl Defined {
-    /// Defines a macro unless it has the value.
+    /// Defines a macro unless the macro already has the value.
     fn define(&mut self, out: &mut String, name: String, value: String) {
         match self.values.get(&name) {
             Some(known) if *known == value => return,
@@ -384,8 +384,8 @@ impl SharedTexts {
         }
     }
 
-    /// The macros that end with the section of the kernels. Empty if a body may include a section
-    /// after it.
+    /// The macros that end with the section of the kernels. Empty if a body may include another
+    /// section after the kernels.
     fn ends(&self) -> Vec<String> {
         let [kernels] = &self.kernels[..] else { return Vec::new() };
         if !self.activations.isas.iter().all(|isa| kernels.isas.contains(isa)) {
@@ -453,7 +453,7 @@ impl SharedTexts {
     /// Texts of one instruction set.
     fn own<'a>(&self, isa: &Isa, pieces: impl Iterator<Item = &'a Piece>) -> String {
         let (upper, target) = (self.upper(), target(&self.prefix));
-        // a call takes longer than a function of one statement
+        // a call takes longer than a function of one statement, which is therefore inlined
         let linked = |piece: &Piece| match (piece.lanes, piece.text.matches(';').count()) {
             (1, 0..=1) => self.linked(isa, usize::MAX),
             (lanes, _) => self.linked(isa, lanes),
@@ -536,7 +536,8 @@ impl SharedTexts {
         )
     }
 
-    /// The name with which the file includes itself. Works after renaming.
+    /// The macro for the name with which the file includes itself. A renamed file works if the
+    /// compiler has `__FILE_NAME__`.
     pub(super) fn own_name(&self, stem: &str) -> String {
         if self.is_empty() {
             return String::new();

@@ -333,7 +333,7 @@ impl C<'_> {
     /// Declares the types of this body: first the operations on one register that the file's macro
     /// needs, then the types of several registers.
     pub(super) fn joined_types(&mut self, file: &Joined) -> [String; 2] {
-        // spelled with instructions of the instruction set
+        // the types of a body are not shared: their operations are spelled with instructions
         let shares = std::mem::replace(&mut self.shares, false);
         let types = self.spelled_types(file);
         self.shares = shares;
@@ -468,7 +468,8 @@ impl C<'_> {
         })
     }
 
-    /// The expression for an operation on one register. `None` for calls of functions.
+    /// The expression for an operation on one register. `None` for calls of activations and
+    /// additions of rows.
     fn of_register(&mut self, operation: &Operation, lanes: usize) -> Option<String> {
         let block = |name: &str, element, bytes| Block {
             name: name.to_owned(),
@@ -508,7 +509,7 @@ impl C<'_> {
                 self.operation(*operation, ty, operands(count), Context::Kernel)
             }
             Operation::Row { .. } => return None,
-            // the activation itself has this name
+            // the function of the activation already has the name of the operation
             Operation::Call { function, is_outlined, .. } => {
                 self.needs.calls(function, *is_outlined, lanes);
                 return None;

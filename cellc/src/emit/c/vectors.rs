@@ -226,7 +226,8 @@ impl VectorFunction {
             Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
             None => "a * b + c".to_owned(),
         };
-        // an instruction set in the body of another, with an instruction that the other lacks
+        // an instruction set that shares the body of another and has an instruction that the other
+        // lacks
         let has = |own: &CVector| match kind {
             "load_f16_" => !own.load_f16.is_empty(),
             "load_i8_" => !own.load_i8.is_empty(),
@@ -305,7 +306,7 @@ impl VectorFunction {
                     text,
                 );
             }
-            // lists that are long
+            // texts with long lists
             None if matches!(
                 (kind, lanes),
                 ("load_i8_", 1 | 2 | 8 | 16)
@@ -409,7 +410,8 @@ pub(super) fn write(
     out.push_str(&texts);
 }
 
-/// Declarations without the types of vectors in memory that neither they nor `code` read.
+/// Declarations without those types of vectors in memory that neither `declarations` nor `code`
+/// use.
 fn without_unread(declarations: &str, code: &[&str]) -> String {
     let all = [&[declarations], code].concat();
     let is_read = |line: &&str| {
@@ -420,7 +422,8 @@ fn without_unread(declarations: &str, code: &[&str]) -> String {
     declarations.lines().filter(is_read).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The functions of a text called by other texts, with the comments before the first.
+/// The functions of a text that other functions or texts call, with the comments before the first.
+/// Empty if none is called.
 fn called(functions: &str, texts: &[&str]) -> String {
     let name = |function: &str| {
         let head = function.lines().find(|line| line.ends_with('{'))?;
@@ -537,7 +540,7 @@ pub(super) fn spaced(prefix: &str, isa: &Isa) -> String {
     if attribute.is_empty() { attribute } else { attribute + " " }
 }
 
-/// Fills arguments into a template of the table.
+/// A template of an instruction set with arguments filled in.
 pub(super) fn fill(template: &str, args: &[String]) -> String {
     let mut out =
         String::with_capacity(template.len() + args.iter().map(String::len).sum::<usize>());

@@ -41,7 +41,7 @@ pub(super) fn define(out: &mut String, file: &CFile<'_>) {
     out.push_str("}};\n");
 }
 
-/// The weights of a network with less than a vector of units, with one member for each array.
+/// The weights of a small network as a struct, with one member for each array.
 pub(super) struct WeightStruct {
     members: Vec<Member>,
 }
@@ -49,14 +49,15 @@ pub(super) struct WeightStruct {
 /// An array of weights as a member of a struct.
 struct Member {
     name: String,
-    /// The first element among all weights.
+    /// The offset among all weights, in elements.
     at: usize,
     description: String,
     numbers: Vec<f32>,
 }
 
 impl WeightStruct {
-    /// `None` for larger networks, and for weights that have no decimal form.
+    /// `None` for [`MOST_SCALAR_WEIGHTS`] and more, for files with extensions, and for weights
+    /// without a decimal form.
     pub(super) fn find(file: &CFile<'_>) -> Option<Self> {
         let bytes = &file.packed.bytes;
         let numbers: Vec<f32> = bytes

@@ -117,7 +117,8 @@ fn comment(out: &mut String, indent: usize, text: &str, next_line: Option<&&str>
     String::new()
 }
 
-/// Appends a preprocessor line. A message becomes several; other lines continue on the next one.
+/// Appends a preprocessor line. A long `#error` becomes several; other long lines end in a
+/// backslash and continue on the next line.
 fn directive(out: &mut String, indent: usize, text: &str) {
     const ERROR: &str = "#error \"";
     let spaces = " ".repeat(indent);
@@ -146,7 +147,7 @@ fn directive(out: &mut String, indent: usize, text: &str) {
     out.extend([&*spaces, begin, rest, end, "\n"]);
 }
 
-/// A text with `_` in place of what stands between quotation marks.
+/// A text with `_` in place of every byte between quotation marks or outside ASCII.
 fn masked(text: &str) -> String {
     let mut quote = None;
     let mut escaped = false;
