@@ -11,7 +11,7 @@ use crate::model::{
     Tensor, TopK, Unary, ValueId, legal_axis,
 };
 
-/// An operation element by element on all inputs.
+/// An elementwise operation on all inputs.
 pub(super) fn elementwise(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -21,8 +21,8 @@ pub(super) fn elementwise(
     Some(vec![reader.elementwise(operation, &inputs)])
 }
 
-/// PRelu. The model's PRelu has slopes `[C]` along axis 1; ONNX's slopes broadcast from the last
-/// axis, which slopes `[1, C]` do in the model.
+/// PRelu. ONNX broadcasts slopes `[C]` along the last axis, [`Primitive::PRelu`] along axis 1. As
+/// `[1, C]`, slopes broadcast along the last axis in both.
 pub(super) fn prelu(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (x, mut slope) = (call.x(), call.input(1)?);
     let is_one = reader.known(slope).is_some_and(|tensor| tensor.len() == 1);
@@ -56,7 +56,7 @@ pub(super) fn with_parameters(
     }
 }
 
-/// `x + bias` below `-lambd`, `x - bias` above `lambd`, else 0, also for NaN.
+/// Shrink: `x + bias` below `-lambd`, `x - bias` above `lambd`, else 0. NaN becomes 0.
 pub(super) fn shrink(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let bias = call.attributes.finite("bias").unwrap_or(0.0);
     let limit = call.attributes.finite("lambd").unwrap_or(0.5);
@@ -121,7 +121,7 @@ pub(super) fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
         least = call.attributes.float("min").map(|min| reader.number_like(x, min));
         most = call.attributes.float("max").map(|max| reader.number_like(x, max));
     }
-    // the result is the second operand if either operand is NaN
+    // Maximum and Minimum return the second operand if either is NaN: a bound of NaN has no effect
     if let Some(least) = least {
         x = reader.elementwise(Binary::Maximum, &[least, x]);
     }
@@ -181,7 +181,7 @@ pub(super) fn log_softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> 
     })
 }
 
-/// 1 at the first of the largest elements along an axis, 0 elsewhere.
+/// Hardmax: 1 at the first of the largest elements along an axis, 0 elsewhere.
 pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     along_axis(reader, call, |reader, x, axis| {
         let (one, element) = (reader.integer(1), reader.element(x));
@@ -203,8 +203,8 @@ pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     })
 }
 
-/// Applies `emit` along the attribute's axis. Before operator set 13 the operator works on all
-/// dimensions from the axis on as one.
+/// Applies `emit` along the attribute's axis. Before operator set 13, `emit` is applied along all
+/// dimensions from the axis on, merged into one.
 fn along_axis(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -654,7 +654,7 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
     normalized(reader, call, Normalization::Batch { eps })
 }
 
-/// The attribute `axis`. `None` after an error for an axis that no tensor has.
+/// The attribute `axis`. `None` after an error for an axis beyond the largest supported rank.
 pub(super) fn countable_axis(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,
@@ -664,7 +664,7 @@ pub(super) fn countable_axis(
     in_range(reader, axis)
 }
 
-/// The axis if a tensor of the most dimensions may have it. `None` after an error.
+/// The axis if it is valid for the largest supported rank. `None` after an error.
 fn in_range(reader: &mut GraphReader<'_>, axis: i64) -> Option<i64> {
     match legal_axis(axis, MOST_DIMS, 1) {
         Ok(_) => Some(axis),
@@ -713,7 +713,7 @@ pub(super) fn layer_norm(
     if call.outputs() < 2 || root_mean_square {
         return normalized(reader, call, normalization);
     }
-    // the mean and the reciprocal of the standard deviation, which training reads
+    // outputs 1 and 2: the mean, and the reciprocal of the standard deviation
     let x = call.x();
     let inputs = call.inputs.iter().copied().flatten().collect();
     let y = reader.op(Op::Normalize(normalization), inputs);
@@ -884,7 +884,7 @@ pub(super) fn index_of(
 pub(super) fn top_k(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let axis = call.attributes.int("axis").unwrap_or(-1);
     let largest = call.attributes.flag("largest", true);
-    // without an order every order is valid, also the sorted one
+    // sorted=0 allows any order, so the elements are sorted in any case
     call.attributes.flag("sorted", true);
     let x = call.x();
     let count = match (call.attributes.int("k"), call.input(1)) {

@@ -1,4 +1,4 @@
-//! Lowers a file graph by graph and node by node, by the rows of the table of operators.
+//! Reads a file graph by graph and node by node, by the rows of the table of operators.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -183,7 +183,7 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// Defines the initializers in `read`, and adds the names of all to `known`.
+    /// Defines the initializers in `read`, and adds the names of all initializers to `known`.
     fn initializers(
         &mut self,
         graph: &GraphProto,
@@ -228,7 +228,7 @@ impl<'f> GraphReader<'f> {
         let name = output.name.as_deref().unwrap_or_default();
         self.label = format!("{} (output)", quoted(name));
         let Some(value) = self.value(name) else {
-            // the producing node may have been refused
+            // no second error if the node that makes the output was refused
             if self.errors() == 0 {
                 let found = format!("no node makes the output {}", quoted(name));
                 self.error(found, "a node that makes it", "export the model again");
@@ -243,7 +243,7 @@ impl<'f> GraphReader<'f> {
         self.declared(value, output, is_main);
     }
 
-    /// Adds an output that is a sequence: only bodies of loops may have one.
+    /// Adds an output that is a sequence. Only the body of a Loop may have such an output.
     fn sequence_output(&mut self, at: usize, value: ValueId) {
         let is_body = self.levels.len() > 1;
         match &mut self.level().sequence_outputs {
@@ -258,8 +258,8 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// Checks a declared type and shape against a computed value. Another element type is an error.
-    /// The declared shape is kept if the value has none yet.
+    /// Refuses a declared element type other than the value's. The declared shape becomes the
+    /// value's shape if the value has none yet.
     fn declared(&mut self, value: ValueId, info: &ValueInfoProto, is_output: bool) {
         let Some(tensor) = info.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()) else {
             return;
@@ -292,7 +292,7 @@ impl<'f> GraphReader<'f> {
         let fixed = dim.dim_param.as_ref().and_then(|name| self.size_of(name));
         let written =
             dim.dim_value.and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
-        // exporters write unknown sizes in several ways
+        // exporters write an unknown size as 0, as a negative number, or not at all
         fixed.flatten().or(written).map_or(Dim::Dynamic { min: 0, max: None }, Dim::Fixed)
     }
 
@@ -300,7 +300,7 @@ impl<'f> GraphReader<'f> {
     fn parameters(&mut self, inputs: &[ValueInfoProto], known: &HashSet<String>) {
         for input in inputs {
             let name = input.name.clone().unwrap_or_default();
-            // in files of IR version 3 every initializer is an input as well
+            // files of IR version 3 list every initializer among the inputs
             if known.contains(&name) {
                 continue;
             }
@@ -511,7 +511,8 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// The input tensors of a node. An omitted input is `None`. `None` after an error.
+    /// The values of a node's inputs, `None` for an omitted input. Instead of the list, `None` after
+    /// an error.
     fn inputs(&mut self, names: &[String]) -> Option<Vec<Option<ValueId>>> {
         let mut inputs = Vec::new();
         for name in names {
@@ -529,12 +530,12 @@ impl<'f> GraphReader<'f> {
         while inputs.last() == Some(&None) {
             inputs.pop();
         }
-        // the node of a missing input was refused
+        // no second error: the node that makes a missing input was refused
         let is_missing = inputs.contains(&Some(None));
         (!is_missing).then(|| inputs.into_iter().map(Option::flatten).collect())
     }
 
-    /// Checks the number of inputs, and that no required input is omitted.
+    /// True if the number of inputs is valid and no required input is omitted. False after an error.
     fn fits_inputs(&mut self, row: &Supported, inputs: &[Option<ValueId>]) -> bool {
         let wanted = row.inputs.clone();
         let (found, valid) = if !wanted.contains(&inputs.len()) {
@@ -564,7 +565,7 @@ impl<'f> GraphReader<'f> {
     }
 }
 
-/// True if PyTorch exported a model of Keras: it notes the class of the model at each node.
+/// True if PyTorch exported a model of Keras. The exporter notes the model's class at each node.
 fn is_of_keras(graph: &GraphProto) -> bool {
     const CLASSES: &str = "pkg.torch.onnx.class_hierarchy";
     let mut notes = graph.node.iter().flat_map(|node| &node.metadata_props);

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::model::limits::MOST_DIMS;
 use crate::model::{ElementType, WrongAttribute, parse_f32};
 
-/// Element types of tensors other than constants.
+/// Supported element types of Parameters and variables.
 pub(super) const COMPUTED: [ElementType; 9] = [
     ElementType::F32,
     ElementType::F16,
@@ -280,8 +280,8 @@ impl<'a> GraphReader<'a, '_> {
         number.ok()
     }
 
-    /// A required number that becomes a constant of the model, judged by the rule for attributes of
-    /// the model. `None` after an error.
+    /// A required number that becomes a constant of the model. NaN and infinity are errors, as in
+    /// attributes of operations. `None` after an error.
     pub(super) fn finite(&mut self, data: &mut Data, name: &'static str) -> Option<f32> {
         let number = self.number(data, name)?;
         let type_name = self.layers[data.index].type_name;
@@ -293,7 +293,8 @@ impl<'a> GraphReader<'a, '_> {
         None
     }
 
-    /// A list of zeros and ones separated by commas. An empty text is an empty list.
+    /// A list of truth values, written as 0 and 1 and separated by commas. An empty text is an empty
+    /// list. `None` after an error.
     pub(super) fn mask(
         &mut self,
         data: &mut Data,
@@ -330,7 +331,8 @@ impl<'a> GraphReader<'a, '_> {
         mask
     }
 
-    /// A list of integers separated by commas. An empty text is an empty list.
+    /// A list of integers separated by commas. An empty text is an empty list. `None` after an
+    /// error.
     pub(super) fn integers(
         &mut self,
         data: &mut Data,

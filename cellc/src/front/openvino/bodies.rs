@@ -10,7 +10,7 @@ use crate::diagnostic::{Origin, quoted};
 use crate::model::limits::MOST_NESTED;
 use crate::model::{Branch, ElementType, If, Loop, LoopInput, LoopOutput, Model, Slicing};
 
-/// A body: its graph, and the layers that its port map names.
+/// The graph of a body, and the layers that a port map may name.
 struct Body {
     model: Model,
     /// Index among the body's Parameters, by layer id.
@@ -41,17 +41,18 @@ struct Repeated {
     body: Body,
     /// Index among the layer's inputs, by port id.
     inputs: HashMap<u64, usize>,
+    /// Index among the layer's outputs, by port id.
     outputs: HashMap<u64, usize>,
 }
 
 impl GraphReader<'_, '_> {
-    /// True if a layer's bodies are nested deeper than any graph may be.
+    /// True if a body inside of this graph exceeds the limit of nesting.
     pub(super) fn is_too_deep(&self) -> bool {
         self.around.len() >= MOST_NESTED
     }
 
     /// The loop of a TensorIterator or, if `counted`, of a Loop, and the element types of its
-    /// outputs. `read` reads the graph of the body, in which other loops may stand. `None` after an
+    /// outputs. `read` reads the graph of the body, which may contain other loops. `None` after an
     /// error.
     pub(super) fn repeated(
         &mut self,
@@ -166,7 +167,8 @@ impl GraphReader<'_, '_> {
                 SAVE_AGAIN,
             );
         }
-        // the first input is the condition, and a branch may ignore any other input
+        // the first input is the condition, and a branch may ignore any other input: none is
+        // reported as unread
         map.used.extend(repeated.inputs.values());
         self.nothing_is_left(&repeated, &map);
         if self.errors > before {
@@ -371,7 +373,6 @@ impl GraphReader<'_, '_> {
                     }
                     continue;
                 }
-                // Parameters and Results have a single port
                 "internal_port_id" => {
                     let found =
                         "internal_port_id has no effect: Parameters and Results have one port";
@@ -541,7 +542,8 @@ impl GraphReader<'_, '_> {
         map
     }
 
-    /// Reports ports, Parameters and purposes missing in the port map.
+    /// Reports Parameters of the body, output ports and input ports that the port map does not
+    /// name. A Loop's first two inputs, trip count and condition, may be absent from the port map.
     fn nothing_is_left(&mut self, repeated: &Repeated, map: &Map) {
         let (index, origin) = (repeated.index, self.origin(repeated.index));
         let left = |ids: &HashMap<u64, usize>, is_left: &dyn Fn(&usize) -> bool| {

@@ -47,7 +47,7 @@ impl GraphReader<'_, '_> {
         let direction =
             if is_sequence { self.direction(data, &mut ledger) } else { Some(Direction::Forward) };
         let activations = match activations.split_at_checked(defaults.len()) {
-            // the list of both directions, twice
+            // one list serves both directions: the second half repeats the first
             Some((forward, reverse))
                 if direction == Some(Direction::Bidirectional) && forward == reverse =>
             {
@@ -62,7 +62,7 @@ impl GraphReader<'_, '_> {
             _ => (Some(LstmGateOrder::default()), Some(false)),
         };
         let (kind, direction, gate_order, coupled) = (kind?, direction?, gate_order?, coupled?);
-        // x, h, c, W, R, B, P
+        // an LSTM with peepholes has the inputs x, h, c, W, R, B and P
         let peepholes =
             family == Family::Lstm && data.set < 4 && self.port_ids(data.index, "input").len() == 7;
         let bias_required =
@@ -163,8 +163,8 @@ impl GraphReader<'_, '_> {
         Some(reset)
     }
 
-    /// `activations`, and by position what `activations_alpha` and `activations_beta` give each of
-    /// them.
+    /// The activations in `activations`, each with the numbers at the same position of
+    /// `activations_alpha` and `activations_beta`. The defaults after an error.
     fn activations(
         &mut self,
         data: &mut Data,
@@ -185,7 +185,7 @@ impl GraphReader<'_, '_> {
             };
             (attribute, given, numbers)
         });
-        // what is wrong with them has been said
+        // a list of numbers that is `None` was refused with an error
         let [(alpha, alpha_given, Some(alphas)), (beta, beta_given, Some(betas))] = parameters
         else {
             return defaults.to_vec();
@@ -228,8 +228,8 @@ impl GraphReader<'_, '_> {
         }
     }
 
-    /// The numbers of the parameter at a place that activations take, in words for the ledger.
-    /// Warns of numbers that activations do not take.
+    /// The numbers of a parameter that activations take, as text for the ledger. `place`: 0 for
+    /// alpha, 1 for beta. Warns of numbers that activations do not take.
     fn taken_numbers(
         &mut self,
         index: usize,
@@ -258,7 +258,7 @@ impl GraphReader<'_, '_> {
         }
     }
 
-    /// The activation at a position of the list.
+    /// The activation at a position of the list. `None` after an error.
     fn activation(
         &mut self,
         index: usize,
@@ -291,14 +291,14 @@ impl GraphReader<'_, '_> {
         None
     }
 
-    /// The names of the list, all of them known.
+    /// The names in the list. `None` after an error about unknown names.
     fn activation_names<'t>(
         &mut self,
         index: usize,
         given: &GivenAttribute<'t>,
     ) -> Option<Vec<&'t str>> {
         const MOST_NAMED: usize = 5;
-        // an empty text is an empty list; check says how many are wanted
+        // an empty text is an empty list, which `check` refuses
         let texts = given.text.split(',').filter(|_| !given.text.trim().is_empty());
         let unknown: Vec<&str> = texts.clone().filter(|t| Activation::takes(t).is_none()).collect();
         if unknown.is_empty() {
@@ -317,7 +317,7 @@ impl GraphReader<'_, '_> {
         None
     }
 
-    /// The numbers of `activations_alpha` or `activations_beta`.
+    /// The numbers in `activations_alpha` or `activations_beta`. `None` after an error.
     fn activation_numbers(
         &mut self,
         index: usize,
@@ -343,7 +343,7 @@ impl GraphReader<'_, '_> {
     }
 }
 
-/// How many activations.
+/// The number of activations as text.
 fn counted(names: &[&str]) -> String {
     match names.len() {
         1 => "1 activation".to_owned(),

@@ -10,28 +10,28 @@ pub(super) enum LayerType {
     Result,
     Cell(Family),
     Sequence(Family),
-    /// Without attributes.
+    /// An elementwise operation without attributes.
     Elementwise(Elementwise),
-    /// With the attribute `auto_broadcast`.
+    /// An elementwise operation with the attribute `auto_broadcast`.
     Broadcasting(Elementwise),
     Reduce(Reduction),
     Assign,
     TensorIterator,
     Loop,
     If,
-    /// By the function in the row of the table.
+    /// A layer read by the function in its row of the table.
     Other,
-    /// Not read.
+    /// A layer of an unsupported type.
     Unknown,
 }
 
 impl LayerType {
-    /// Whether a body stands inside the layer.
+    /// True if the layer contains a body or branches.
     pub(super) fn has_body(self) -> bool {
         matches!(self, Self::TensorIterator | Self::Loop | Self::If)
     }
 
-    /// Whether every attribute may change what is computed.
+    /// True for recurrent cells and sequences. An attribute without a known meaning is an error.
     pub(super) fn is_recurrent(self) -> bool {
         matches!(self, Self::Cell(_) | Self::Sequence(_))
     }

@@ -30,11 +30,12 @@ pub(super) struct Layer<'a> {
     pub(super) kind: LayerType,
     /// Indices of the edges into the layer.
     pub(super) incoming: Vec<usize>,
-    /// True if the layer is a Parameter, or if a Result or an Assign depends on it.
+    /// True for a Parameter, a Result, an Assign, and a layer that a Result or an Assign depends
+    /// on.
     pub(super) reached: bool,
-    /// Index of the layer's node. `None` before lowering and after an error.
+    /// Index of the layer's node. `None` before the layer is read and after an error.
     pub(super) node: Option<usize>,
-    /// Output ports and their tensors, ascending by port. Empty before lowering.
+    /// Output ports and their tensors, ascending by port. Empty before the layer is read.
     pub(super) outputs: Vec<(u64, ValueId)>,
 }
 
@@ -142,9 +143,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         self.push(diagnostic.layer(label));
     }
 
-    /// Refuses a layer for what its definition allows and no operation of the model expresses. What
-    /// operations express is judged in [`crate::model`], [`crate::check`] and
-    /// [`crate::translate`].
+    /// Refuses a layer for a valid use of the type that no operation of the model expresses.
+    /// [`crate::model`], [`crate::check`] and [`crate::translate`] refuse invalid operations.
     pub(super) fn inexpressible<T>(
         &mut self,
         index: usize,
@@ -261,7 +261,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 dims,
             });
         }
-        // OpenVINO would use the order in the file; its own files always have ascending ids
+        // OpenVINO uses the order in the file, and files that it writes have ascending ids: another
+        // order is refused
         if ports.windows(2).any(|w| w[0].id > w[1].id) {
             let found = "the ports are not in the order of their ids";
             self.error(index, document.origin(side), found, "ports with ascending ids", SAVE_AGAIN);

@@ -55,7 +55,7 @@ fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostics {
     let found = format!("cannot read {}: {error}", quoted(&file.shown()));
     let mut diagnostic = Diagnostic::error(Origin::Unknown, found);
     diagnostic = match error.kind() {
-        // the file may be of another format
+        // only the first bytes of the file looked like XML, so it may be of another format
         io::ErrorKind::FileTooLarge => diagnostic
             .valid(
                 "XML, which this file's content is taken for, of at most 256 MiB; the weights \

@@ -18,7 +18,7 @@ use crate::model::{ElementType, Loop, Model, Op, Value, ValueId, shape_text};
 /// The model of a document, and all problems found.
 ///
 /// After an error, faulty layers are missing in the model, and values without a producer stand for
-/// their outputs.
+/// the missing inputs of other layers.
 pub(super) fn read(document: &Document, weights: &mut BinFile) -> (Model, Diagnostics) {
     let mut reader = GraphReader::new(document, weights);
     reader.run();
@@ -258,7 +258,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
     }
 
-    /// Lowers one layer to a node.
+    /// Reads one layer and adds its node.
     fn layer(&mut self, index: usize) {
         if self.layers[index].kind == LayerType::Unknown {
             return;
@@ -271,7 +271,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             Some(_) => self.operation(&mut data),
             None => None,
         };
-        // a refused layer has attributes that were not looked at
+        // a refused layer has attributes that were not looked at: none is reported as left over
         if set.is_some() && (operation.is_some() || kind.is_recurrent()) {
             self.left_over(&data);
         }
@@ -316,7 +316,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         ports: &[Port<'_>],
     ) -> Option<Vec<ValueId>> {
         let input = |i: usize| inputs.get(i).map(|input| &self.graph.model.values[input.0]);
-        // a layer without inputs states its type
+        // f32 stands for the element type of a missing input
         let element = |output: usize| match &operation.element {
             OutputTypes::Is(element) => *element,
             OutputTypes::Of(i) => {
@@ -352,7 +352,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
     }
 
-    /// Refuses another number of output ports than the operation has.
+    /// Refuses a number of output ports that the operation does not have. `None` after an error.
     fn count_of_ports(&mut self, index: usize, wanted: &Ports, count: usize) -> Option<()> {
         let valid = match wanted {
             Ports::OneOrMore if count == 0 => "one output port or more".to_owned(),
@@ -366,7 +366,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         None
     }
 
-    /// The tensor of an output port. An attribute with the shape counts more than the port.
+    /// The tensor of an output port. A shape in an attribute takes precedence over the port's
+    /// shape.
     fn output(
         &mut self,
         index: usize,
@@ -388,7 +389,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             self.warning(index, port_origin.clone(), found);
         }
         self.check_precision(index, port, element);
-        // the place to report for a wrong tensor: usually the shape, or else the element type
+        // the place of later messages about the tensor: the shape for floating point, else the
+        // element type
         let shape_attribute = operation.shape.as_ref().map_or("shape", |(attribute, _)| attribute);
         let attribute = if element.is_float() { shape_attribute } else { "element_type" };
         let origin = data.origin_of(self.document, attribute).unwrap_or(port_origin);
@@ -468,7 +470,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
     }
 
     /// The input tensors of a layer in port order. After an error, placeholders stand for tensors
-    /// not found.
+    /// not found. `None` if the ports are wrong.
     fn connect(&mut self, index: usize) -> Option<Vec<ValueId>> {
         let document = self.document;
         let ports = self.ports(index, "input")?;
@@ -535,7 +537,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let outputs = &self.layers[edge.from_layer].outputs;
         let Ok(place) = outputs.binary_search_by_key(&edge.from_port, |(port, _)| *port) else {
             let last = outputs.last().map(|(port, _)| *port);
-            // other causes were reported earlier
+            // a source layer without outputs was refused earlier, unless it is a Result
             if self.layers[edge.from_layer].kind == LayerType::Result {
                 let found = format!(
                     "the edge starts at {}, which has no output",

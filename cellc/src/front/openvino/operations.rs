@@ -1,5 +1,5 @@
-//! Lowering of layers by type and attributes. [`super::cells`] has the attributes of recurrent
-//! cells.
+//! The operation of a layer by type and attributes. [`super::cells`] reads the attributes of
+//! recurrent cells.
 
 use super::attributes::{COMPUTED, Data, Presence};
 use super::layers::{GraphReader, SAVE_AGAIN};
@@ -28,7 +28,7 @@ pub(super) enum Ports {
     OneOrMore,
 }
 
-/// The operation of a layer's type and attributes.
+/// The operation that a layer's type and attributes determine.
 pub(super) struct ReadOperation {
     pub(super) op: Op,
     pub(super) element: OutputTypes,
@@ -39,28 +39,29 @@ pub(super) struct ReadOperation {
     pub(super) then: Then,
 }
 
-/// A rewrite to apply when the inputs are known.
+/// A rewrite of operation and inputs, to apply when the inputs are known.
 pub(super) enum Then {
     Nothing,
     /// The second input gives the output type and is dropped.
     FirstInputOnly,
     /// Quotients of integers are rounded towards zero.
     Truncate,
-    /// An optional second input scales the first.
+    /// Swish: an optional second input is the factor of the sigmoid's argument.
     Scaled,
-    /// The axis is 1, added as an input.
+    /// A constant axis of 1 becomes the last input.
     OfChannels,
-    /// LRN with this number of neighbours: its divisor is computed from their squares.
+    /// LRN over this number of neighbours: the divisor is computed from the neighbours' squares.
     LocalNorm(LocalNorm, usize),
     /// The data is the third input, behind scale and shift.
     DataFirst,
-    /// Sizes are the second input, scales the third. True: sizes are kept; false: scales are kept.
+    /// Sizes are the second input, scales the third. True: scales are dropped; false: sizes are
+    /// dropped.
     SizesOrScales(bool),
     /// FakeQuantize with this number of levels.
     Quantise(i64),
     /// The second output has indices of this type.
     Indices(ElementType),
-    /// Query and key are divided by their lengths, with these addends of the squares.
+    /// Query and key are divided by their lengths. The numbers are added to the sums of squares.
     UnitLength([f32; 2]),
 }
 
@@ -87,7 +88,7 @@ impl ReadOperation {
         Self { ports, ..self }
     }
 
-    /// The operation, followed by others.
+    /// The operation with a rewrite.
     pub(super) fn then(self, then: Then) -> Self {
         Self { then, ..self }
     }
@@ -185,7 +186,7 @@ impl GraphReader<'_, '_> {
         Some(ReadOperation::new(Op::Resize(resize)).then(then))
     }
 
-    /// Applies the rewrite in `then` to the inputs. `None` after an error.
+    /// Applies the rewrite in `then` to the operation and the inputs. `None` after an error.
     pub(super) fn finish(
         &mut self,
         index: usize,
@@ -255,10 +256,10 @@ impl GraphReader<'_, '_> {
         Some(())
     }
 
-    /// FakeQuantize. `x`, clamped from `input_low` to `input_high`, is rounded to the nearest of
-    /// `levels` levels (ties to even), and the levels are mapped to `output_low` to `output_high`.
-    /// The final addition is the layer's own node, with `inputs` as its operands. `None` after an
-    /// error.
+    /// FakeQuantize. `x`, clamped to `input_low` and `input_high`, is rounded to the nearest of
+    /// `levels` levels (ties to even), and the levels are mapped to the range from `output_low` to
+    /// `output_high`. The layer's node is the final addition, and `inputs` becomes the operands of
+    /// the addition. `None` after an error.
     fn quantise(&mut self, index: usize, levels: i64, inputs: &mut Vec<ValueId>) -> Option<()> {
         let [x, input_low, input_high, output_low, output_high] = inputs[..] else {
             let found = format!("FakeQuantize with another number of inputs: {}", inputs.len());

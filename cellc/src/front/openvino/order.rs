@@ -37,8 +37,8 @@ impl GraphReader<'_, '_> {
         }
     }
 
-    /// The marked layers in topological order, otherwise in document order. Layers on a cycle come
-    /// last.
+    /// The marked layers in topological order, otherwise in document order. Layers that depend on a
+    /// cycle come last.
     pub(super) fn order(&mut self) -> Vec<usize> {
         let mut readers: Vec<Vec<usize>> = vec![Vec::new(); self.layers.len()];
         let mut waits_for: Vec<usize> = vec![0; self.layers.len()];
@@ -72,7 +72,8 @@ impl GraphReader<'_, '_> {
         order
     }
 
-    /// Reports the cycle found by walking backwards from `start`.
+    /// Reports the cycle found by walking against the edges from `start`. `waits_for`: the number
+    /// of unread inputs of each layer.
     fn cycle(&mut self, start: usize, waits_for: &[usize]) {
         const MOST_NAMED: usize = 8;
         let mut path = vec![start];

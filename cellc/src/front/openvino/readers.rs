@@ -15,13 +15,13 @@ pub(super) fn plain(op: Op) -> Option<ReadOperation> {
     Some(ReadOperation::new(op))
 }
 
-/// An element type.
+/// Convert: the element type of the output.
 pub(super) fn convert(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let element = reader.element_type(data, "destination_type", &ElementType::ALL)?;
     Some(ReadOperation::new(Op::Convert).with_types(OutputTypes::Is(element)))
 }
 
-/// Quotients of integers round down, or towards zero.
+/// Divide. Quotients of integers are rounded down, or towards zero with `m_pythondiv=false`.
 pub(super) fn divide(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let broadcast = reader.auto_broadcast(data);
     let floors = reader.boolean(data, "m_pythondiv", Some(true));
@@ -30,13 +30,13 @@ pub(super) fn divide(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Optio
     Some(ReadOperation::new(Op::elementwise(Binary::Divide)).then(then))
 }
 
-/// Bounds.
+/// Clamp: the bounds.
 pub(super) fn clamp(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let (min, max) = (reader.number(data, "min"), reader.number(data, "max"));
     Some(ReadOperation::new(Op::elementwise(Unary::Clamp { min: min?, max: max? })))
 }
 
-/// The number of levels.
+/// FakeQuantize: the number of levels.
 pub(super) fn fake_quantize(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -48,19 +48,19 @@ pub(super) fn fake_quantize(
     Some(ReadOperation::new(Op::elementwise(Binary::Add)).then(Then::Quantise(levels?)))
 }
 
-/// The slope below zero.
+/// Elu: the factor of the negative side.
 pub(super) fn elu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let alpha = reader.number(data, "alpha")?;
     Some(ReadOperation::new(Op::elementwise(Activation::Elu { alpha })))
 }
 
-/// Which sides are transposed.
+/// MatMul: the transposition of each operand.
 pub(super) fn matmul(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let [a, b] = ["transpose_a", "transpose_b"].map(|name| reader.boolean(data, name, Some(false)));
     Some(ReadOperation::new(Op::MatMul { transpose_a: a?, transpose_b: b? }))
 }
 
-/// The mode.
+/// Pad: the mode.
 pub(super) fn pad(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let modes = [
         ("constant", PadMode::Constant),
@@ -75,7 +75,7 @@ pub(super) fn pad(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<R
 
 /// Softmax.
 pub(super) fn softmax(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    // only the first definition lacks negative axes
+    // the definitions before opset8 have no negative axes
     let range = if data.set >= 8 { ANY_INTEGER } else { 0..=i64::MAX };
     let axis = reader.integer(data, "axis", Some(1), range)?;
     Some(ReadOperation::new(Op::Softmax(Softmax { axis, log: false })))
@@ -90,7 +90,7 @@ pub(super) fn log_softmax(
     Some(ReadOperation::new(Op::Softmax(Softmax { axis, log: true })))
 }
 
-/// Exact or by tanh.
+/// Gelu: exact, or approximated by tanh.
 pub(super) fn gelu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let modes = [("erf", false), ("tanh", true)];
     let by_tanh = reader.word(data, "approximation_mode", "erf", &modes)?;
@@ -101,7 +101,7 @@ pub(super) fn gelu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<
     })))
 }
 
-/// Mean and variance: the axes of the first definition, and epsilon.
+/// MVN: epsilon, and for the definition before opset6 the axes.
 pub(super) fn mvn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let eps = reader.number(data, "eps");
     let normalize_variance =
@@ -122,7 +122,7 @@ pub(super) fn mvn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<R
     })))
 }
 
-/// Epsilon and its use: added, or a lower bound.
+/// NormalizeL2: epsilon, which is added to the sum of squares or is the lower bound of the sum.
 pub(super) fn normalize_l2(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -132,7 +132,7 @@ pub(super) fn normalize_l2(
     Some(ReadOperation::new(Op::Normalize(Normalization::Length { eps: eps?, adds: adds? })))
 }
 
-/// The bias added to the squares.
+/// GRN: the bias, which is added to the sum of squares over the channels.
 pub(super) fn grn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let eps = reader.number(data, "bias")?;
     Some(
@@ -141,7 +141,7 @@ pub(super) fn grn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<R
     )
 }
 
-/// Neighbours along an axis.
+/// LRN: the constants, and the number of neighbours.
 pub(super) fn local_response(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -151,13 +151,13 @@ pub(super) fn local_response(
     Some(divide.then(Then::LocalNorm(norm, size)))
 }
 
-/// The element type.
+/// Eye: the element type of the output.
 pub(super) fn eye(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let element = reader.element_type(data, "output_type", &ElementType::ALL)?;
     Some(ReadOperation::new(Op::Eye).with_types(OutputTypes::Is(element)))
 }
 
-/// Epsilon; the first definition has its data behind scale and shift.
+/// BatchNormInference: epsilon. Before opset5 the data is the input behind scale and shift.
 pub(super) fn batch_norm(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -167,7 +167,7 @@ pub(super) fn batch_norm(
     Some(ReadOperation::new(Op::Normalize(Normalization::Batch { eps })).then(then))
 }
 
-/// Groups and epsilon.
+/// GroupNormalization: the number of groups, and epsilon.
 pub(super) fn group_norm(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -178,7 +178,7 @@ pub(super) fn group_norm(
     Some(ReadOperation::new(Op::Normalize(Normalization::Group { groups, eps })))
 }
 
-/// Halves go to even.
+/// Round: halves are rounded to even; another mode is refused.
 pub(super) fn round(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let modes = [("half_to_even", true), ("half_away_from_zero", false)];
     if !reader.word(data, "mode", "half_to_even", &modes)? {
@@ -189,7 +189,7 @@ pub(super) fn round(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     Some(ReadOperation::new(Op::elementwise(Activation::Round)))
 }
 
-/// Reads GatherElements along `axis`.
+/// GatherElements: the axis.
 pub(super) fn gather_elements(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -199,7 +199,7 @@ pub(super) fn gather_elements(
     }))
 }
 
-/// Batch dimensions.
+/// GatherND: the number of batch dimensions.
 pub(super) fn gather_nd(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -208,7 +208,7 @@ pub(super) fn gather_nd(
     Some(ReadOperation::new(Op::GatherNd(GatherNd { batch_dims, flattens_batch: data.set < 8 })))
 }
 
-/// Whether later places are masked.
+/// ScaledDotProductAttention: true if a query attends to no later key.
 pub(super) fn attention(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -217,12 +217,12 @@ pub(super) fn attention(
     Some(ReadOperation::new(Op::Attention { causal }))
 }
 
-/// Linear attention by the gated delta rule.
+/// GatedDeltaNet: linear attention by the gated delta rule.
 pub(super) fn gated_delta_net(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
 ) -> Option<ReadOperation> {
-    // the specification has another name than files have
+    // the specification says fuse_qk_l2norm, files say use_qk_l2norm
     let [fused, used] =
         ["fuse_qk_l2norm", "use_qk_l2norm"].map(|name| reader.boolean(data, name, Some(false)));
     let [query, key] =
@@ -241,15 +241,15 @@ pub(super) fn gated_delta_net(
     Some(operation.then(if is_normalized { Then::UnitLength([query, key]) } else { Then::Nothing }))
 }
 
-/// Axis, order and ties.
+/// TopK: the axis, the mode and the order of the output.
 pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let axis = reader.integer(data, "axis", None, ANY_INTEGER);
     reader.required(data, "mode", "max, min")?;
     let largest = reader.word(data, "mode", "", &[("max", true), ("min", false)]);
-    // without an order every order is valid, also the sorted one
+    // sort=none allows any order, so the elements are sorted by value
     let orders = [("value", false), ("none", false), ("index", true)];
     let sorted_by_place = reader.word(data, "sort", "value", &orders);
-    // the type of the output port applies
+    // the element type of the indices has no effect: the output is i64
     let types = [("i32", ()), ("i64", ())];
     reader.word(data, "index_element_type", "i32", &types)?;
     // equal elements keep their order in any case
@@ -261,7 +261,7 @@ pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     )
 }
 
-/// Direction, and whether a sum excludes its own element.
+/// CumSum: the direction, and true if a sum excludes the element at its own place.
 pub(super) fn cum_sum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let [exclusive, reverse] =
         ["exclusive", "reverse"].map(|name| reader.boolean(data, name, Some(false)));
@@ -271,7 +271,7 @@ pub(super) fn cum_sum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Opti
     })))
 }
 
-/// Reads OneHot with its rows along `axis`.
+/// OneHot: the axis of the inserted dimension.
 pub(super) fn one_hot(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let axis = reader.integer(data, "axis", None, ANY_INTEGER)?;
     Some(
@@ -280,47 +280,47 @@ pub(super) fn one_hot(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Opti
     )
 }
 
-/// The equation.
+/// Einsum: the equation.
 pub(super) fn einsum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let equation = reader.required(data, "equation", "letters for each dimension")?.text.to_owned();
     Some(ReadOperation::new(Op::Einsum { equation }))
 }
 
-/// Reads Concat along `axis`.
+/// Concat: the axis.
 pub(super) fn concat(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     Some(ReadOperation::new(Op::Concat { axis: reader.integer(data, "axis", None, ANY_INTEGER)? }))
 }
 
-/// The number of parts.
+/// Split: the number of parts.
 pub(super) fn split(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let parts = reader.integer(data, "num_splits", None, 1..=i64::MAX)?;
     let parts = usize::try_from(parts).ok()?;
     Some(ReadOperation::new(Op::Split { parts }).ports(Ports::Exactly(parts)))
 }
 
-/// True if a size of 0 keeps the input's size.
+/// Reshape: true if a size of 0 keeps the input's size.
 pub(super) fn reshape(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     Some(ReadOperation::new(Op::Reshape {
         zero_keeps: reader.boolean(data, "special_zero", None)?,
     }))
 }
 
-/// True if Squeeze keeps an axis with a size other than 1.
+/// Squeeze: true if an axis with a size other than 1 is kept.
 pub(super) fn squeeze(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
-    // in opset1, OpenVINO keeps an axis with a size other than 1, and models converted from PyTorch
-    // rely on it
+    // before opset15, OpenVINO keeps an axis with a size other than 1, and models converted from
+    // PyTorch rely on this
     let skip = data.set < 15 || reader.boolean(data, "allow_axis_skip", Some(false))?;
     Some(ReadOperation::new(Op::Squeeze { skip }))
 }
 
-/// Batch dimensions.
+/// Gather: the number of batch dimensions.
 pub(super) fn gather(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let batch_dims =
         if data.set >= 7 { reader.integer(data, "batch_dims", Some(0), ANY_INTEGER)? } else { 0 };
     Some(ReadOperation::new(Op::Gather { batch_dims }))
 }
 
-/// The masks.
+/// StridedSlice: the masks.
 pub(super) fn strided_slice(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -338,7 +338,7 @@ pub(super) fn strided_slice(
     })))
 }
 
-/// The axes of batch and steps.
+/// ReverseSequence: the axes of the batch and of the steps.
 pub(super) fn reverse_sequence(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -351,10 +351,10 @@ pub(super) fn reverse_sequence(
     })))
 }
 
-/// The operation that combines old and new elements of a scattered update: the outer `None` after
-/// an error, the inner `None` for the new element.
+/// The operation that combines old and new elements of a scattered update. `Some(None)`: the new
+/// element replaces the old one. `None` after an error.
 fn combination(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<Option<Binary>> {
-    // earlier sets define no reduction
+    // the definitions before opset12 have no reduction
     if data.set < 12 {
         return Some(None);
     }
@@ -368,7 +368,7 @@ fn combination(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<Opti
     reader.word(data, "reduction", "none", &reductions)
 }
 
-/// ScatterNDUpdate.
+/// ScatterNDUpdate: the reduction.
 pub(super) fn scatter_nd(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -377,7 +377,7 @@ pub(super) fn scatter_nd(
     Some(ReadOperation::new(Op::ScatterNd { combine }))
 }
 
-/// ScatterElementsUpdate.
+/// ScatterElementsUpdate: the reduction.
 pub(super) fn scatter_elements(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -391,7 +391,7 @@ pub(super) fn scatter_elements(
     Some(ReadOperation::new(Op::ScatterElements { combine }))
 }
 
-/// Block size and order.
+/// DepthToSpace and SpaceToDepth: the block size, and the order of the channels.
 pub(super) fn blocks(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -405,7 +405,7 @@ pub(super) fn blocks(
     Some(ReadOperation::new(Op::Blocks(Blocks { size, to_space, channel_first })))
 }
 
-/// The rule for shapes.
+/// Broadcast: the rule for shapes.
 pub(super) fn broadcast(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -413,7 +413,7 @@ pub(super) fn broadcast(
     let explicit = ("explicit", BroadcastMode::Explicit);
     let numpy = ("numpy", BroadcastMode::Numpy);
     let mode = match data.set {
-        // the first definition's word for explicit
+        // the definition before opset3 calls the explicit rule none
         ..3 => reader.word(data, "mode", "numpy", &[numpy, explicit, ("none", explicit.1)])?,
         _ => {
             let bidirectional = ("bidirectional", BroadcastMode::Bidirectional);
@@ -423,7 +423,7 @@ pub(super) fn broadcast(
     Some(ReadOperation::new(Op::Broadcast(mode)))
 }
 
-/// The element type.
+/// ShapeOf: the element type of the output.
 pub(super) fn shape_of(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let types = [("i64", ElementType::I64), ("i32", ElementType::I32)];
     let element = match data.set {
@@ -433,7 +433,7 @@ pub(super) fn shape_of(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Opt
     Some(ReadOperation::new(Op::ShapeOf).with_types(OutputTypes::Is(element)))
 }
 
-/// The element type.
+/// Range: the element type of the output.
 pub(super) fn range(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let element = match data.set {
         ..4 => OutputTypes::Of(0),
@@ -446,7 +446,7 @@ pub(super) fn range(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     Some(ReadOperation::new(Op::Range { run_time: true }).with_types(element))
 }
 
-/// The variable.
+/// Assign: the name of the variable.
 pub(super) fn assign(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let variable = reader.variable(data);
     Some(ReadOperation::new(Op::Assign { variable: variable? }))

@@ -53,12 +53,12 @@ const fn logic(function: Logic) -> Elementwise {
 
 /// The row of the table for a type; case is ignored.
 pub(super) fn find(type_name: &str) -> Option<&'static Supported> {
-    // OpenVINO writes both names
+    // OpenVINO writes Const and Constant
     let name = if type_name.eq_ignore_ascii_case("Constant") { "Const" } else { type_name };
     SUPPORTED.iter().find(|row| row.name.eq_ignore_ascii_case(name))
 }
 
-/// The element type of the result of an operation element by element.
+/// The element type of an elementwise operation's result.
 fn element_of(elementwise: Elementwise) -> OutputTypes {
     match elementwise.facts().result {
         ResultType::Truth => OutputTypes::Is(ElementType::Bool),
@@ -119,7 +119,7 @@ impl GraphReader<'_, '_> {
                 let read = find(self.layers[data.index].type_name)?.reader?;
                 read(self, data)?
             }
-            // their bodies are graphs
+            // `body_operation` reads layers with bodies
             LayerType::TensorIterator | LayerType::Loop | LayerType::If | LayerType::Unknown => {
                 return None;
             }
@@ -169,7 +169,7 @@ const fn row(
     Supported { name, sets, what, kind, reader: None }
 }
 
-/// A row for a type that a function reads.
+/// A row for a type whose attributes `reader` reads.
 const fn read_by(
     name: &'static str,
     sets: &'static [&'static str],
@@ -179,7 +179,8 @@ const fn read_by(
     Supported { name, sets, what, kind: LayerType::Other, reader: Some(reader) }
 }
 
-/// The transform of complex numbers, without an axis for the parts of real numbers.
+/// The transform of complex numbers. Tensors of real numbers have no axis of size 1 for the real
+/// part.
 const DFT: Dft = Dft { inverse: false, one_sided: false, parts_of_real: false };
 
 /// Every type of layer that is read.

@@ -97,7 +97,7 @@ impl GraphReader<'_, '_> {
                 .help("check that the .bin file belongs to this model and was written to its end");
             self.report(data.index, diagnostic);
         }
-        // one infinity may be a bound of Clamp or Maximum
+        // a constant of one infinite element is valid: it may be a bound in Maximum or Minimum
         let infinity = |tensor: &Tensor, value: f64| tensor.len() == 1 && value.is_infinite();
         if let Some(tensor) = &tensor
             && let Some(value) = tensor.not_finite().filter(|value| !infinity(tensor, *value))

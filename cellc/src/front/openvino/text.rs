@@ -3,7 +3,7 @@
 use crate::model::limits::MOST_DIMS;
 use crate::model::{Dim, ElementType};
 
-/// The text, or its start and an ellipsis.
+/// The text, or the first 60 characters and an ellipsis.
 pub(super) fn cut(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {
@@ -33,14 +33,14 @@ pub(super) fn precision(element: ElementType) -> &'static str {
     }
 }
 
-/// Decimal digits, space at either end allowed.
+/// Parses decimal digits. White space at either end is allowed.
 pub(super) fn parse_integer(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if digits { text.parse().ok() } else { None }
 }
 
-/// Decimal digits, perhaps after a minus sign, space at either end allowed.
+/// Parses decimal digits after an optional minus sign. White space at either end is allowed.
 pub(super) fn parse_signed(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -51,7 +51,7 @@ pub(super) fn parse_signed(text: &str) -> Option<i64> {
     }
 }
 
-/// `7`, `?` or `-1`, `1..8`, `1..`, `..8`.
+/// Parses a dimension: `7`, `?` or `-1`, `1..8`, `1..`, `..8`.
 pub(super) fn parse_dim(text: &str) -> Option<Dim> {
     let text = text.trim();
     let size = |text: &str| parse_integer(text).and_then(|n| usize::try_from(n).ok());
@@ -69,7 +69,7 @@ pub(super) fn parse_dim(text: &str) -> Option<Dim> {
     Some(Dim::Dynamic { min, max })
 }
 
-/// Dimensions separated by commas, perhaps in square brackets; none at all is a scalar.
+/// Parses dimensions separated by commas, with or without square brackets. No dimension: a scalar.
 pub(super) fn parse_shape(text: &str) -> Option<Vec<Dim>> {
     let text = text.trim();
     let text = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
@@ -82,7 +82,7 @@ pub(super) fn parse_shape(text: &str) -> Option<Vec<Dim>> {
     text.split(',').map(parse_dim).collect()
 }
 
-/// Names separated by commas; `\,` is a comma inside a name.
+/// Splits names at commas. `\,` is a comma inside a name. Empty names are dropped.
 pub(super) fn split_names(text: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut chars = text.chars().peekable();

@@ -36,7 +36,7 @@ impl GraphReader<'_, '_> {
         let [begin, end] =
             ["pads_begin", "pads_end"].map(|name| self.integers(data, name, Presence::Optional));
         let (auto, strides, dilations, begin, end) = (auto?, strides?, dilations?, begin?, end?);
-        // OpenVINO itself writes the pads that follow from `auto_pad`
+        // files of OpenVINO state the pads that follow from `auto_pad`, so a notice is enough
         if !matches!(auto, Auto::Explicit) && begin.iter().chain(&end).any(|&pad| pad != 0) {
             let (begin, end) = (shape_text(&begin), shape_text(&end));
             let found = format!("pads {begin} and {end} have no effect beside auto_pad");
@@ -79,7 +79,8 @@ impl GraphReader<'_, '_> {
             3.. => OutputSizes::Input,
             _ => OutputSizes::Follow,
         };
-        // pads follow from the shape of the output; without this input there are none
+        // auto_pad derives the pads from the shape of the output; without this third input there
+        // are no pads
         if output_sizes == OutputSizes::Follow
             && !matches!(window.padding, Padding::Explicit { .. })
         {

@@ -20,7 +20,7 @@ use crate::front::bounded::Limit;
 const LARGEST_TEXT: usize = 1 << 28;
 /// Limit for the file.
 pub(super) const LIMIT: Limit = Limit { what: "the text of a model", bytes: LARGEST_TEXT as u64 };
-/// The most elements, and of attributes.
+/// Maximum number of elements, and of attributes.
 const MOST_ELEMENTS: usize = 1 << 23;
 
 /// An element: an index into the arena.
@@ -387,7 +387,7 @@ impl<'a> Parser<'a> {
             return Err(self.error(span, "an element without a name".into()));
         }
         let first = self.document.attributes.len();
-        // quick-xml's own check for repeated names takes quadratic time
+        // repeated names are checked here, because the check of quick-xml takes quadratic time
         let mut seen = HashSet::new();
         for attribute in tag.attributes().with_checks(false) {
             let attribute = attribute.map_err(|e| {
