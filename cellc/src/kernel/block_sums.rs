@@ -2,7 +2,7 @@
 
 use super::{Element, LaneOp, Place, Program};
 
-/// Inputs of a block of integers.
+/// Inputs of every block except [`BlockProduct::Floats`].
 pub const BLOCK_INPUTS: usize = 4;
 
 /// The multiplication of a block of weights by the elements of its inputs.
@@ -21,15 +21,16 @@ pub enum BlockProduct {
     Pairs,
 }
 
-/// The places of the blocks of a packed matrix, as many lines as rows of a block together.
+/// The places of the blocks of a packed matrix that are not zero. A row of blocks packs `rows`
+/// lines of a copy together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlockPlaces {
-    /// Rows of a block: lines of a copy.
+    /// Lines of a copy in a block.
     pub rows: usize,
-    /// Words of a row of a block.
+    /// Words of one line in a block.
     pub words: usize,
-    /// For each row of blocks, the number of blocks before the first of its blocks, and the inputs
-    /// of its blocks.
+    /// By row of blocks: the number of blocks before the row, and the inputs of its blocks, counted
+    /// in blocks.
     pub block_rows: Vec<(usize, Vec<usize>)>,
 }
 
@@ -98,10 +99,10 @@ impl BlockProduct {
 
 /// Sums of products of a vector and the blocks of a matrix that are not zero.
 ///
-/// A row of blocks makes `rows` sums. Its blocks follow each other at `weights`, as many as the
-/// next element of `counts` says; a block holds a word of each row, then the next words. The next
-/// element of `inputs` says which inputs a block multiplies: those of the words from [element
-/// words](BlockProduct::element_words) times the element.
+/// A row of blocks makes `rows` sums. The blocks of all rows follow each other at `weights`;
+/// `counts` has the number of blocks of each row. A block holds a word of each row, then the next
+/// words. `inputs` has one element for each block: the block multiplies the words from [element
+/// words](BlockProduct::element_words) times this element on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlockSums {
     /// The product of a block.
@@ -127,7 +128,7 @@ pub struct BlockSums {
 }
 
 impl BlockSums {
-    /// The places that are read, each with the number of elements.
+    /// The places to read, each with the number of elements.
     pub fn read(&self) -> [(Place, usize); 4] {
         [
             (self.elements, self.words),
@@ -154,7 +155,7 @@ impl BlockSums {
         Self { elements, weights, counts, inputs, to, ..self.clone() }
     }
 
-    /// The number of blocks if all are there.
+    /// The number of blocks, including those that are zero.
     pub fn all(&self) -> usize {
         self.block_rows * self.words / self.product.element_words()
     }

@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// The period of a ring is a multiple of this number, so that rows begin at whole vectors.
+/// The period of a ring is a multiple of this number, so that rings begin at whole vectors.
 const UNIT: usize = 16;
 
 /// The layout of a delay line.
@@ -13,11 +13,11 @@ const UNIT: usize = 16;
 pub struct DelayLine {
     /// The distance between taps, in steps.
     pub phases: usize,
-    /// The frames of the line are as many times this number.
+    /// Frames per phase: the line holds `phases * frames` frames.
     pub frames: usize,
-    /// Elements of a frame in front of the axis of time: channels.
+    /// Elements of a frame before the axis of time: channels.
     pub outer: usize,
-    /// Elements of a frame behind the axis of time.
+    /// Elements of a frame after the axis of time.
     pub inner: usize,
     /// The order of the frames.
     pub order: FrameOrder,
@@ -27,13 +27,13 @@ pub struct DelayLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameOrder {
     /// `[phases][frames][outer][inner]`. Frames whose numbers are equal modulo `phases` share a
-    /// row, so that an operation with taps at multiples of `phases` finds all of them in one row,
-    /// at constant places, the oldest first. A step moves the frames of its own row by one place
-    /// and writes its frame behind them. All other rows stay untouched.
+    /// row, so that an operation with taps at multiples of `phases` finds all taps in one row, at
+    /// constant places, the oldest first. A step moves the frames of its own row by one place and
+    /// writes its frame after them. All other rows stay untouched.
     Rows,
-    /// `[outer][inner][pitch]`: a ring for each element of a frame, in which every frame stands
-    /// twice, one period apart. The frames before a step and a block of steps are neighbours,
-    /// wherever the ring begins.
+    /// `[outer][inner][pitch]`: a ring for each element of a frame. Every frame has two places in
+    /// the ring, one period apart, so that the frames before a step and a block of steps are
+    /// contiguous wherever the ring begins.
     Rings {
         /// The most steps of a block.
         steps: usize,
@@ -86,7 +86,7 @@ impl DelayLine {
         }
     }
 
-    /// The frames of the line.
+    /// The number of frames in the line.
     pub fn history(&self) -> usize {
         self.phases * self.frames
     }
@@ -124,7 +124,7 @@ impl DelayLine {
     pub fn in_rows<T: Copy>(&self, values: &[T], phase: usize) -> Vec<T> {
         let mut memory = values.to_vec();
         if let FrameOrder::Rings { .. } = self.order {
-            // a place without a frame is as the oldest frame
+            // a place without a frame holds the oldest frame
             let oldest = |element: usize| {
                 values[element / self.inner * self.history() * self.inner + element % self.inner]
             };
@@ -139,7 +139,7 @@ impl DelayLine {
         memory
     }
 
-    /// The opposite of [`Self::in_rows`].
+    /// The inverse of [`Self::in_rows`].
     ///
     /// # Panics
     /// If the memory has another length.
@@ -164,7 +164,7 @@ impl DelayLine {
         })
     }
 
-    /// The second place of an element.
+    /// The other place of an element in its ring. `None` if the element has one place.
     fn twin(&self, place: usize) -> Option<usize> {
         let FrameOrder::Rings { steps } = self.order else { return None };
         let (at, period) = (place % self.pitch(), self.period());

@@ -1,9 +1,9 @@
-//! Hints of a kernel for compilers. They change the printed text and never results;
-//! `emit/hints.rs` has what each is printed as, and why.
+//! Hints of a kernel for compilers. Hints change the printed text and never results;
+//! `emit/hints.rs` says how each hint is printed, and why.
 
 use super::{BufferId, Var, WindowId};
 
-/// Parts of a kernel that match a pattern of which compilers make slow code.
+/// Parts of a kernel with patterns for which compilers generate slow code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hints {
     /// Partial sums of a single gate: vectors that loops add terms to and that are summed at the

@@ -31,11 +31,13 @@ pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
     advance(body, memory, 1);
 }
 
-/// As [`interpret`], for `steps` steps by the kernels that compute several together. `input` holds
-/// the elements of the Parameter for each step; returns those of the Result.
+/// As [`interpret`], for `steps` steps, by the kernels that compute several steps together. `input`
+/// holds the elements of the Parameter for each step. Returns the elements of the Result for each
+/// step.
 ///
 /// # Panics
-/// As [`interpret`], or if the body has no such kernels, or not for so many steps.
+/// As [`interpret`], or if the body has no kernels for several steps, or if `steps` exceeds
+/// [`super::Program::steps_at_once`].
 pub fn interpret_together(
     body: BodyRef<'_>,
     memory: &mut [Vec<f32>],
@@ -96,7 +98,7 @@ fn run(
     })
 }
 
-/// Counts some steps.
+/// Advances directions and phases by `done` steps.
 fn advance(body: BodyRef<'_>, memory: &mut [Vec<f32>], done: usize) {
     for (buffer, contents) in body.program.buffers.iter().zip(memory) {
         match buffer.role {
@@ -127,7 +129,7 @@ pub(crate) fn evaluate(function: &Function, arguments: &[&[f32]]) -> Vec<f32> {
 /// A value: the bits of every lane.
 type Lanes = Vec<u32>;
 
-/// The memory of some elements.
+/// The memory that holds a buffer.
 #[derive(Clone, Copy)]
 enum Area {
     /// In a buffer shared by all bodies.
@@ -261,7 +263,7 @@ impl<'a> Machine<'a> {
                 }
                 Stmt::Tiles(tiles) => self.tiles(tiles),
                 Stmt::Blocks(sums) => self.block_sums(sums),
-                // the surrounding loop handles its last statement
+                // the surrounding loop evaluates LeaveUnless, its last statement
                 Stmt::LeaveUnless { .. } | Stmt::Comment(_) => {}
             }
         }
@@ -384,7 +386,7 @@ impl<'a> Machine<'a> {
         &mut area[view.start..][..view.len]
     }
 
-    /// An empty block to build a value in.
+    /// An empty list of lanes, reused if possible.
     fn block_of_lanes(&mut self) -> Lanes {
         let mut lanes = self.free.pop().unwrap_or_default();
         lanes.clear();

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Base, Body, Expr, Kernel, Local, Stmt, Walk};
 
-/// By memory: the numbers of lanes of loads or stores, more than one.
+/// By buffer or window: the numbers of lanes of vector loads or stores.
 type Lanes = BTreeMap<Base, BTreeSet<usize>>;
 
-/// The lanes of the registers whose parts LLVM moves through registers of integers.
+/// The least number of lanes of a long vector. LLVM moves parts of long vectors through integer
+/// registers.
 const LONG: usize = 16;
 
-/// Vectors between registers and memory.
+/// The vectors that kernels load and store.
 #[derive(Default)]
 struct Vectors {
     loaded: Lanes,
@@ -88,7 +89,8 @@ impl Kernel {
         vectors
     }
 
-    /// The bases of vector loads, for which alignment to cache lines matters.
+    /// The bases of vector loads, copies, tiles and sums over blocks, for which alignment to cache
+    /// lines matters.
     pub fn loaded_lanes(&self) -> BTreeSet<Base> {
         self.vectors().loaded.into_keys().collect()
     }
@@ -96,8 +98,8 @@ impl Kernel {
 
 impl Body {
     /// In a body whose vectors have up to `lanes` lanes, marks the buffers that a kernel stores in
-    /// long vectors and a later kernel loads in parts of
-    /// such vectors, as [`super::Hints::loaded_in_parts`].
+    /// long vectors and a later kernel loads in parts of these vectors, as
+    /// [`super::Hints::loaded_in_parts`].
     pub fn mark_loads_in_parts(&mut self, lanes: usize) {
         if lanes < LONG {
             return;

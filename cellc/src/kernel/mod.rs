@@ -30,18 +30,18 @@ pub use interpret::{interpret, interpret_together};
 pub(crate) use params::params;
 pub use verify::verify;
 
-/// Below this magnitude, 2^-100, [`LaneOp::Flush`] gives 0.
+/// The flush limit, 2^-100: [`LaneOp::Flush`] turns smaller magnitudes into 0.
 pub const FLUSH_BELOW: f32 = f32::from_bits((127 - 100) << 23);
 
-/// Names a buffer: an index into [`Program::buffers`], and beyond them into [`Body::scratch`].
+/// The number of a buffer: an index into [`Program::buffers`], continued by [`Body::scratch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BufferId(pub usize);
 
-/// Names a window inside one kernel.
+/// The number of a window in one kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WindowId(pub usize);
 
-/// Names a value inside one kernel or function.
+/// The number of a value in one kernel or function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Var(pub usize);
 
@@ -54,7 +54,7 @@ pub enum Role {
     Result(usize),
     /// Packed weights, read only: baked in, or packed at run time.
     Weights,
-    /// The i-th constant of the model, read only, with the elements of the input.
+    /// The i-th constant of the model, read only, with its elements in the order of the model.
     Constant(usize),
     /// The i-th variable of the model: read, and written at the end of a step.
     Variable(usize),
@@ -84,21 +84,23 @@ pub enum Element {
     /// IEEE 754 binary32.
     #[default]
     F32,
-    /// Parameters, read by [`Expr::Length`] only, and Results, written one by one.
+    /// Integers of 32 bits. Parameters, read by [`Expr::Length`] only, and Results, written one by
+    /// one.
     I32,
-    /// As I32.
+    /// Integers of 64 bits, used as `I32`.
     I64,
-    /// As I32: 0 or 1.
+    /// Booleans, 0 or 1, used as `I32`.
     Bool,
-    /// Tables, [`Role::Backwards`] and [`Role::Phase`] only, read by [`Expr::Length`] only.
+    /// Tables, [`Role::Backwards`] and [`Role::Phase`] only, read by [`Expr::Length`] and
+    /// [`Stmt::Blocks`] only.
     U32,
-    /// Tables of [`Stmt::Blocks`] only.
+    /// Unsigned integers of 8 bits: tables of [`Stmt::Blocks`] only.
     U8,
-    /// As U8.
+    /// Unsigned integers of 16 bits, used as `U8`.
     U16,
     /// IEEE 754 binary16, finite. Weights only; [`Expr::Load`] converts to f32.
     F16,
-    /// Two's complement: as F16.
+    /// Signed integers of 8 bits, used as `F16`.
     I8,
     /// Pairs of signed 8-bit integers. Weights only; [`Expr::Load`] widens to 16 bits each, in the
     /// low and the high half of the bits.
@@ -156,8 +158,8 @@ impl Buffer {
     }
 }
 
-/// The encoding of a line by a [`Copied`]. A line is read by the innermost loop: one unit's row of
-/// a matrix.
+/// The encoding of the lines of a [`Copied`]. A line is the elements that the innermost loop reads,
+/// for example one unit's row of a matrix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Encoding {
     /// Unchanged elements.
@@ -185,8 +187,8 @@ pub enum Encoding {
     Int8Quad,
     /// As `Int8Quad`, with four neighbours of the line per f32. Compile-time weights only.
     Int8Neighbours,
-    /// The zero-point correction of a line's sums, for activations stored with an offset of 128:
-    /// the bits of one f32.
+    /// The zero-point correction of a line's sums, for activations stored with an offset of 128: an
+    /// integer in the bits of one f32.
     Int8Start,
     /// 16-bit integers, two in the bits of each f32, as for `Int8Pair`. The line's scale times the
     /// integer approximates the element.
@@ -248,29 +250,29 @@ pub struct Buffer {
 pub struct PanelGroup {
     /// The number of panels.
     pub count: usize,
-    /// Columns of one.
+    /// Columns of a panel.
     pub columns: usize,
-    /// Units of one: as many as columns, or fewer if the last columns are padding.
+    /// Units of a panel: as many as columns, or fewer if the last columns are padding.
     pub units: usize,
-    /// The parts of one, in order.
+    /// The parts of a panel, in order.
     pub parts: Vec<PanelPart>,
 }
 
 /// A part of a panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PanelPart {
-    /// What it holds.
+    /// The content, in words: biases, peepholes, or the weights of an operand.
     pub content: &'static str,
-    /// The sums to which it adds.
+    /// The sums to which the part adds.
     pub sums: Vec<&'static str>,
-    /// Its first element in the panel.
+    /// The index of the part's first element in the panel.
     pub at: usize,
     /// The sizes of the array: rows, sums, columns.
     pub shape: Vec<usize>,
 }
 
 impl PanelPart {
-    /// The element behind its last.
+    /// The index of the first element behind the part.
     pub fn end(&self) -> usize {
         self.at + self.shape.iter().product::<usize>()
     }
@@ -285,7 +287,7 @@ pub struct Place {
     pub offset: usize,
 }
 
-/// The arrays of a kernel that a language aligns as the file's weights.
+/// The private arrays of a kernel that generated code aligns like the file's weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AlignedArrays {
     /// All arrays: C.
@@ -304,7 +306,7 @@ pub enum Base {
 }
 
 /// The movement of a window in a loop. In iteration `k` the window covers `len` elements of
-/// `of.base` from `of.offset + k * step`.
+/// `start.base` from `start.offset + k * step`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Walk {
     /// The window, bound inside the loop.
@@ -313,7 +315,7 @@ pub struct Walk {
     pub name: String,
     /// The start of iteration 0.
     pub start: Place,
-    /// Elements per iteration.
+    /// Elements of the window.
     pub len: usize,
     /// Elements between the windows of successive iterations. Differs from `len` if windows overlap
     /// or have gaps.
@@ -355,7 +357,7 @@ pub enum Stmt {
     For {
         /// The number of iterations.
         count: usize,
-        /// The iteration, from 0: u32, one lane.
+        /// The variable that holds the number of the iteration, from 0: u32, one lane.
         turn: Option<Var>,
         /// A u32 of one lane. 1: every window starts at the last place and moves towards the first.
         backwards: Option<Var>,
@@ -416,10 +418,10 @@ pub struct Copied {
     pub dims: Vec<CopiedDim>,
     /// True to add to the destination. Packing only.
     pub add: bool,
-    /// The encoding of each line. Packing only.
+    /// The encoding of each line. Kernels use [`Encoding::LowBytes`] only, packing uses all others.
     pub encoding: Encoding,
-    /// Neighbouring elements of an encoded line. The stride of the innermost loop is the distance
-    /// between groups of neighbours.
+    /// Interleave factor: elements of an encoded line that are neighbours in the destination. The
+    /// stride of the innermost loop is the distance between groups of neighbours.
     pub abreast: usize,
     /// True if the halves of four neighbouring words are interleaved: first the low halves of all
     /// four words, then the high halves. Groups of four words start at multiples of four of the
@@ -433,16 +435,16 @@ pub struct Copied {
     pub blocks: Option<BlockPlaces>,
 }
 
-/// Sums of products of integers; operands are stored in the bits of f32 elements.
+/// Sums of products of integers. The words of operands and sums are the bits of f32 elements.
 ///
 /// `to[row * pitch + panel * columns + column]` becomes the sum over `k` of [`LaneOp::DotQuads`] or
 /// [`LaneOp::DotPairs`] of `elements[row * words + k]` and `weights[panel * stride + k / abreast *
 /// step + column * abreast + k % abreast]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Tiles {
-    /// The first row's first word.
+    /// The first word of the first row of elements.
     pub elements: Place,
-    /// The first panel's first row of words.
+    /// The first word of the first panel.
     pub weights: Place,
     /// The first sum.
     pub to: Place,
@@ -462,7 +464,7 @@ pub struct Tiles {
     pub panels: usize,
     /// Elements between panels.
     pub stride: usize,
-    /// Sums between rows.
+    /// Elements between the sums of successive rows.
     pub pitch: usize,
 }
 
@@ -557,7 +559,7 @@ pub enum LaneOp {
 }
 
 impl LaneOp {
-    /// The infix operator.
+    /// The infix operator, if the operation is written with one.
     pub fn sign(self) -> Option<&'static str> {
         Some(match self {
             Self::Add | Self::WrappingAdd => "+",
@@ -687,7 +689,7 @@ pub enum Expr {
 pub struct Local {
     /// The proposed name.
     pub name: String,
-    /// Its type.
+    /// The type.
     pub ty: Type,
 }
 
@@ -740,7 +742,7 @@ pub enum Loops {
     WithoutZeros,
 }
 
-/// One piece of the work of a step: the cell of one layer, a copy.
+/// One piece of the work of a step, such as a cell or a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kernel {
     /// The proposed name.
@@ -769,6 +771,7 @@ impl Kernel {
     /// The sums of a loop that only adds rows of weights: each iteration reads one row and one
     /// element, and the element multiplies the columns of every sum. Returns the sums, their lanes,
     /// the offset of the first sum's columns in a row, and the distance to the next sum's columns.
+    /// `None` for any other loop.
     pub fn row_sums(
         &self,
         walks: &[Walk],
@@ -842,13 +845,13 @@ pub struct Body {
     /// The body's private memory: scratch, and parts of other buffers. Numbers continue those of
     /// the program's buffers.
     pub scratch: Vec<Buffer>,
-    /// The activations, once expanded.
+    /// The activations that kernels call.
     pub functions: Vec<Function>,
     /// The kernels of a step in order, then those of [`Self::together`].
     pub kernels: Vec<Kernel>,
-    /// Aligned offsets, in the block, of scratch buffers used by more than one kernel, in the order
-    /// of the buffers. Buffers with disjoint lifetimes may share memory; buffers of one kernel
-    /// never do.
+    /// Aligned offsets, in the block, of the scratch buffers that are parameters of kernels, in the
+    /// order of the buffers. Buffers with disjoint lifetimes may share memory; buffers of one
+    /// kernel never do.
     pub block: Vec<(BufferId, usize)>,
     /// Elements of the block.
     pub block_len: usize,
@@ -856,9 +859,9 @@ pub struct Body {
     pub together: Option<Together>,
 }
 
-/// Kernels that compute up to [`Program::steps_at_once`] steps: the last ones of a body, in order.
-/// They compute all of the steps; what they write for steps that a call does not have is
-/// overwritten before it is read.
+/// Kernels that compute up to [`Program::steps_at_once`] steps together: the last kernels of a
+/// body, in order. If a call has fewer steps, the kernels compute the missing steps, too; later
+/// calls overwrite the results of these before reading them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Together {
     /// The number of kernels.
@@ -909,7 +912,7 @@ impl Program {
         (self.alignment / 4).max(1)
     }
 
-    /// The shared buffer with this name.
+    /// The shared buffer with this number.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.0]
     }
@@ -928,7 +931,7 @@ impl Program {
         }
     }
 
-    /// The opposite of [`Self::variable_memory`].
+    /// The inverse of [`Self::variable_memory`].
     pub fn variable_values(&self, variable: usize, memory: &[f32], step: usize) -> Vec<f32> {
         match self.delay_lines.get(&variable) {
             Some(line) => line.in_order_of_time(memory, step % line.period()),
@@ -999,19 +1002,19 @@ impl<'p> BodyRef<'p> {
         self.body.kernels.iter().map(of_kernel).max().unwrap_or(0)
     }
 
-    /// The buffer with this name, if any.
+    /// The buffer with this number, if any.
     pub fn get(self, id: BufferId) -> Option<&'p Buffer> {
         let shared = &self.program.buffers;
         shared.get(id.0).or_else(|| self.body.scratch.get(id.0.checked_sub(shared.len())?))
     }
 
-    /// The buffer with this name.
+    /// The buffer with this number.
     pub fn buffer(self, id: BufferId) -> &'p Buffer {
         self.get(id).unwrap_or_else(|| panic!("no buffer {}", id.0))
     }
 
-    /// The buffer that contains a part, and the first element. A buffer that is no part returns
-    /// itself.
+    /// The buffer that contains a part, and the index of the part's first element. For a buffer
+    /// that is no part, the buffer itself and 0.
     pub fn whole(self, id: BufferId) -> (BufferId, usize) {
         match self.buffer(id).role {
             Role::Part { whole: buffer, at } => (buffer, at),
@@ -1019,8 +1022,8 @@ impl<'p> BodyRef<'p> {
         }
     }
 
-    /// True if a kernel reads the buffer of one role while or after the other is written, so that
-    /// the two cannot share memory.
+    /// True if a kernel reads the buffer of role `read` while or after a kernel writes the buffer
+    /// of role `written`, so that the two buffers cannot share memory.
     pub fn reads_when_written(self, read: Role, written: Role) -> bool {
         let uses = |group: &[Kernel], role: Role, write: bool| {
             let mut params = group.iter().flat_map(|kernel| &kernel.params);
@@ -1075,7 +1078,7 @@ impl Copied {
         }
     }
 
-    /// The loops that write.
+    /// The loops over the destination. With an encoding, they count encoded elements.
     pub fn written(&self) -> Vec<CopiedDim> {
         let mut dims = self.dims.clone();
         if let Some(line) = dims.last_mut() {
@@ -1088,7 +1091,7 @@ impl Copied {
 }
 
 impl Tiles {
-    /// The extents, in elements, of x or h, weights and sums.
+    /// The extents, in elements, of x or h, weights and sums. `None` for empty or too large sums.
     pub fn reach(&self) -> Option<[usize; 3]> {
         let beyond = |count: usize, step: usize, last: usize| {
             count.checked_sub(1)?.checked_mul(step)?.checked_add(last)
@@ -1116,7 +1119,7 @@ impl Tiles {
         (turns, all - turns * at_once)
     }
 
-    /// Products of words.
+    /// The number of products of words.
     pub fn products(&self) -> usize {
         [self.rows, self.words, self.columns, self.panels]
             .into_iter()
@@ -1125,14 +1128,14 @@ impl Tiles {
 }
 
 impl Walk {
-    /// The extent, in elements, of `count` windows.
+    /// The extent, in elements, of `count` windows. `None` for no windows, or on overflow.
     pub fn reach(&self, count: usize) -> Option<usize> {
         count.checked_sub(1)?.checked_mul(self.step)?.checked_add(self.len)
     }
 }
 
 impl Kernel {
-    /// The copies of a kernel that only copies, with their buffers.
+    /// The copies between buffers, each with its source and its destination.
     pub fn copies(&self) -> impl Iterator<Item = (&Copied, BufferId, BufferId)> {
         self.body.iter().filter_map(|stmt| match stmt {
             Stmt::Copy(copied) => match (copied.from.base, copied.to.base) {
@@ -1170,7 +1173,7 @@ impl Kernel {
 }
 
 impl Expr {
-    /// A f32 constant in every lane.
+    /// An f32 constant in every lane.
     pub fn f32(value: f32, lanes: usize) -> Self {
         Self::Const { bits: value.to_bits(), ty: Type { scalar: Scalar::F32, lanes } }
     }
@@ -1203,8 +1206,8 @@ impl Expr {
 }
 
 impl Kernel {
-    /// The kernel without a name and with buffers numbered by declaration. Kernels with equal
-    /// results differ only in their memory.
+    /// The kernel without a name and with buffers numbered by declaration. Kernels that are equal
+    /// in this form differ only in names and memory.
     pub fn anonymous(&self) -> Self {
         let all = self.params.iter().map(|(id, _)| id).chain(&self.scratch);
         let numbers: BTreeMap<BufferId, BufferId> =
@@ -1217,12 +1220,12 @@ impl Kernel {
         kernel
     }
 
-    /// Calls of a function in the kernel's text.
+    /// The number of function calls in the kernel's text.
     pub fn calls(&self) -> usize {
         calls(&self.body)
     }
 
-    /// Adds a value.
+    /// Declares a value.
     pub fn local(&mut self, name: impl Into<String>, ty: Type) -> Var {
         self.locals.push(Local { name: name.into(), ty });
         Var(self.locals.len() - 1)

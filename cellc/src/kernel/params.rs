@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Base, BufferId, Expr, Place, Stmt};
 
-/// The buffers of some statements, each with `true` if written. Buffers that are only read come
-/// first.
+/// The buffers of some statements, each with `true` if the statements write the buffer. Buffers
+/// that are only read come first.
 pub(crate) fn params(body: &[Stmt]) -> Vec<(BufferId, bool)> {
     let mut used = BTreeMap::new();
     uses(body, &mut used);

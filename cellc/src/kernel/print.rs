@@ -423,7 +423,7 @@ impl<'a> Printer<'a> {
     }
 
     fn operation(&self, operation: LaneOp, args: &[Expr]) -> String {
-        // a number or a name needs no parentheses
+        // only infix operations need parentheses
         let operand = |i: usize| match args.get(i) {
             Some(e @ Expr::Op(o, _)) if o.sign().is_some() => format!("({})", self.expr(e)),
             Some(e) => self.expr(e),

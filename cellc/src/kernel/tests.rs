@@ -190,8 +190,8 @@ fn calls_of_one_function_are_gathered() {
             _ => 's',
         })
         .collect();
-    // two calls without operands from calls, an addition to one result, two calls with such
-    // operands
+    // two calls whose operands have no calls, an addition to the result of one, then two calls with
+    // operands from calls
     assert_eq!(calls, ['c', 'c', 'l', 'c', 'c', 's', 's', 'C', 's', 's']);
 }
 
@@ -204,7 +204,7 @@ fn what_is_not_written_shows() {
     assert!(memory[2][4].is_nan());
 }
 
-/// What is shared, then the body.
+/// The printed memory that bodies share, then the printed body.
 fn text(program: &Program) -> String {
     format!("{program}\n{}", program.body(0))
 }
@@ -255,7 +255,7 @@ kernel cell(x, weights, mut out) {
     assert!(text(&hostile).len() < 3000);
 }
 
-/// Every rule of the verifier, broken.
+/// The verifier finds a violation of each of its rules.
 #[test]
 fn wrong_programs_are_found() {
     type Break = fn(&mut Program);
@@ -445,9 +445,10 @@ fn less(a: Expr, b: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt>) -> Stmt {
     Stmt::If { less: (a, b), then, otherwise }
 }
 
-/// Everything that [`program`] does not do: `steps` [3, 2] is run through from the last step to the
-/// first, as many as `lengths` says; what is left adds up in a variable. Three kernels, three
-/// buffers in a block of two.
+/// A program with the features that [`program`] lacks. A loop walks the rows of `steps` [3, 2] from
+/// the last to the first. The first `lengths` iterations add their rows; every other iteration adds
+/// 100 unless its number is below the limit. A variable accumulates the sum twice per step. Three
+/// kernels have three buffers in a block of two.
 fn stateful() -> Program {
     let count = Type { scalar: Scalar::U32, lanes: 1 };
     let add = |a, b| op(LaneOp::Add, vec![a, b]);
@@ -547,7 +548,7 @@ fn stateful() -> Program {
     }
 }
 
-/// What [`stateful`] gives, twice in a row.
+/// The contents of `state`, `backwards` and `turned` after each of two steps of [`stateful`].
 fn run_stateful(program: &Program, length: f32) -> [[Vec<f32>; 3]; 2] {
     let mut memory: Vec<Vec<f32>> = program.buffers.iter().map(|b| vec![0.0; b.len]).collect();
     memory[LENGTHS.0] = vec![length];
@@ -562,7 +563,7 @@ fn run_stateful(program: &Program, length: f32) -> [[Vec<f32>; 3]; 2] {
 fn turns_conditions_copies_lengths_variables_and_the_block() {
     let program = stateful();
     verify(&program).expect("a right program");
-    // t = 2 is beyond the limit 7 - 5, and beyond the length
+    // iteration 2 adds 100 unless its row counts, as 2 is not below the limit 7 - 5
     for (length, sum) in [
         (-3.0, [100.0, 100.0]),
         (1.0, [105.0, 106.0]),
@@ -593,7 +594,8 @@ fn turns_conditions_copies_lengths_variables_and_the_block() {
     assert_eq!(run_stateful(&overwritten, 3.0)[0][0], [5.0, 3.0]);
 }
 
-/// [`stateful`], its loop left after the step whose number is not below the length.
+/// [`stateful`] with a loop that ends after the first iteration whose number is not below the
+/// length.
 fn left() -> Program {
     let mut program = stateful();
     let Stmt::For { turn: Some(t), body, .. } = &mut program.bodies[0].kernels[0].body[3] else {
@@ -714,7 +716,7 @@ kernel keep(second, mut third, mut state, mut backwards, mut turned) {
     assert_eq!(text(&stateful()), expected);
 }
 
-/// Every rule that [`stateful`] could break.
+/// The verifier finds a violation of each rule that [`stateful`] touches.
 #[test]
 fn wrong_stateful_programs_are_found() {
     type Break = fn(&mut Program);
@@ -831,8 +833,7 @@ fn wrong_stateful_programs_are_found() {
     }
 }
 
-/// `out = [x0, x0, x1, x2, x2]` and `sums = x`, by two kernels at a time, the second pair after the
-/// first.
+/// `sums = x` by two concurrent kernels, then `out = [x0, x0, x1, x2, x2]` by two more.
 fn halves() -> Program {
     const PART: BufferId = BufferId(2);
     let kernel =
@@ -912,7 +913,7 @@ type Broken = (&'static str, fn(&mut Program));
 #[test]
 fn finds_what_halves_must_not_share() {
     let breaks: Vec<Broken> = vec![
-        // parts that overlap, that leave a gap, that are not inside
+        // parts overlap, leave a gap, or reach outside their buffer
         ("\"first\" is written where \"second\" is used", |p| {
             p.bodies[0].scratch[1] = buffer("second", Role::Part { whole: BufferId(1), at: 1 }, 4)
         }),
@@ -978,7 +979,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|v| v.to_bits()).collect()
 }
 
-/// Sums of two rows of three words, and of two panels of two columns.
+/// Sums for two rows of three words each and two panels of two columns each.
 fn tiled() -> Program {
     let tiles = Tiles {
         elements: place(Base::Buffer(X), 1),
@@ -1038,7 +1039,7 @@ fn tiles_are_sums_of_products_of_bytes() {
     let mut memory = vec![x.to_vec(), weights, vec![0.0; 8], vec![0.0; 14]];
     verify(&tiled()).expect("a right program");
     interpret(tiled().body(0), &mut memory);
-    // of a row of elements and a column: elements times `at`, and twice `at` less 7, for each word
+    // the sum of a row and a column: for each word, x times `at` plus twice `at` less 7
     let sum = |row: [i16; 3], first: i16| -> f32 {
         row.into_iter()
             .zip([0, 2, 4])
@@ -1077,7 +1078,8 @@ fn words_of_a_column_stand_abreast() {
     let mut memory = vec![x.to_vec(), weights, vec![0.0; 8], vec![0.0; 14]];
     verify(&program).expect("a right program");
     interpret(program.body(0), &mut memory);
-    // the columns' words are at 1, 2, 6, 7 and 3, 4, 8, 9; 300 times 5 is taken from each
+    // the columns have their words at 1, 2, 6, 7 and at 3, 4, 8, 9; the second halves take 300
+    // times 5 from each sum
     let sum = |at: [i16; 4]| {
         f32::from([1, 2, 3, -1].into_iter().zip(at).map(|(x, at)| x * at).sum::<i16>() - 1500)
     };

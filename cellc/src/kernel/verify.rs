@@ -1,8 +1,8 @@
 //! Invariants of programs, for lowering and for every pass.
 //!
-//! Apart from types and bounds, the invariants follow from two languages. Rust borrows a buffer
-//! while a loop walks the buffer. Generated code must compile without warnings, so no declaration
-//! may be unused.
+//! Apart from types and bounds, the invariants follow from the generated languages. Rust borrows a
+//! buffer while a loop walks the buffer. Generated code must compile without warnings, so no
+//! declaration may be unused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -571,7 +571,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// A store to `n` elements.
+    /// Checks a store to `n` elements.
     fn written(&mut self, to: Place, n: usize) -> Result<(), String> {
         let known = self.place(to, n)?;
         if !known.writable {
@@ -712,7 +712,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Checks a loop. `unless`: the loop ends if the first value is not below the second.
+    /// Checks a loop or a pick. `unless`: the loop ends if the first value is not below the second.
     fn turns(
         &mut self,
         count: usize,

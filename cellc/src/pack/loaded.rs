@@ -23,9 +23,9 @@ pub struct Loaded {
 /// Hashes of everything in which models with interchangeable weights agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Of the operations of the model, the shapes of its tensors and its states.
+    /// The hash of the operations of the model, the shapes of its tensors, and its states.
     pub shapes: u64,
-    /// Of all kernels, of the constants in them, and of the places of all weights.
+    /// The hash of all kernels with their constants, and of the places of all weights.
     pub program: u64,
 }
 
@@ -80,7 +80,8 @@ fn shapes(model: &CoreModel) -> u64 {
     hash(format_args!("{operations:?} {values:?} {constants:?} {kept:?}"))
 }
 
-/// The program without names and comments: neither has an effect on results.
+/// The program without names and documentation of buffers and kernels: neither has an effect on
+/// results.
 fn nameless(program: &Program) -> Program {
     let mut program = program.clone();
     let of_bodies = program.bodies.iter_mut().flat_map(|body| &mut body.scratch);

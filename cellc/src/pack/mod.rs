@@ -1,4 +1,4 @@
-//! Packing: weights in the order of kernels.
+//! Packing: the constants of a model in the order in which kernels read them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,8 +16,8 @@ use crate::kernel::{
 use crate::model::Tensor;
 pub use loaded::{Layout, Loaded};
 
-/// The initial value of a variable, in the order of its memory: element `i` is element `i / repeat
-/// % len` of the stored ones.
+/// The initial value of a variable, in the order of the variable's memory: element `i` is stored
+/// element `i / repeat % len`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Initial {
     /// Offset of the first stored element in the block, in units of 4 bytes.
@@ -29,7 +29,7 @@ pub struct Initial {
 }
 
 impl Initial {
-    /// The stored part of a variable of `len` elements, in words. Empty if all is stored.
+    /// Words for the stored part of a variable of `len` elements. Empty if all elements are stored.
     pub(crate) fn part(&self, len: usize) -> &'static str {
         match (self.repeat, self.len) {
             (1, stored) if stored == len => "",
@@ -39,7 +39,8 @@ impl Initial {
     }
 }
 
-/// Least number of elements of a variable whose initial value is stored without repetitions.
+/// Least number of elements of a variable that stores each row of equal elements once. Smaller
+/// variables are stored in full; delay lines store equal frames once at any size.
 const LEAST_REPEATED: usize = 64;
 
 /// All constants of a generated file as one block of little-endian numbers.
@@ -114,13 +115,13 @@ impl Packed {
     }
 }
 
-/// Packs the constants of a model for a program: into the generated file.
+/// Packs the constants of a model into the generated file of a program.
 pub fn pack(model: &CoreModel, program: &Program) -> Packed {
     packed(model, program, Block::new(program))
 }
 
-/// Packs the constants of a model, all of them f32, for a file of weights. No place depends on a
-/// value.
+/// Packs the constants of a model for a file of weights. All constants are f32, and no offset
+/// depends on a value.
 pub(crate) fn pack_for_loading(model: &CoreModel, program: &Program) -> Packed {
     let block = Block { shares: false, ..Block::new(program) };
     let Packed { parts, initial, bytes, .. } = packed(model, program, block);
@@ -224,8 +225,8 @@ impl Block {
     }
 
     /// Adds contents of `len` bytes and returns their offset in units of 4 bytes. `write` fills
-    /// zeroed bytes at the end of the block, without a second copy of large weights. Duplicate
-    /// contents with equal element type are removed again.
+    /// zeroed bytes at the end of the block, without a second copy of large weights. If `shares`,
+    /// duplicate contents with equal element type are removed again.
     fn place(&mut self, len: usize, element: Element, write: impl FnOnce(&mut [u8])) -> usize {
         let at = self.bytes.len();
         let end = (at + len).next_multiple_of(self.alignment);
@@ -351,13 +352,13 @@ fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f
     }
 }
 
-/// Writes an element of type `element` to `part`, or adds to the f32 there.
+/// Writes element `at` of `part`, an array of type `element`. With `add`, adds to the f32 there.
 fn store(element: Element, part: &mut [u8], at: usize, value: f32, add: bool) {
     let to = &mut part[at * element.size()..][..element.size()];
     match element {
         Element::F16 => to.copy_from_slice(&F16::from_f32(value).to_le_bytes()),
         Element::I8 => to.copy_from_slice(&(value as i8).to_le_bytes()),
-        // each half has 16 bits, the upper 8 of which are the sign
+        // each half has 16 bits, the upper 8 of which repeat the sign
         Element::I8Pair => {
             to.copy_from_slice(&[value.to_bits() as u8, (value.to_bits() >> 16) as u8])
         }

@@ -1,17 +1,17 @@
 //! Operations that are computed only under a run-time condition.
 //!
-//! The model has both sides of an If and one Select per output. A Select with a condition of one
-//! element needs only one operand. Operations read only by that operand are needed on one side: the
-//! sides of an If, and the operations before a Where. Such operations are computed under the
-//! condition, and the Select becomes a copy. Few operations are always computed: a Select in
-//! registers takes less time than a mispredicted branch.
+//! The model computes both sides of an If, and one Select per output chooses a side. A Select with
+//! a condition of one element needs only the chosen operand. Operations on which only this operand
+//! depends, the sides of an If or the operations before a Where, are then computed under the
+//! condition, and the Select becomes a copy. Little work is always computed: a Select in registers
+//! takes less time than a mispredicted branch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::{CoreModel, CoreNode, CoreOp, Effort, Pointwise, PointwiseFunction, Source};
 
-/// Number of operations on the widest vectors that takes longer than a branch mispredicted every
-/// other time, and the copy after it.
+/// The least number of operations on the widest vectors that are worth a branch: they take longer
+/// than a branch mispredicted every other time plus the copy after the branch.
 const BRANCH: usize = 16;
 
 /// Weights, in operations, of a division, and of an activation, a softmax or a search for the
@@ -32,8 +32,8 @@ pub struct Branches {
 }
 
 impl Branches {
-    /// Finds the branches of a model, for instruction sets of `lanes` lanes. `asked`: everywhere
-    /// possible, or nowhere.
+    /// Finds the branches of a model, for instruction sets of `lanes` lanes. `asked`: wherever
+    /// possible, or nowhere; `None`: where branches save time.
     pub fn new(model: &CoreModel, lanes: usize, asked: Option<bool>) -> Self {
         let mut branches = Self::default();
         let least = match asked {
@@ -113,10 +113,10 @@ struct Level<'m> {
     positions: BTreeMap<usize, usize>,
 }
 
-/// A Select with operands that can be copied.
+/// A Select that a branch with copies can replace.
 struct Choice {
     condition: Source,
-    /// The operands, each with its side.
+    /// The operands, each with the value of the condition that chooses it.
     operands: [(Source, bool); 2],
     out: usize,
 }
@@ -152,15 +152,15 @@ impl<'m> Level<'m> {
         (asks && copies).then_some(Choice { condition, operands, out: *out })
     }
 
-    /// By operation: the sides that alone need the operation, limited to sides that are `worth` a
-    /// branch.
+    /// By operation: the sides to which the operation can be limited, outermost first. Only sides
+    /// that are `worth` a branch count.
     fn sides(&self, model: &CoreModel, worth: impl Fn(&Side) -> bool) -> Vec<Vec<Side>> {
         let mut wanted = Wanted::default();
         self.wanted.iter().for_each(|source| wanted.on(*source, &[]));
         let mut all = vec![Vec::new(); self.nodes.len()];
         for (position, node) in self.nodes.iter().enumerate().rev() {
             let mut sides = wanted.sides(&node.op.outputs());
-            // as far as the conditions are known by then
+            // an operation can be limited only by conditions computed before it
             let is_known =
                 |(condition, _): &&Side| self.position(*condition).is_none_or(|at| at < position);
             sides.truncate(sides.iter().take_while(is_known).count());
@@ -194,7 +194,7 @@ impl Wanted {
         }
     }
 
-    /// The common sides of the needed ones of `values`.
+    /// The common sides of all needed values among `values`.
     fn sides(&self, values: &[usize]) -> Vec<Side> {
         let mut each = values.iter().filter_map(|value| self.0.get(value));
         let mut all = each.next().cloned().unwrap_or_default();
@@ -203,7 +203,7 @@ impl Wanted {
     }
 }
 
-/// Keeps the common outer sides.
+/// Limits `all` to the outer sides that it shares with `others`.
 fn common(all: &mut Vec<Side>, others: &[Side]) {
     let same = all.iter().zip(others).take_while(|(one, other)| one == other).count();
     all.truncate(same);

@@ -13,9 +13,9 @@ use crate::arch::{Arch, Dot, Isa, PlannedIsa, TURNS, vectors};
 use crate::encoding::WeightFormat;
 use crate::kernel::{BlockProduct, LaneOp, Loops};
 
-/// Smallest unroll factor of loops with at least twice as many iterations (measured: with 16 rows
-/// of 576 bytes a GRU of 128 units takes 1.19 of the time of a short loop in Rust with AVX-512,
-/// with 32 rows 0.98).
+/// Least unroll factor, unless half of a loop's iterations are fewer (measured: with 16 rows of 576
+/// bytes a GRU of 128 units takes 1.19 of the time of a short loop in Rust with AVX-512, with 32
+/// rows 0.98).
 const LEAST_TURNS: usize = 32;
 
 /// How the sums of one phase are computed on one instruction set.
@@ -63,8 +63,8 @@ pub enum DotWord {
     Quads,
     /// Four signed bytes of weights and four unsigned bytes of elements.
     UnsignedQuads,
-    /// Four signed bytes of weights: two operations multiply two of them by two 16-bit elements
-    /// each.
+    /// Four signed bytes of weights, widened to 16 bits: each of two operations multiplies two
+    /// bytes by two 16-bit elements.
     WidenedPairs,
 }
 
@@ -220,7 +220,8 @@ impl Product {
         }
     }
 
-    /// The micro-kernel for panels of `columns` columns, for vectors.
+    /// The micro-kernel for panels of `columns` columns, if neither tiles nor blocks compute the
+    /// sums.
     fn microkernel(&self, phase: Phase, columns: usize, isa: &Isa) -> Microkernel {
         let (layout, rows) = (&self.layout, self.phase_rows(phase));
         if !layout.format.is_of_integers() {
@@ -270,8 +271,9 @@ impl ProductPlan {
             false => Chains::Model(product.chains(phase)),
         };
         let shares_text = self.values == Values::OneText;
-        // without a dot product instruction, four bytes take so many instructions that loads are
-        // not the limit, and compilers reorder sums of 16-bit pairs and run out of registers
+        // loops are unrolled for the distance of loads only if loads are the limit: without a dot
+        // product instruction, four bytes take many more instructions than loads, and compilers
+        // reorder sums of 16-bit pairs and run out of registers
         let is_limited_by_loads = layout.format == WeightFormat::F32 || has_dot_quads;
         let distance = Some(isa.code.load_distance)
             .filter(|distance| self.loads_apart && is_limited_by_loads && *distance > 0);
@@ -298,8 +300,8 @@ impl ProductPlan {
         }
     }
 
-    /// Vectors of columns of a panel, as (first column, lanes): those of a block of weights in code
-    /// that leaves out zeros, else registers.
+    /// Vectors of columns of a panel, as (first column, lanes). In code that leaves out zeros, a
+    /// vector has the lanes of a block of weights, otherwise those of a register.
     pub fn vectors(&self, columns: usize, isa: &Isa) -> Vec<(usize, usize)> {
         let lanes = match (self.loops(isa), self.product.layout.blocks) {
             (Loops::WithoutZeros, Some(ZeroBlocks::Unrolled(lanes))) => lanes.min(isa.lanes),

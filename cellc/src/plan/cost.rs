@@ -198,14 +198,15 @@ impl TileCycles {
                     rows * panels.count * active * super::vectors(panels.columns, isa.lanes).len();
                 by_tiles += (usize::from(full > 0) + narrow) * TILES.shapes + sums * TILES.sums;
                 by_tiles += panels.count * (full / 4 * pass(4) + pass(full % 4) + narrow * pass(1));
-                // two per cycle
+                // two dot products per cycle
                 by_vectors += sums * words / 2;
             }
         }
         Self { rows, by_tiles, by_vectors }
     }
 
-    /// True if tiles take at most 90 % of the time of vectors of words.
+    /// True if there are at least [`LEAST_TILE_ROWS`] rows, and tiles take at most 90 % of the time
+    /// of vectors of words.
     pub(super) fn pay(&self) -> bool {
         self.rows >= LEAST_TILE_ROWS && self.by_tiles * 10 <= self.by_vectors * 9
     }
@@ -266,7 +267,7 @@ pub(super) fn narrow_columns(product: &Product, arch: &Arch) -> Option<(usize, P
     let (_, active) = product.widest();
     let columns = match active {
         4 => 1,
-        // 4 columns leave a second text for the rest
+        // panels of 4 columns need a second text for the remaining columns
         3 if product.units > 4 && !product.units.is_multiple_of(2) => 2,
         _ => return None,
     };

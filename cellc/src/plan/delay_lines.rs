@@ -1,9 +1,9 @@
 //! The variables that are kept as delay lines.
 //!
-//! A history that cellc keeps in front of a stream is a Concat of the history and the frame of the
-//! step, a view of all frames but the first as the next history, and views with the taps of
-//! windows. If views are its only readers, nothing is concatenated and nothing is moved but the
-//! taps: a view gathers its taps from the delay line and from the frame.
+//! In the model, the history of a stream is a variable. A Concat appends the frame of the step, a
+//! view of all frames but the first is the next history, and further views are the taps of windows.
+//! If views are the only readers of the Concat, the variable becomes a delay line, and nothing is
+//! concatenated: a view gathers its taps from the delay line and from the frame.
 
 use std::collections::BTreeMap;
 
@@ -42,15 +42,15 @@ pub struct CopiedElements {
 pub struct Taps {
     /// The index of the history in [`DelayLines::histories`].
     pub history: usize,
-    /// How many steps ago the first tap was, the oldest.
+    /// The age of the first and oldest tap, in steps.
     pub oldest: usize,
     /// Steps between taps.
     pub distance: usize,
     /// The number of taps.
     pub count: usize,
-    /// The elements from a row of the delay line. `None`: none.
+    /// The elements taken from a row of the delay line. `None`: no elements.
     pub earlier: Option<CopiedElements>,
-    /// The elements from the frame. `None`: none.
+    /// The elements taken from the frame. `None`: no elements.
     pub newest: Option<CopiedElements>,
 }
 
@@ -88,7 +88,7 @@ pub struct DelayLines {
 }
 
 impl DelayLines {
-    /// The delay lines of a model, with frames in this order.
+    /// The delay lines of a model, with frames in the given order.
     pub fn new(model: &CoreModel, order: FrameOrder) -> Self {
         let mut lines = Self::default();
         for variable in 0..model.variables.len() {
@@ -107,7 +107,7 @@ impl DelayLines {
         self.histories.iter().find(|history| history.variable == variable)
     }
 
-    /// The history whose frames in order are a value.
+    /// The history whose Concat computes a value.
     pub fn of_concat(&self, value: usize) -> Option<&History> {
         self.histories.iter().find(|history| history.concat == value)
     }
@@ -199,7 +199,7 @@ fn history(model: &CoreModel, variable: usize, order: FrameOrder) -> Option<(His
     let mut shown = Vec::new();
     let top: Vec<&CoreOp> = model.nodes.iter().map(|node| &node.op).collect();
     for op in all.iter().filter(|op| op.reads().contains(&Source::Value(*out))) {
-        // a loop computes with whole arrays
+        // a reader inside a loop needs the frames as one array
         let CoreOp::View(view) = op else { return None };
         if !top.iter().any(|other| std::ptr::eq(*other, *op)) {
             return None;
@@ -265,7 +265,8 @@ struct Shown {
 }
 
 impl Shown {
-    /// The view, if every dimension of it moves along one axis, and at most one along the frames.
+    /// The view, if each of its dimensions moves along one axis, and at most one dimension along
+    /// the frames.
     fn new(model: &CoreModel, view: &View, frames: &Frames) -> Option<Self> {
         let first = frames.place(view.offset);
         let shape = &model.values[view.out].shape;

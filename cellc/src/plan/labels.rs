@@ -29,7 +29,7 @@ impl Labels {
             operations.extend(facts.outputs.into_iter().map(|value| (value, label.clone())));
         }
         for chain in fusion.chains() {
-            // a reduction gives its name to what it computes while it reads
+            // a reduction gives its name to the pointwise operations that its kernel computes
             let root = operations[&chain.reduced.unwrap_or(chain.root)].clone();
             let others = chain.links.iter().chain(chain.reduced.map(|_| &chain.root));
             operations.extend(others.map(|link| (*link, root.clone())));

@@ -1,11 +1,11 @@
-//! How packed weights stand in memory, part by part.
+//! The layout of packed weights in memory, part by part.
 
 use super::{Phase, ProductPlan, Sum};
 use crate::kernel::{PanelGroup, PanelPart};
 
 impl ProductPlan {
-    /// The panels of the rows of weights, in order. Empty where a word holds several weights, or a
-    /// row several words.
+    /// The panels of packed weights, in order. Empty if words hold several weights, if rows hold
+    /// several words of a column, or if blocks have an index.
     pub fn layout(&self) -> Vec<PanelGroup> {
         let product = &self.product;
         let is_plain = |phase| product.packed_rows(phase) == product.phase_rows(phase);

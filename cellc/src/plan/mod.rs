@@ -1,9 +1,9 @@
 //! The plan: panels, tiles, unrolling, weight layout, precision. A pure function of model and
 //! options.
 //!
-//! The order of summation depends on the model alone, so all instruction sets compute equal bits.
-//! The order consists of the terms of each sum and their sequence; panels do not affect it. Tiles
-//! depend on the instruction set.
+//! The order of summation, the terms of each sum and their sequence, depends on the model alone, so
+//! all instruction sets compute equal bits. Panels do not affect the order. Tiles depend on the
+//! instruction set.
 
 mod branches;
 mod choose;
@@ -98,9 +98,9 @@ pub struct ProductPlan {
     pub halves: Option<[Half; 2]>,
     /// For each instruction set of [`Plan::isas`]: rows computed together.
     pub rows_at_once: Vec<usize>,
-    /// For each instruction set of [`Plan::isas`], for each of `panels`.
+    /// For each instruction set of [`Plan::isas`]: the tiling of each of `panels`.
     pub tilings: Vec<Vec<Tiling>>,
-    /// The reasons.
+    /// The reasons for the choices.
     pub reasons: Vec<Reason>,
 }
 
@@ -110,7 +110,8 @@ impl ProductPlan {
         self.product.layout.bytes(self.weights, self.biases)
     }
 
-    /// True if x may stand at any places: the multiply-adds broadcast one element after the other.
+    /// True if the elements of x may be anywhere in memory: the multiply-adds broadcast one element
+    /// after the other.
     pub(super) fn reads_elements(&self, isas: &[PlannedIsa]) -> bool {
         let is_broadcast = |isa: &Isa, panels: &Panels| {
             let choice = self.choice(Phase::Input, panels.columns, 1, isa);
@@ -202,8 +203,8 @@ impl Plan {
         }
     }
 
-    /// True if a step remembers the reading direction of the step before; sequences derive the
-    /// direction from the step's number.
+    /// True if the state must remember in which direction the step before read the panels, for
+    /// cells of one step. Sequences derive the direction from the step's number.
     pub fn alternates(&self, model: &CoreModel) -> bool {
         let ops = model.all_nodes().into_iter().map(|node| &node.op);
         let products = ops.filter(|op| op.is_product());

@@ -115,7 +115,8 @@ pub(super) fn padded(cell: &CoreCell, product: &Product, isas: &[PlannedIsa]) ->
     (pays && isas.iter().all(|own| fits(own.isa))).then_some(PADDED)
 }
 
-/// `cut`: half of the full panels, or one more, are a group of their own.
+/// The panels of a product, and the sizes of their buffers. `cut`: the first half of the panels is
+/// a group of its own, for one of two threads.
 pub(super) fn layout(
     product: &Product,
     width: Width,

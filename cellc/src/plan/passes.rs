@@ -116,14 +116,15 @@ fn passes(
 ) -> Vec<Vec<(usize, usize)>> {
     let most = most_per_pass(isa);
     let at_once = most.map_or(at_once, |most| at_once.min(most));
-    // a loop needs passes of one size, worth at most a third of the vectors that fit
+    // a loop needs passes of one size, at least two thirds of the vectors that fit
     let is_even = values.has_loops() && vectors.windows(2).all(|two| two[0].1 == two[1].1);
     if is_even && vectors.len() > at_once {
         let sizes = || (1..=at_once).rev().filter(|size| vectors.len().is_multiple_of(*size));
         let fills = |size: &usize| 3 * size >= 2 * at_once;
         let whole_lines = sizes().filter(fills).find(|size| size.is_multiple_of(line));
-        // C has a text of its own for uneven passes: two passes of 24 columns take 1.15 times as
-        // long as passes of 32 and 16 on AVX2 (GRU of 128 units, weights in the L2 cache)
+        // in C, uneven passes may take whole lines, as they have separate code: two passes of 24
+        // columns take 1.15 times as long as passes of 32 and 16 on AVX2 (GRU of 128 units, weights
+        // in the L2 cache)
         let others = || sizes().find(fills).filter(|_| values == Values::Passes || at_once < line);
         if let Some(size) = whole_lines.or_else(others) {
             return vectors.chunks(size).map(<[_]>::to_vec).collect();

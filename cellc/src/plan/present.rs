@@ -4,7 +4,8 @@ use super::product::{Phase, Product};
 use crate::core::{CoreModel, CoreOp, WeightSource};
 use crate::kernel::{BlockPlaces, BlockProduct};
 
-/// Rows of an indexed block: the sums that one lane keeps in registers.
+/// Rows, or units, of an indexed block: the sums that an instruction set without vectors keeps in
+/// registers.
 pub const BLOCK_ROWS: usize = 4;
 
 /// The blocks of a phase that are not zero, of panels of equal size.
@@ -16,13 +17,13 @@ pub struct PresentBlocks {
     pub product: BlockProduct,
     /// The first word of the first block in the packed weights. The blocks follow each other.
     pub first: usize,
-    /// The first element of the counts in the [index](super::ProductPlan::index) of the product.
-    /// The inputs follow.
+    /// The place of the phase's counts in the [index](super::ProductPlan::index) of the product.
+    /// The inputs of the blocks follow the counts.
     pub index: usize,
     /// Rows of a block.
     pub rows: usize,
-    /// The inputs of the blocks of each row of blocks, in numbers of blocks: panel after panel, in
-    /// a panel sum after sum.
+    /// By row of blocks: the inputs of its blocks, counted in blocks. Rows of blocks are in the
+    /// order of panels, within a panel in the order of sums.
     pub inputs: Vec<Vec<usize>>,
 }
 
@@ -61,7 +62,7 @@ pub(super) struct SparseMatrix<'m> {
     pub(super) phase: Phase,
     model: &'m CoreModel,
     constant: usize,
-    /// The first element of each gate that takes part.
+    /// By gate with weights in the phase: the index of its first element in the constant.
     pub(super) gates: Vec<usize>,
     units: usize,
     pub(super) inputs: usize,
@@ -70,7 +71,7 @@ pub(super) struct SparseMatrix<'m> {
 }
 
 impl<'m> SparseMatrix<'m> {
-    /// The matrix of a phase. `None` for weights that are not constant, and for phases without.
+    /// The matrix of a phase. `None` if its weights are not constant.
     fn new(model: &'m CoreModel, op: &CoreOp, product: &Product, phase: Phase) -> Option<Self> {
         let (units, inputs) = (product.units, product.phase_rows(phase));
         let gates = product.sums.iter().filter_map(|sum| sum.gate(phase));
@@ -91,7 +92,7 @@ impl<'m> SparseMatrix<'m> {
         Some(Self { phase, model, constant, gates, units, inputs, steps })
     }
 
-    /// The matrices of all phases of a product with weights. `None`: a matrix is not constant.
+    /// The matrices of all phases that have weights. `None` if one of them is not constant.
     pub(super) fn all(model: &'m CoreModel, op: &CoreOp, product: &Product) -> Option<Vec<Self>> {
         let phases = Phase::ALL.into_iter().filter(|phase| product.active(*phase) > 0);
         phases.map(|phase| Self::new(model, op, product, phase)).collect()
@@ -112,7 +113,8 @@ impl<'m> SparseMatrix<'m> {
         all.any(|(u, k)| tensor.get_f32(gate + u * self.steps.0 + k * self.steps.1) != 0.0)
     }
 
-    /// Blocks of `lanes` units by `inputs` inputs: those with a weight other than zero, and all.
+    /// The number of blocks of `lanes` units by `inputs` inputs with a weight other than zero, and
+    /// the number of all blocks.
     pub(super) fn blocks(&self, lanes: usize, inputs: usize) -> (usize, usize) {
         let (mut present, mut all) = (0, 0);
         for gate in &self.gates {
@@ -126,8 +128,9 @@ impl<'m> SparseMatrix<'m> {
         (present, all)
     }
 
-    /// The blocks that are not zero of `count` panels of `columns` units from unit `first`, for
-    /// packed weights from the word `at`, and an index from the element `index`.
+    /// The blocks that are not zero in `count` panels of `columns` units from unit `first`. Their
+    /// packed weights begin at the word `at`, their counts and inputs at the element `index` of the
+    /// index.
     pub(super) fn present(
         &self,
         (first, count, columns): (usize, usize, usize),
@@ -150,7 +153,7 @@ impl<'m> SparseMatrix<'m> {
                 inputs.extend(units.map(|unit| of_row(*gate, unit)));
             }
         }
-        // a vector that multiplies nothing would be rounded for nothing: one block of zeros stays
+        // the statement needs at least one block: without any, one block of zeros stays
         if inputs.iter().all(Vec::is_empty) {
             inputs[0].push(0);
         }

@@ -135,7 +135,7 @@ impl From<&Dense> for Product {
     }
 }
 
-/// Why the rows of a batch share no step of a cell, if so.
+/// Why the rows of a batch share no step of a cell. `None`: they do.
 pub(super) fn row_by_row(cell: &CoreCell) -> Option<RowByRow> {
     match cell {
         _ if cell.steps() > 1 => Some(RowByRow::Steps),
@@ -157,7 +157,7 @@ impl Product {
             && (self.steps == 1 || phase == Phase::Input)
     }
 
-    /// True if tiles can compute the sums of a phase.
+    /// True if tiles can compute the sums of at least one phase.
     pub(super) fn fits_tiles_somewhere(&self) -> bool {
         Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
     }
@@ -216,7 +216,7 @@ impl Product {
     pub fn chains(&self, phase: Phase) -> usize {
         let lanes = self.active(phase) * self.units;
         match phase {
-            // exact sums need no order
+            // sums of integers are exact in any order
             _ if self.layout.format.is_of_integers() => 1,
             Phase::Hidden | Phase::ResetHidden
                 if (1..=64).contains(&lanes) && self.phase_rows(phase) > 1 =>
@@ -286,7 +286,7 @@ impl Product {
         self.sums.iter().any(|s| s.r.is_some())
     }
 
-    /// The multiply-adds of one row, once.
+    /// The multiply-adds of one row in one step.
     pub fn multiply_adds(&self) -> usize {
         Phase::ALL.iter().map(|&p| self.active(p) * self.phase_rows(p) * self.units).sum()
     }

@@ -209,7 +209,7 @@ pub enum InputFirst {
     Asked,
     /// At every step: the terms of all steps would take this number of bytes.
     Memory(usize),
-    /// The faster of both.
+    /// The faster way, by the estimated cycles of both.
     Cycles {
         /// Rows at once, if the terms of all steps come first.
         rows: usize,

@@ -20,10 +20,10 @@ pub struct RowLayout {
 /// How products leave out blocks of zero weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZeroBlocks {
-    /// Code without loops has no products of blocks of this many rows, the lanes of a vector of
-    /// sums. Packed weights have all blocks.
+    /// Code without loops leaves out the products of zero blocks. A block has this number of rows,
+    /// the lanes of a vector of sums. Packed weights have all blocks.
     Unrolled(usize),
-    /// Packed weights have only the other blocks, each with the index of its inputs.
+    /// Packed weights have only the blocks that are not zero, each with the index of its inputs.
     Indexed(BlockProduct),
 }
 
@@ -32,7 +32,7 @@ pub enum ZeroBlocks {
 pub enum WordOrder {
     /// Word k holds element k of each part of the vector: vectors of words are made of vectors.
     Parts,
-    /// Words of four bytes hold neighbours, as in blocks of pruned models.
+    /// Words hold neighbouring elements, as in blocks of pruned models.
     Neighbours,
 }
 
@@ -41,11 +41,11 @@ pub enum WordOrder {
 pub enum Interleave {
     /// A row has one word of each column.
     None,
-    /// As many words of a column stand together as an instruction that adds products across lanes
-    /// has lanes.
+    /// This number of words of a column stand together: the lanes of an instruction that adds
+    /// products across lanes.
     Words(usize),
-    /// The low halves of the 16-bit pairs of as many columns as lanes stand before their high
-    /// halves, for an instruction that multiplies halves by one element.
+    /// In groups of this number of columns, one per lane, the low halves of all 16-bit pairs stand
+    /// before the high halves, for an instruction that multiplies halves by one element.
     Halves(usize),
 }
 
@@ -83,7 +83,8 @@ impl RowLayout {
         }
     }
 
-    /// True if an element that is not finite makes every sum NaN: zero weights do not multiply it.
+    /// True if every sum adds a guard, which is NaN if an element is not finite: zero weights do
+    /// not multiply the element.
     pub fn guards_sums(&self) -> bool {
         self.blocks.is_some() && !self.format.has_scales()
     }

@@ -10,8 +10,8 @@ use crate::core::{CoreModel, CoreOp};
 use crate::encoding::WeightFormat;
 use crate::kernel::BlockProduct;
 
-/// Picoseconds of a dot product in code without loops: the instruction decoders bind (measured by
-/// hand on a Zen 5: 0.15 ns).
+/// Picoseconds of a dot product in code without loops, which the instruction decoders limit
+/// (measured by hand on a Zen 5: 0.15 ns).
 const OF_INSTRUCTION: usize = 150;
 
 /// Picoseconds of a byte of weights from the L2 cache, without loops (180 bytes a nanosecond) and
@@ -31,7 +31,7 @@ const MOST_BLOCKS: usize = 9216;
 /// The blocks of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocks {
-    /// How their products are left out.
+    /// How products of zero blocks are left out.
     pub(super) form: ZeroBlocks,
     /// Rows of a block: in code without loops, the lanes of a vector.
     pub(super) lanes: usize,
@@ -41,7 +41,8 @@ pub(super) struct Blocks {
     pub(super) present: usize,
     /// All blocks.
     pub(super) all: usize,
-    /// With an index: estimated instructions, and those of a loop over all weights.
+    /// Estimated instructions of blocks with an index, and of a loop over all weights. 0 without an
+    /// index.
     pub(super) instructions: [usize; 2],
 }
 
@@ -89,7 +90,7 @@ fn indexed(
     let rows: usize = matrices.iter().map(rows).sum();
     let found = |block: &BlockProduct| {
         let inputs = block.inputs();
-        // floats are read where they are
+        // f32 elements are read in place, without padding, so blocks must divide the inputs
         let is_of_blocks = |matrix: &SparseMatrix<'_>| {
             let is_whole = !block.is_float() || matrix.inputs.is_multiple_of(inputs);
             let in_word = format.in_word(matrix.inputs);
@@ -149,7 +150,7 @@ pub(super) fn blocks(
         let form = ZeroBlocks::Unrolled(lanes);
         Blocks { form, lanes, inputs: inputs(format), present, all, instructions: [0; 2] }
     };
-    // one instruction multiplies a block of any number of lanes
+    // blocks may be narrower than a register: one instruction multiplies a block of any width
     let mut widths = vec![best.lanes, 8];
     widths.retain(|lanes| *lanes <= best.lanes && product.units.is_multiple_of(*lanes));
     let near = arch.costs.caches.first_level;
@@ -186,7 +187,7 @@ pub(super) fn block_products(format: WeightFormat, isas: &[PlannedIsa]) -> &'sta
     }
 }
 
-/// True if an instruction set multiplies a block of weights in one instruction, with code without
+/// True if an instruction set multiplies a block of weights in one instruction, in code without
 /// loops.
 pub(super) fn skips(isa: &Isa, format: WeightFormat) -> bool {
     match format {

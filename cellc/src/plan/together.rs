@@ -14,8 +14,9 @@ const LEAST_STEPS: usize = 16;
 /// Upper limit for the values of a block of steps, in elements: they stay in the cache.
 const MOST_VALUES: usize = 1 << 17;
 
-/// The most steps of a block: 1 for models with other memory than `lines`, in which steps must
-/// follow each other, and for targets without vectors, on which memory is scarce.
+/// The most steps that a call computes together. 1 for models with other memory than `lines`, whose
+/// steps must follow each other, for operations without kernels of several steps, and for targets
+/// without vectors, on which memory is scarce.
 pub(super) fn steps_together(
     model: &CoreModel,
     lines: &DelayLines,

@@ -156,8 +156,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         self.builder.lowering.plan.values.of_product(self.product()).of_pass(vectors, self.isa())
     }
 
-    /// True if a loop over the columns of a panel computes passes of equal size, on every
-    /// instruction set.
+    /// True if passes of equal size over the columns of a panel form a loop: in Rust with vectors,
+    /// and in C if all instruction sets share one text.
     fn walks_columns(&self) -> bool {
         match self.builder.lowering.plan.values.of_product(self.product()) {
             Values::Registers | Values::Joined => false,
