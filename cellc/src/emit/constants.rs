@@ -3,7 +3,8 @@
 use crate::kernel::{Base, BufferId, Expr, Kernel, LaneOp, Stmt, Walk};
 
 /// The use of a constant by a kernel: the end of the constant's name, and the beginning of its
-/// documentation. `has_weights`: true if the kernel has weights, and an added constant is a bias.
+/// documentation. `has_weights`: true if the kernel has weights, which makes an added constant a
+/// bias.
 pub(super) fn constant_use(
     kernel: &Kernel,
     id: BufferId,

@@ -392,8 +392,8 @@ fn unsafe_arm(lines: &[&str]) -> Option<(String, usize)> {
     (is_block && is_call && line.len() <= COLUMNS).then_some((text, 4))
 }
 
-/// Calls of methods behind their receiver, as many as its line holds, and the number of replaced
-/// lines. The arguments of one call may have lines of their own.
+/// Calls of methods behind their receiver, as many as the line of the receiver holds, and the
+/// number of replaced lines. The arguments of one call may have lines of their own.
 fn receiver(lines: &[&str]) -> Option<(String, usize)> {
     let first = lines[0];
     let margin = indent(first) + 4;

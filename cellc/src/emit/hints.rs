@@ -10,13 +10,13 @@ use crate::kernel::{Kernel, Scalar};
 /// A pattern that a compiler turns into slow code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hint {
-    /// The pattern, and what the compiler makes of it.
+    /// The pattern, and the slow code that the compiler generates.
     pub(crate) pattern: &'static str,
     /// The compiler, with the version that was measured.
     pub(crate) compiler: &'static str,
     /// The cost without the hint.
     pub(crate) measured: &'static str,
-    /// The function, macro or pragma that is printed, or a form of the text.
+    /// The remedy in generated code: a function, a macro, or words of the text.
     pub(crate) printed: &'static str,
 }
 
@@ -142,7 +142,7 @@ pub(super) const TWO_ITERATIONS: Hint = Hint {
     printed: "UNROLL",
 };
 
-/// A kernel with as many accumulators as registers, on one lane.
+/// A kernel of one lane whose accumulators fill most registers.
 pub(super) const SPILLED_IN_CALLER: Hint = Hint {
     pattern: "an inlined kernel shares registers with its caller, and its sums spill",
     compiler: "gcc 12.2",
@@ -246,7 +246,7 @@ pub(super) fn fills_registers(kernel: &Kernel, isa: &Isa) -> bool {
 mod tests {
     use super::*;
 
-    /// Every row of the table names a compiler, a measurement and what is printed.
+    /// Every hint names a pattern of its own, a compiler, a measurement and a remedy.
     #[test]
     fn every_hint_is_measured() {
         for hint in ALL {

@@ -63,7 +63,7 @@ pub(crate) struct Contents<'a> {
     /// The form of the passes over a panel.
     pub(crate) passes: Passes,
     pub(crate) interface: &'a Interface,
-    /// Elements of the largest computed tensor.
+    /// The number of elements of the model's largest tensor.
     pub(crate) longest: usize,
     /// The lines of the header comment.
     pub(crate) header: &'a [String],
@@ -71,8 +71,8 @@ pub(crate) struct Contents<'a> {
     pub(crate) estimate: Vec<String>,
     /// The lines about the model in the documentation of the struct.
     pub(crate) summary: &'a [String],
-    /// SHA-256 of the model's files, in hexadecimal: the graph, then the weights. Empty texts if
-    /// digests are unknown.
+    /// SHA-256 of the model's files, in hexadecimal: the graph, then the weights. An unknown digest
+    /// is an empty text.
     pub(crate) sha256: Vec<&'a str>,
 }
 
@@ -257,7 +257,7 @@ impl<'a> Contents<'a> {
         self.program.bodies.iter().any(Body::has_halves)
     }
 
-    /// The inputs flushed before the first kernel.
+    /// The inputs whose subnormal numbers are flushed before the first kernel.
     fn flushed_before(&self) -> impl Iterator<Item = &'a Field> {
         let program = self.program;
         let flushed = move |f: &&Field| {

@@ -20,7 +20,7 @@ pub struct HostConstant {
     pub note: &'static str,
 }
 
-/// The names of the generated interface, equal in Rust and C.
+/// The generated interface, equal in Rust and C: names, tensors and memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
     /// The struct in Rust: `Gru`.
@@ -282,10 +282,10 @@ impl Interface {
     }
 }
 
-/// The identifiers of one scope of generated code. Each is declared once.
+/// The identifiers of one scope of generated code. Every identifier is declared once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
-    /// The surrounding scope. Its declarations must not be hidden.
+    /// The surrounding scope. The declarations of the surrounding scope must not be hidden.
     around: Option<Rc<Scope>>,
     taken: BTreeSet<String>,
     /// By base name: the next number to try. Avoids quadratic time for many equal names.
@@ -581,7 +581,7 @@ mod tests {
             assert_eq!(prefix(name, false), format!("{name}_cell"));
         }
         assert_eq!(prefix("wasm_f32x4_add", false), "wasm_f32x4_add_cell");
-        // voice activity, and others
+        // names of models, such as `vad` for voice activity detection
         for name in [
             "vad", "vad_f32", "vq", "vgg16", "vit_f16", "vst3", "wasm_gru", "gru_f32", "net_t",
             "int8_gru",

@@ -219,7 +219,7 @@ impl Contents<'_> {
         ]
     }
 
-    /// The words of each count of steps in the state.
+    /// The words of every count of steps in the state.
     pub(super) fn phases(&self) -> Vec<Vec<Word>> {
         let words = |Phase { name, steps }: &Phase| {
             vec![

@@ -13,7 +13,7 @@ pub(crate) fn array(field: &Field) -> String {
     }
 }
 
-/// True if the tensor is one flat array. Integers always are.
+/// True if the tensor is one flat array. Tensors of integers are always flat.
 pub(super) fn flat(field: &Field) -> bool {
     !matches!(*field.shape, [n, _] if n != 1) || field.element != crate::kernel::Element::F32
 }

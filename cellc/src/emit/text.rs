@@ -19,7 +19,7 @@ pub(super) fn when(name: &'static str, is_so: bool) -> List {
 }
 
 /// A text with words replaced. Lines between `//* name` and `//.` are repeated for each entry of
-/// the named list; words of an entry precede `words`.
+/// the named list; words of an entry are replaced before `words`.
 pub(crate) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
     let all = |own: &[Word], text: &str| {
         let words: Vec<_> =

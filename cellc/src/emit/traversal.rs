@@ -139,14 +139,15 @@ pub(super) struct MovingWindow<'a> {
     pub(super) block: &'a Block,
     /// The start of the first window in `block`.
     pub(super) offset: usize,
-    /// Elements between windows.
+    /// The distance between windows, in elements.
     pub(super) step: usize,
     pub(super) written: bool,
     /// True if the loop walks from the last window to the first.
     pub(super) reverse: bool,
     /// The variable that holds the number of windows, if compilers must not know the number.
     pub(super) count: Option<&'a str>,
-    /// True if compilers must not know the addresses of the windows: see [`Kernel::unrelated`].
+    /// True if compilers must not know the addresses of the windows: see
+    /// [`Hints::unrelated`](crate::kernel::Hints::unrelated).
     pub(super) hides_place: bool,
     /// True if the windows are the column groups of a panel's passes.
     pub(super) is_pass: bool,
@@ -246,7 +247,7 @@ impl Subscript {
         self.last
     }
 
-    /// The element, if it depends on no counter.
+    /// The value, if the subscript has no counters.
     pub(super) fn constant(&self) -> Option<usize> {
         self.terms.iter().all(String::is_empty).then_some(self.offset)
     }
@@ -289,13 +290,13 @@ impl Display for Subscript {
 /// The contents of private memory of a kernel after its declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PrivateMemory {
-    /// Whatever the stack holds.
+    /// Undefined values: the previous contents of the stack.
     Undefined,
     /// Zeros.
     Zero,
 }
 
-/// The statements after those at the beginning that store 0 in private memory.
+/// The statements after the leading stores of 0 in private memory.
 fn without_zeros<'b>(mut body: &'b [Stmt], kernel: &Kernel) -> &'b [Stmt] {
     while let [Stmt::Store { to: Place { base: Base::Buffer(id), .. }, value }, rest @ ..] = body
         && kernel.scratch.contains(id)
@@ -326,7 +327,7 @@ pub(super) enum Context {
     Function,
 }
 
-/// A statement that a dialect writes only if it has a function for the statement.
+/// The answer of a dialect to a statement that needs a function of the dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Support {
     /// The dialect has written the statement.
@@ -414,8 +415,8 @@ pub(super) trait Dialect {
     fn calls(&self) -> Calls {
         Calls::OneValue
     }
-    /// Declares the results of a function for several arguments, through temporaries with other
-    /// names.
+    /// Declares the results of a function for several arguments, through temporary values named
+    /// after `between`.
     fn declare_calls(
         &mut self,
         _names: &[&str],
@@ -540,7 +541,8 @@ fn loaded(value: &Expr) -> Option<(Place, Type)> {
     }
 }
 
-/// Consecutive independent calls of a function of one argument: their names and arguments.
+/// Consecutive independent calls of a function of one argument: the variable and the arguments of
+/// each call.
 fn same_calls<'a>(
     var: Var,
     function: usize,
@@ -970,7 +972,8 @@ impl Traversal<'_> {
         }
     }
 
-    /// Names the values that a block declares: they hide no buffer, function or value around.
+    /// Names the values that a block declares. The names hide no surrounding buffer, function or
+    /// value.
     fn name_values(&mut self, body: &[Stmt]) {
         for stmt in body {
             if let Stmt::Let { var, .. } = stmt {
@@ -1029,8 +1032,8 @@ impl Traversal<'_> {
         dialect.read_again(&elements);
     }
 
-    /// Declares the first value of some statements, together with the next ones if the dialect has
-    /// one text for all of them. Returns the number of statements.
+    /// Declares the first value of some statements, together with the next values if the dialect
+    /// has one text for all. Returns the number of statements.
     fn values(&mut self, body: &[Stmt], dialect: &mut impl Dialect) -> usize {
         if let [Stmt::Let { var, value: Expr::Call(function, args), .. }, others @ ..] = body
             && dialect.calls() == Calls::SeveralValues
@@ -1058,9 +1061,9 @@ impl Traversal<'_> {
         }
     }
 
-    /// Declares the first value of some statements: a load together with the loads of the next
-    /// vectors in memory, as far as the dialect has one statement for these loads, or any value.
-    /// Returns the number of statements.
+    /// Declares the first value of some statements. If the value is a load, the next values in
+    /// memory follow in the same statement, as many as the dialect loads together. Returns the
+    /// number of statements.
     fn loads(&mut self, body: &[Stmt], dialect: &mut impl Dialect) -> usize {
         let first = match &body[0] {
             Stmt::Let { value, .. } => loaded(value),

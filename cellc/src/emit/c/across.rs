@@ -7,7 +7,7 @@ use super::wrap;
 use crate::arch::{CAcross, Dot, Isa};
 use crate::kernel::{Element, Tiles};
 
-/// The numbers of columns per function.
+/// The numbers of columns that one function may sum.
 pub(super) const COLUMNS: [usize; 3] = [1, 2, 4];
 
 /// The operands of products.
@@ -79,7 +79,7 @@ impl Across {
         format!("{prefix}_across{}_{}_{suffix}{looped}{apart}", self.columns, self.rest)
     }
 
-    /// The arguments after the common ones.
+    /// The arguments after the addresses of weights, elements and sums.
     pub(super) fn arguments(self, turns: usize, tiles: &Tiles) -> String {
         let beyond = (tiles.step - tiles.columns * tiles.abreast)
             * if self.dots == Of::PairsOfBytes { 2 } else { 4 };

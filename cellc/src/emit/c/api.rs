@@ -464,7 +464,7 @@ pub(super) fn header(out: &mut String, file: &CFile<'_>) {
     }
 }
 
-/// The pure function of a file whose only body is that function; `lists` are those of the body.
+/// The pure function of a file whose only body is this function. `lists`: the lists of the body.
 pub(super) fn run_alone(file: &CFile<'_>, lists: &[List]) -> String {
     let flush = match file.flushed_before().next() {
         Some(_) => file.item(SOURCE, "flush"),

@@ -103,7 +103,7 @@ impl C<'_> {
             pass: None,
         };
         let elements: Vec<_> = (0..words).map(|word| format!("x{word}")).collect();
-        // one register of four would hold an element and a weight at once
+        // one by one: a load of several words may have fixed registers, which weights need, too
         for (at, element) in elements.iter().enumerate().filter(|_| is_float) {
             self.block_words(std::slice::from_ref(element), &block("of_block"), at, ty);
         }

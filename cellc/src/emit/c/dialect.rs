@@ -93,8 +93,7 @@ pub(super) struct C<'a> {
     /// The instruction set that shares the body and has fused multiply-add, if the body's own
     /// instruction set has none.
     pub(super) fused_by: Option<&'static Isa>,
-    /// True if activations are inlined into one loop of a kernel and called elsewhere, for cheap
-    /// calls.
+    /// True if every activation is inlined into one loop of a kernel and called from other loops.
     pub(super) outlines: bool,
     /// True if multiply-adds are fused.
     pub(super) fuses: bool,
@@ -154,7 +153,8 @@ pub(super) struct Needs {
     pub(super) is_fused: bool,
     /// Values of several registers.
     pub(super) joined: Joined,
-    /// Macros that add a row of weights to sums of one register each, by name.
+    /// By name: macros that add a row of weights to sums of one register each, and functions for
+    /// blocks of weights.
     pub(super) rows: BTreeMap<String, String>,
 }
 
@@ -837,7 +837,7 @@ impl Dialect for C<'_> {
         self.line(&format!("{upper}_{}();", hints::BROADCASTS_SHARED_IN_C.printed));
     }
 
-    /// Keeps the sums of the loop before in memory: [`hints::KEPT_SUMS_IN_C`]. Declares nothing.
+    /// Keeps the sums of the previous loop in memory: [`hints::KEPT_SUMS_IN_C`]. Declares nothing.
     fn row_sums(&mut self, sums: &RowSums<'_>) -> Support {
         let upper = self.prefix.to_ascii_uppercase();
         let is_kept = u8::from(self.isa == &GENERIC);

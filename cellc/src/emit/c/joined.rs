@@ -1,5 +1,6 @@
 //! Values of several registers: structs of two values side by side. One macro of the file declares
-//! such a type and its operations, applied to both parts.
+//! the type of a value and the operations, applied to both parts. Files with shared texts declare
+//! the types of single registers by a macro, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -8,10 +9,10 @@ use super::vectors;
 use crate::emit::elements::spelling;
 use crate::kernel::{Element, LaneOp, Scalar};
 
-/// The needs of a file's bodies for values of several registers.
+/// The types and operations that macros of the file declare for bodies.
 #[derive(Default)]
 pub(super) struct Joined {
-    /// The lanes of values in a body.
+    /// The lanes of the types of a body.
     pub(super) lanes: BTreeSet<usize>,
     /// The operations, by name.
     pub(super) operations: BTreeMap<String, Operation>,
@@ -118,7 +119,7 @@ impl Joined {
         self.registers.extend(other.registers.iter().map(cloned));
     }
 
-    /// True if a body has values of several registers.
+    /// True if a body has types that macros declare.
     pub(super) fn has_types(&self) -> bool {
         !self.lanes.is_empty()
     }

@@ -118,7 +118,7 @@ impl<'f> Texts<'f> {
         Pieces { isa: self.spelled.isa, kernels: &self.kernels, functions: &self.functions }
     }
 
-    /// The body.
+    /// The text of the body.
     fn body(mut self, file: &CFile<'_>, joined: &Joined, once: &SharedTexts) -> String {
         let Spelled { isa, fused_by, body } = self.spelled;
         let profile =
@@ -251,8 +251,8 @@ fn reserved_names(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<Str
     all
 }
 
-/// The calls of kernels, as entries of a list. Before them, the functions with which a pool calls
-/// concurrent kernels.
+/// The calls of kernels, as entries of a list. Appends the functions through which a pool calls
+/// concurrent kernels to `out`.
 fn pairs(
     file: &CFile<'_>,
     isa: &Isa,

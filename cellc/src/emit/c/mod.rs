@@ -210,7 +210,7 @@ impl CFile<'_> {
         }
     }
 
-    /// The macro that is defined where the condition of an instruction set holds.
+    /// The macro for the condition of an instruction set, defined if the condition holds.
     fn macro_of(&self, isa: &Isa) -> String {
         format!("{}_HAS_{}", self.upper(), isa.name.to_ascii_uppercase())
     }

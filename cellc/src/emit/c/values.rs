@@ -231,7 +231,7 @@ impl C<'_> {
         Support::Written
     }
 
-    /// A macro that loads all weights of a row and adds them.
+    /// A macro that loads all weights of a row and adds the weights times an element to sums.
     fn row_macro(
         &mut self,
         name: &str,
@@ -294,7 +294,7 @@ impl C<'_> {
         )
     }
 
-    /// A function that loads all weights of a row and adds them.
+    /// A function that loads all weights of a row and adds the weights times an element to sums.
     fn row_function(&mut self, name: &str, weights: &Block, ty: Type, count: usize) -> String {
         let spelled = self.ty(ty);
         let memory = Block { name: "row".to_owned(), ..weights.clone() };
@@ -372,7 +372,7 @@ impl C<'_> {
     }
 
     fn spelled_types(&mut self, file: &Joined) -> [String; 2] {
-        // parts before wholes
+        // in ascending order: the parts of a value precede the value
         let all = self.all_lanes();
         let [mut out, mut joined] = [String::new(), String::new()];
         let prefix = self.prefix;
@@ -463,7 +463,7 @@ impl C<'_> {
         Some(match operation {
             Operation::Load { .. } => format!("*(const {ty}_in_memory *)from"),
             Operation::Store => format!("*({ty}_in_memory *)to = x"),
-            // in parentheses, its commas separate no arguments of the macro
+            // in parentheses, so that the commas do not separate arguments of the macro
             _ => format!("(({ty}){{{}}})", vec!["number"; lanes].join(", ")),
         })
     }

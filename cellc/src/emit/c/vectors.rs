@@ -293,8 +293,8 @@ impl VectorFunction {
         self.print(out, &text, file);
     }
 
-    /// Prints the text: behind the condition of its instruction set, or for all, with long lists in
-    /// several lines.
+    /// Prints the text: under the condition of its instruction set, or for all instruction sets,
+    /// with long lists on several lines.
     fn print(&self, out: &mut String, text: &str, file: &CFile<'_>) {
         let (Self { lanes, isa, .. }, kind) = (self, self.kind());
         match isa {
@@ -410,8 +410,7 @@ pub(super) fn write(
     out.push_str(&texts);
 }
 
-/// Declarations without those types of vectors in memory that neither `declarations` nor `code`
-/// use.
+/// `declarations` without unused types of vectors in memory.
 fn without_unread(declarations: &str, code: &[&str]) -> String {
     let all = [&[declarations], code].concat();
     let is_read = |line: &&str| {

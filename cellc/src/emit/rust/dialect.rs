@@ -20,9 +20,10 @@ pub(super) struct KernelText {
     pub(super) doc: String,
     /// Names and types.
     pub(super) params: Vec<(String, String)>,
-    /// The text between its braces.
+    /// The text between the braces.
     pub(super) body: String,
-    /// True if the kernel calls functions of its module.
+    /// True if the kernel depends on its module: calls functions of the module, or has dot
+    /// products.
     pub(super) is_bound: bool,
     /// True if the kernel has a loop whose end is decided at run time.
     pub(super) has_open_loop: bool,
@@ -744,8 +745,7 @@ impl Dialect for Rust {
 
     fn unrolled_by(&mut self, _count: usize, _turns: usize) {}
 
-    /// One variable for all loops of a kernel with this count: LLVM loads each hidden number from
-    /// memory.
+    /// One variable serves all loops of a kernel with this count.
     fn hidden_count(&mut self, name: &str, count: usize) {
         self.shared(hints::UNROLLED.printed);
         let _ = writeln!(self.out, "let {name} = Hidden::<{count}>::new();");
@@ -852,7 +852,7 @@ impl Dialect for Rust {
     }
 }
 
-/// A body in which a vector that the next statement alone reads has no name.
+/// A body in which vectors have no name if only the next statement reads them.
 fn without_names_used_once(body: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let words = |text: &'_ str, name: &str| -> Vec<usize> {

@@ -76,8 +76,8 @@ pub(super) struct Generic<'a> {
 }
 
 impl<'a> Generic<'a> {
-    /// The generic kernels among the kernels of modules. `own` are functions that differ between
-    /// modules; kernels that call them are not generic.
+    /// The generic kernels among the kernels of modules. Kernels that call functions in `own`,
+    /// which differ between modules, are not generic.
     pub(super) fn new(modules: impl Iterator<Item = &'a [KernelText]>, own: &[&str]) -> Self {
         let is_bound = |kernel: &KernelText| {
             kernel.is_bound || own.iter().any(|name| calls(&kernel.body, name))

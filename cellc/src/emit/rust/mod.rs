@@ -99,9 +99,9 @@ impl RustFile<'_> {
         if held.is_empty() { out } else { out.replace(&format!("#[cfg({held})]\n"), "") }
     }
 
-    /// The expression for the weights. Large ones come from a function that is never inlined:
-    /// otherwise rustc copies them to each codegen unit that reads them, which takes gigabytes of
-    /// memory for 100 MB of weights.
+    /// The expression for the weights. Large weights come from a function that is never inlined:
+    /// otherwise rustc copies the weights to every codegen unit with a use, which takes gigabytes
+    /// of memory for 100 MB of weights.
     fn weights(&self) -> &'static str {
         if self.has_large_weights() { "weights()" } else { "WEIGHTS" }
     }
@@ -117,8 +117,8 @@ impl RustFile<'_> {
         matches!(self.isas, [own] if own.isa.lanes == 1 && own.isa.rust.mul_add.is_empty())
     }
 
-    /// True if the weights are in the file as decimal numbers: for networks with less than a vector
-    /// of units.
+    /// True if the weights are in the file as decimal numbers: for networks with fewer than
+    /// [`MOST_SCALAR_WEIGHTS`] weights.
     fn has_decimal_weights(&self) -> bool {
         let are_floats = self.program.buffers.iter().all(|buffer| buffer.element == Element::F32);
         let are_few = self.packed.bytes.len() / 4 < MOST_SCALAR_WEIGHTS

@@ -21,7 +21,7 @@ pub(super) struct Stored {
 }
 
 impl RustFile<'_> {
-    /// The fields in the order of the block. Shared contents have one field.
+    /// The fields in the order of the block. Arrays with equal contents share one field.
     fn stored(&self) -> &[Stored] {
         self.stored.get_or_init(|| self.fields())
     }

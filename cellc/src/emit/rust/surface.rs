@@ -206,7 +206,7 @@ impl RustFile<'_> {
         baseline.chain(others).enumerate().map(numbered).collect()
     }
 
-    /// The names of all instruction sets, those that share a body included.
+    /// The names of all instruction sets of the file, each once.
     fn isa_names(&self) -> String {
         let with_body = self.isas.iter().map(|planned| planned.isa.name);
         let sharing = self.instead().map(|(isa, _)| isa.name);

@@ -743,7 +743,7 @@ pub(super) fn shared(used: &Used, text: &str, form: Form, alignment: usize, arch
     }
 }
 
-/// The macros that `text` calls, each before the macros that call it.
+/// The macros that `text` calls, callees before callers.
 fn macros(used: &Used, text: &str) -> Vec<String> {
     let numbers = text.contains("number!(");
     let numbers_are_registers = numbers && !used.has_bits();
@@ -839,7 +839,7 @@ const OF_ELEMENTS: [&str; 9] = [
     "add_elements",
 ];
 
-/// The names of the functions that modules share.
+/// The names of the functions and types that modules share.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     parts(SHARED).map(|(name, _)| name)
 }
@@ -895,7 +895,7 @@ fn folded(indent: &str, line: &str) -> String {
     while rest.len() > LINE {
         let all = || (indent.len() + 5..LINE).rev();
         let is_end = |at: &usize| ["; ", ", "].iter().any(|end| rest[..*at].ends_with(end));
-        // an operand that is longer than a line begins on one
+        // an operand longer than a line begins a new line
         let Some(at) = all().find(is_end).or_else(|| all().find(|at| rest[..*at].ends_with('(')))
         else {
             break;
@@ -906,7 +906,7 @@ fn folded(indent: &str, line: &str) -> String {
     out + rest
 }
 
-/// Lines that are formatted already.
+/// The lines of a text, marked as formatted.
 fn formatted(text: &str) -> String {
     text.lines().map(|line| format!("{FORMATTED}{line}\n")).collect()
 }
@@ -969,8 +969,8 @@ fn list_parameters(used: &Used) -> String {
     lists(used).iter().map(|(_, prefix)| format!(";\n     {}", listed_lanes(prefix))).collect()
 }
 
-/// The macro that implements vectors of registers. `numbers`: it also implements the vector of one
-/// lane, whose operations are safe.
+/// The macro that implements vectors of registers. `numbers`: true if the macro also implements the
+/// vector of one lane, whose operations are safe.
 fn register(used: &Used, numbers: bool) -> String {
     let own = expressions(used).filter(|operation| !matches!(operation.shape, Shape::Lanes(_)));
     let own = flowed("     ", own.map(|operation| format!("{0}: ${0}:expr", operation.name)));
@@ -1108,7 +1108,7 @@ fn number_as_register(used: &Used) -> String {
     format!("        register!($vector(f32), 1, |a, b|\n{own}{lists});\n")
 }
 
-/// The types that a macro would make with these arguments.
+/// The expansion of a macro for types with these arguments.
 fn expanded(used: &Used, kind: Kind, lanes: usize, arguments: &[(String, String)]) -> String {
     let names = [
         ("$vector", format!("F32x{lanes}")),
@@ -1448,7 +1448,8 @@ impl Types<'_> {
         (out, alias, parts)
     }
 
-    /// The code of the called macro `number!`, to find the shared items that it names.
+    /// The code of the macro `number!` if `calls` contain a call. Shared items are looked for in
+    /// this code.
     fn of_macros(&self, calls: &str) -> String {
         if calls.contains("number!(") {
             body(self.all, Kind::Number, Form::Macros)
@@ -1634,7 +1635,7 @@ impl Types<'_> {
     }
 }
 
-/// The reason for which a multiply-add may call intrinsics.
+/// The safety comment of a multiply-add that calls intrinsics.
 fn safety(mul_add: &str) -> &'static str {
     match mul_add.starts_with("unsafe") {
         true => "// SAFETY: only functions with the feature of this instruction use the type\n",
@@ -1684,7 +1685,7 @@ fn side_by_side(
     out
 }
 
-/// True if a text has a word that ends in a number.
+/// True if a text contains `word`, which ends in a number, without further digits.
 fn has_word(text: &str, word: &str) -> bool {
     let ends =
         |(at, _): (usize, &str)| !text[at + word.len()..].starts_with(|c: char| c.is_ascii_digit());
