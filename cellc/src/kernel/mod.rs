@@ -313,7 +313,7 @@ pub struct Walk {
     pub window: WindowId,
     /// The proposed name.
     pub name: String,
-    /// The start of iteration 0.
+    /// The start of the first window in memory.
     pub start: Place,
     /// Elements of the window.
     pub len: usize,
@@ -479,7 +479,7 @@ pub struct CopiedDim {
     pub to_stride: usize,
 }
 
-/// The type of a value: all lanes alike.
+/// The type of a value. All lanes have one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Type {
     /// The type of a lane.
@@ -522,7 +522,7 @@ pub enum LaneOp {
     Flush,
     /// f32 -> u32: the bits
     ToBits,
-    /// u32 -> f32: the value of the bits
+    /// u32 -> f32: the number with these bits
     FromBits,
     /// u32 -> f32: the number in two's complement, rounded once
     FromSigned,
@@ -860,8 +860,8 @@ pub struct Body {
 }
 
 /// Kernels that compute up to [`Program::steps_at_once`] steps together: the last kernels of a
-/// body, in order. If a call has fewer steps, the kernels compute the missing steps, too; later
-/// calls overwrite the results of these before reading them.
+/// body, in order. If a call has fewer steps, the kernels compute surplus steps, whose results are
+/// overwritten before a kernel reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Together {
     /// The number of kernels.

@@ -74,8 +74,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
-    /// The statements of an operation inside branches: computed only on the sides of conditions
-    /// that need the operation.
+    /// The statements of an operation, inside branches of the conditions under which the operation
+    /// is computed.
     pub(super) fn statements_on_sides(&mut self, node: &'m CoreNode) -> (Vec<String>, Vec<Stmt>) {
         let (mut doc, mut body) = self.statements(node);
         let sides = self.lowering.sides(node);
@@ -380,7 +380,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// Declares a constant f32 variable for the columns of a panel from `lane` on. In bodies
-    /// without vectors its name ends with the number of the column, as the names of sums do.
+    /// without vectors the variable's name ends with the number of the column, as the names of sums
+    /// do.
     pub(super) fn let_unit(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -537,7 +538,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 
 impl KernelBuilder<'_, '_> {
     /// Maximum or minimum. [`LaneOp::Max`] and [`LaneOp::Min`] return the second operand if either
-    /// is NaN, so a NaN in the first operand needs a select.
+    /// is NaN, so a first operand that may be NaN needs a select.
     fn larger(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -578,7 +579,7 @@ impl KernelBuilder<'_, '_> {
         op(LaneOp::SelectLess, vec![both, one.clone(), one, zero])
     }
 
-    /// True if the tensor is a constant without NaNs.
+    /// True if the tensor is a constant without NaNs. False if unknown.
     fn is_number(&self, source: Source) -> bool {
         let Source::Constant(constant) = source else { return false };
         let tensor = &self.lowering.model.constants[constant];

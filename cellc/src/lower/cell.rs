@@ -61,7 +61,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     fn value(&mut self, value: Option<usize>) -> Option<Place> {
-        // `None`: in registers only
+        // `None`: the value is in registers only
         value.and_then(|value| self.lowering.places[value])
     }
 

@@ -52,9 +52,9 @@ const MOST_PADDED: usize = 16;
 /// overhead takes as long as the multiply-adds.
 const MOST_IN_LINE: usize = 128;
 
-/// Upper limit for the taps of all channels up to which LLVM is told not to unroll. LLVM would
-/// unroll completely and compute one sum after the other: each multiply-add waits for the one
-/// before (4 channels, 3 taps on AVX2: 1.7 times as long).
+/// LLVM is told not to unroll loops over at most this number of taps, counted over all channels.
+/// LLVM would unroll completely and compute one sum after the other: each multiply-add waits for
+/// the one before (4 channels, 3 taps on AVX2: 1.7 times as long).
 const FEW_TAPS: usize = 16;
 
 /// The elements of a phase that one iteration copies.
@@ -89,7 +89,7 @@ struct Integers {
     second: usize,
     /// Scratch memory: one channel, rounded.
     rounded: Place,
-    /// Scratch memory: the words of some channels.
+    /// Scratch memory: the words of several channels.
     words: Place,
     /// Scratch memory: the scales of the channels in `words`.
     scales: Place,

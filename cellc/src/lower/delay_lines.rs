@@ -163,7 +163,7 @@ fn number(places: usize) -> Expr {
     Expr::u32(u32::try_from(places).expect("plan: periods fit 32 bits"), 1)
 }
 
-/// The copy of some taps.
+/// Copies some taps.
 fn taken(from: Place, to: Place, taken: &CopiedElements) -> Stmt {
     let dims = taken.dims.iter().map(|(extent, from, to)| (*extent, from.cast_signed(), *to));
     strided(from.at(taken.from), to.at(taken.to), dims)

@@ -75,7 +75,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             Some(Decay::OfKeys(_)) => key,
         };
         let read = [
-            // only y depends on the queries
+            // only y depends on the queries, so without y they are not read
             ("query", attention.y.map(|_| attention.query), queries * key),
             ("key", Some(attention.key), key),
             ("value", Some(attention.value), value),

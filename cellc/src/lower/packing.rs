@@ -20,8 +20,8 @@ fn scales(format: WeightFormat) -> Option<Encoding> {
     }
 }
 
-/// A copy of the rows of the `nth` of `sums` sums, in panels of `columns` columns, without blocks
-/// of zeros.
+/// `rows`, a copy of the `nth` of `sums` sums in panels of `columns` columns, without blocks of
+/// zeros.
 fn blocks_of(
     rows: Copied,
     present: &PresentBlocks,
@@ -45,7 +45,8 @@ impl Memory {
         op: &CoreOp,
         plan: &ProductPlan,
     ) -> PackedWeights {
-        // W, R, B, P, and the index of the set of W, R, B
+        // W, R, B and P, the index of their set, elements of W between inputs, and true if units
+        // are outermost
         let (w, r, b, p, set, input_stride, transposed) = match op {
             CoreOp::Cell(cell) => {
                 let p = cell.weights.p.and_then(|p| self.weight(model, p));
@@ -123,7 +124,7 @@ impl Memory {
                 };
                 let blocks = panels.blocks(late);
                 let Some(from) = from else { continue };
-                // elements between units, and between weights of neighbouring elements of the
+                // elements between units, and between weights for neighbouring elements of the
                 // operand
                 let (unit, element) = if transposed { (inner, 1) } else { (1, input_stride) };
                 for (i, (sum, gate)) in taking_part.iter().enumerate() {
@@ -173,8 +174,7 @@ impl Memory {
         PackedWeights { rows, biases, index: None }
     }
 
-    /// Packs the weights of a convolution, with the output channels of a tile
-    /// interleaved.
+    /// Packs the weights of a convolution, with groups of output channels interleaved.
     pub(super) fn pack_convolution(
         &mut self,
         convolution: &Convolve,
@@ -236,7 +236,8 @@ impl Memory {
     }
 
     /// Returns the packed weights of an earlier operation with equal elements in equal order, if
-    /// one exists. In this case, removes the buffers of `weights`, added since `before`.
+    /// one exists, and removes the buffers of `weights`, added since `before`. Otherwise returns
+    /// `weights`.
     fn packed_once(&mut self, before: Mark, weights: PackedWeights) -> PackedWeights {
         let Mark { buffers, copies } = before;
         let added = &self.program.buffers[buffers..];

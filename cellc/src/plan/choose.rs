@@ -210,8 +210,8 @@ fn multiplies_by_lane(isa: &Isa, in_word: usize) -> bool {
 }
 
 impl Product {
-    /// Registers for sums and their operands. Dot products by lane are as short as f32
-    /// multiply-adds; other integer sums use the registers for integers.
+    /// Registers for sums and their operands. Dot products by lane count the registers of f32
+    /// multiply-adds; other integer sums count [`Isa::integer_registers`].
     pub fn registers(&self, isa: &Isa) -> usize {
         let in_word = if self.layout.format == WeightFormat::Int8Quad { 4 } else { 2 };
         match self.layout.format.is_of_integers() && !multiplies_by_lane(isa, in_word) {

@@ -41,8 +41,8 @@ pub struct Chain {
     pub links: Vec<usize>,
     /// The values between links: the root, all links except the last, and views between links.
     pub handed_on: Vec<usize>,
-    /// The value of the reduction that reads the last value, if it computes the chain while it
-    /// reads.
+    /// The value of the reduction that reads the last value, if the reduction's kernel computes the
+    /// chain. `None`: the last value is stored.
     pub reduced: Option<usize>,
     /// True if the chain runs at the position of the first operation, a cell with possibly further
     /// readers. Otherwise the chain runs at the position of the last link, which may read values
@@ -65,7 +65,7 @@ impl Chain {
         self.links.last().copied().unwrap_or(self.root)
     }
 
-    /// True if another operation computes the operation of a value.
+    /// True if the chain has the operation of a value.
     pub fn contains(&self, value: usize) -> bool {
         self.root == value || self.links.contains(&value) || self.reduced == Some(value)
     }
@@ -74,13 +74,13 @@ impl Chain {
 /// The broadcast of an operand of a pointwise operation along a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Along {
-    /// An element for each element.
+    /// One element for each element of the matrix.
     Both,
     /// One element per column, for all rows.
     Columns,
     /// One element per row, for all columns.
     Rows,
-    /// One element.
+    /// One element for the whole matrix.
     Nothing,
 }
 
@@ -113,8 +113,8 @@ pub fn along(out: &[usize], operand: &[usize], columns: usize) -> Option<Along> 
 }
 
 impl Fusion {
-    /// The chains of a model. No chain starts at the first values of `halved`, computed by two
-    /// threads.
+    /// The chains of a model. No chain starts at the first values in `halved`: of cells that two
+    /// threads share, and of padded cells.
     pub fn new(model: &CoreModel, halved: &BTreeSet<usize>, branches: &Branches) -> Self {
         let mut readers = Readers::default();
         for result in &model.results {
@@ -243,7 +243,7 @@ impl Fusion {
                 {
                     at = pointwise.out;
                     chain.links.push(at);
-                    // values between this link and the previous one are handed on
+                    // the values since the previous link are handed on to this link
                     chain.handed_on.append(&mut between);
                     between.push(at);
                 }
@@ -284,9 +284,9 @@ impl<'m> Level<'m> {
         self.positions.get(&value).map(|&at| &self.nodes[at])
     }
 
-    /// The chain with the reduction that reads its last value, if the chain can be computed while
-    /// the reduction reads: rows are neighbours, and other operands have the elements of a row or
-    /// one number for each row.
+    /// The chain, extended by the reduction that reads its last value if the reduction can compute
+    /// the chain while it reads. Condition: rows are contiguous, and every operand has either all
+    /// elements of a row or one number for each row.
     fn reduced(&self, chain: Chain) -> Chain {
         let last = chain.last();
         let Some(CoreOp::Reduce(reduce)) = self.only_reader(last).map(|node| &node.op) else {
@@ -367,7 +367,8 @@ fn is_whole(model: &CoreModel, view: &View) -> bool {
     in_order && view.offset == 0 && model.len(view.input) == stride as usize
 }
 
-/// By value: its readers, as their first values; `None` for a reader outside the level.
+/// By value: the first values of the operations that read it; `None` for a reader outside the
+/// level.
 #[derive(Default)]
 struct Readers(BTreeMap<usize, BTreeSet<Option<usize>>>);
 

@@ -81,10 +81,10 @@ pub(super) fn tiling(
     if takes_two
         || (arch.costs.caches.first_level + 1..=arch.costs.caches.alternate_from).contains(&bytes)
     {
-        // x terms stay in registers while h terms are added: with far too many sums, compilers
-        // spill the wrong ones at every row (measured: 1.18 against 1.11 for a GRU of 128 units
-        // with 24 sums in 16 registers; 20 sums do no harm). For weights beyond the L2 cache, one
-        // pass is still better: 1.06 against 1.24 for 512 units
+        // limits the sums of a pass, as x terms stay in registers while h terms are added: with far
+        // too many sums, compilers spill the wrong ones at every row (measured: 1.18 against 1.11
+        // for a GRU of 128 units with 24 sums in 16 registers; 20 sums do no harm). For weights
+        // beyond the L2 cache, one pass is still better: 1.06 against 1.24 for 512 units
         let held = product.active(Phase::Input) + product.active(Phase::Hidden);
         at_once = at_once.min(product.registers(isa) * 5 / 4 / held).max(1);
         // without vectors, whole lines save nothing, and integer sums share the registers with all

@@ -39,7 +39,8 @@ const MOST_UNROLLED_ROWS: usize = 8;
 pub enum Unrolled {
     /// No loop is left.
     Fully,
-    /// Products have no loop and no blocks of zeros where one instruction multiplies a block.
+    /// On instruction sets that multiply a block in one instruction, products have no loop and no
+    /// blocks of zeros. On other instruction sets, loops stay.
     WithoutZeros,
     /// An iteration takes the rows per iteration of the instruction set; two iterations or more are
     /// a loop.
@@ -68,7 +69,8 @@ pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'sta
 pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Plan {
     let isas = instruction_sets(options, precisions);
     let all = plan_for(model, options, precisions, &isas);
-    // without products in tiles, an instruction set with tiles equals the one that it extends
+    // without products in tiles, an instruction set with tiles equals the one that it extends and
+    // is left out
     let unused = |at: usize, isa: &Isa| {
         options.machine.isas.is_none()
             && most_tile_rows(isa) > 0
@@ -84,8 +86,8 @@ pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Pl
     if used.len() == isas.len() { all } else { plan_for(model, options, precisions, &used) }
 }
 
-/// True if an instruction set computes a model of one padded cell with the vectors of the one
-/// before it, as wider ones would be padding.
+/// True if an instruction set would only add padding: the model is one padded cell, and the vectors
+/// of the instruction set before cover its panels.
 fn is_too_wide(plan: &Plan, (at, isa): (usize, &Isa), options: &Options) -> bool {
     let [product] = &plan.products[..] else { return false };
     let before = at.checked_sub(1).map(|before| plan.isas[before].isa);
@@ -138,12 +140,12 @@ fn plan_for(
     isas: &[&'static Isa],
 ) -> Plan {
     let arch = options.machine.target;
-    // safe Rust cannot spell every machine's fused multiply-add
+    // safe Rust has no fused multiply-add for some machines
     let spelled =
         |isa: &Isa| options.output.language == Language::C || !isa.rust.mul_add.is_empty();
     let fused = |isa: &Isa| isa.fma && options.numerics.fma == Fma::Auto && spelled(isa);
     let isas: Vec<_> = isas.iter().map(|isa| PlannedIsa { isa, fuses: fused(isa) }).collect();
-    // Rust has no function for blocks of floats
+    // blocks of floats need C, as generated Rust has no function for them
     let of_blocks: Vec<_> = isas
         .iter()
         .map(|own| PlannedIsa {
@@ -157,7 +159,7 @@ fn plan_for(
         let mut product = match op {
             CoreOp::Cell(cell) => {
                 let mut product = Product::from(cell);
-                // r is waited for
+                // r comes first, as the late phase waits for r
                 if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
                     && arch.costs.limits.late_apart > 0
                 {
@@ -173,7 +175,7 @@ fn plan_for(
         product.layout = RowLayout::new(precision.stored(), &isas);
         let threads = threads(op, &product, options);
         let fits = |columns: usize| sparse::fits_panels(columns, &product, &of_blocks);
-        // which weights are zero is known only of weights in the file
+        // weights that come at run time may have zeros anywhere
         let is_known = options.output.weights_as != WeightsAs::RunTime;
         let is_asked = is_known
             && options.tuning.sparse != Some(false)
@@ -181,13 +183,13 @@ fn plan_for(
             && options.tuning.panel_columns.is_none_or(fits);
         let blocks =
             is_asked.then(|| sparse::blocks(model, op, &product, (&of_blocks, arch))).flatten();
-        // an index needs a loop
+        // blocks with an index need a loop
         let has_loops = options.tuning.unroll != Unroll::Full;
         let blocks = blocks.filter(|of| has_loops || matches!(of.form, ZeroBlocks::Unrolled(_)));
         if let Some(blocks) = &blocks {
             product.layout.blocks = Some(blocks.form);
         }
-        // each of two threads has panels of its own
+        // each of two threads computes whole panels, so panels cover half of the units
         let share = match threads {
             Threading::Two(_) if product.rows == 1 => {
                 product.units.div_ceil(2).next_multiple_of(arch.memory.line / 4).min(product.units)
@@ -270,7 +272,8 @@ fn plan_for(
     }
 }
 
-/// By the value of a convolution in integers: the arithmetic of its windows, and how x is rounded.
+/// By the value of a convolution in integers: the arithmetic of its windows, and the quantisation
+/// of x if the model quantises x.
 fn integer_windows(
     model: &CoreModel,
     precisions: &Precisions,
@@ -293,8 +296,8 @@ fn integer_windows(
     windows
 }
 
-/// Columns of a panel of which one pass computes all sums, for a product without blocks of zeros.
-/// `None`: the product has all weights.
+/// Columns of a panel whose sums one pass computes, for a product without blocks of zeros. `None`:
+/// the product has all weights.
 fn one_pass(product: &Product, isas: &[PlannedIsa]) -> Option<usize> {
     let Some(ZeroBlocks::Unrolled(lanes)) = product.layout.blocks else { return None };
     let skips = |isa: &&Isa| sparse::skips(isa, product.layout.format);
@@ -344,7 +347,8 @@ fn plan_product(
     };
     reasons.push(Reason::Unrolling(reason));
     let bytes = product.layout.bytes(weights, biases);
-    // other formats are unpacked, which takes longer than loads
+    // other formats are unpacked, which takes longer than the loads, so the distance of loads gains
+    // nothing
     let is_loaded =
         matches!(format, WeightFormat::F32 | WeightFormat::Int16 | WeightFormat::Int8Quad);
     let is_near =
@@ -436,7 +440,8 @@ fn unrolling(
     };
     let work = Phase::ALL.iter().map(|&phase| vectors(phase)).sum::<usize>();
     let once = product.rows == 1 && product.steps == 1;
-    // on one lane, each row of weights is at least one statement per column
+    // on one lane, each row of weights is at least one statement per column: many rows make long
+    // code
     let is_long = arch.isas.is_empty()
         && arch.baseline.lanes == 1
         && Phase::ALL.iter().any(|&phase| product.phase_rows(phase) > MOST_UNROLLED_ROWS);
@@ -473,7 +478,8 @@ fn alternation(
 ) -> Option<Alternation> {
     let [fewest, most] = arch.costs.caches.alternate_near;
     let is_short = |p: &Panels| product.weight_bytes(p.columns) <= fewest;
-    // a cell of one step has to remember the order: in f32 it stays a function of its inputs alone
+    // a cell of one step would have to remember the order between calls: in f32 such a cell stays a
+    // function of its inputs alone
     let remembers = product.steps > 1 || product.layout.format.is_of_integers();
     let first_level = remembers
         && (fewest..=most).contains(&bytes)

@@ -12,7 +12,7 @@ use crate::model::{CellKind, Coupled, ResetGate};
 pub enum Operand {
     /// The state h.
     Hidden,
-    /// r.h, known only once the reset gate is.
+    /// r.h, known only after the reset gate.
     ResetHidden,
 }
 
@@ -162,7 +162,7 @@ impl Product {
         Phase::ALL.into_iter().any(|phase| self.fits_tiles(phase))
     }
 
-    /// Weight rows of a phase.
+    /// The number of weight rows of a phase.
     pub fn phase_rows(&self, phase: Phase) -> usize {
         match phase {
             Phase::Input => self.input_size,
@@ -185,7 +185,7 @@ impl Product {
         }
     }
 
-    /// Sums of a phase.
+    /// The number of sums with weights in a phase.
     pub fn active(&self, phase: Phase) -> usize {
         self.sums.iter().filter(|s| s.gate(phase).is_some()).count()
     }
@@ -281,7 +281,7 @@ impl Product {
         self.bias_rows(late, true) - behind + self.position(phase, sum)
     }
 
-    /// True for the product of a cell.
+    /// True for the product of a cell: a sum has h terms.
     pub(super) fn recurs(&self) -> bool {
         self.sums.iter().any(|s| s.r.is_some())
     }

@@ -15,7 +15,7 @@ pub enum Reason {
     Together(Together),
     /// Panels in alternating order.
     Alternation(Alternation),
-    /// The time of the x terms of a sequence.
+    /// When the x terms of a sequence are computed.
     InputFirst(InputFirst),
     /// Instruction sets whose integer sums have up to `most` chains.
     Chains {
@@ -38,13 +38,13 @@ pub enum Reason {
 /// Why full panels have their width.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PanelWidth {
-    /// The user asked for more columns than units.
+    /// The user asked for this number of columns, more than there are units.
     AllOf(usize),
     /// The user asked for the width.
     Asked,
-    /// One text serves all of a few units.
+    /// One text serves all of this small number of units.
     OneText(usize),
-    /// Padding makes whole vectors of a few units.
+    /// Padding makes whole vectors of this small number of units.
     Padded(usize),
     /// Several rows share each weight, and the L1 cache holds a panel.
     FirstLevel,
@@ -69,7 +69,7 @@ pub enum PanelWidth {
 /// Why the rows of a batch share no step of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowByRow {
-    /// A sequence.
+    /// The cell computes several steps of a sequence.
     Steps,
     /// Each row has a length of its own.
     Lengths,
@@ -110,9 +110,9 @@ pub enum Unrolling {
     AskedFull,
     /// Kept: the user asked for it.
     AskedNone,
-    /// Unrolled: this number of vectors is within a limit.
+    /// Unrolled: the vectors of weights, the first number, are within a limit, the second number.
     Within(usize, usize),
-    /// Kept: this number of vectors exceeds a limit.
+    /// Kept: the vectors of weights, the first number, exceed a limit, the second number.
     Beyond(usize, usize),
     /// Unrolled, without blocks of zeros.
     WithoutZeros {
@@ -205,9 +205,9 @@ pub enum Alternation {
 /// When the x terms of a sequence are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum InputFirst {
-    /// Of all steps first: the user asked for it.
+    /// The x terms of all steps come first: the user asked for it.
     Asked,
-    /// At every step: the terms of all steps would take this number of bytes.
+    /// Each step computes its own x terms: the terms of all steps would take this number of bytes.
     Memory(usize),
     /// The faster way, by the estimated cycles of both.
     Cycles {

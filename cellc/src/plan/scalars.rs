@@ -4,7 +4,7 @@ use crate::arch::MOST_SCALAR_WEIGHTS;
 use crate::core::CoreModel;
 use crate::request::Options;
 
-/// Elements of the longest tensor of a network computed in scalars.
+/// Upper limit for the elements of the longest tensor of a network computed in scalars.
 const MOST_SCALAR_ELEMENTS: usize = 8;
 
 /// True if a network is too small for vectors of any target, and the options ask neither for an
