@@ -1,4 +1,4 @@
-//! What may vary in the bytes of a file that holds the same model, and what may be wrong with them.
+//! The reader on files that encode one model in different ways, and on invalid files.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::diagnostic::Diagnostics;
 use crate::model::{Activation, ElementType, Elementwise, Model, Op, Primitive, Tensor};
 use crate::request::Options;
 
-/// An integer in groups of 7 bits, the lowest first.
+/// An integer as a varint: groups of 7 bits, the lowest first.
 fn varint(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while value >= 128 {
@@ -32,7 +32,7 @@ fn int(number: u64, value: i64) -> Vec<u8> {
     field(number, 0, &varint(value as u64))
 }
 
-/// A text, bytes, a message, or repeated values in one piece.
+/// A length-delimited field: a text, bytes, a message, or packed repeated values.
 fn long(number: u64, bytes: &[u8]) -> Vec<u8> {
     field(number, 2, &[varint(bytes.len() as u64), bytes.to_vec()].concat())
 }
@@ -45,7 +45,7 @@ fn floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// A tensor `w` of a number of elements: its type's number and its data.
+/// A tensor `w` of `len` elements. `number`: the element type. `data`: the fields with the data.
 fn tensor(number: i64, len: i64, data: &[u8]) -> Vec<u8> {
     [int(1, len), int(2, number), long(8, b"w"), data.to_vec()].concat()
 }
@@ -59,7 +59,7 @@ fn node(operator: &str, inputs: &[&str], output: &str, rest: &[u8]) -> Vec<u8> {
     [parts, rest.to_vec()].concat()
 }
 
-/// An input or output of f32.
+/// An input or output: f32 of shape `[len]`.
 fn value(name: &str, len: i64) -> Vec<u8> {
     let shape = long(1, &int(1, len));
     [long(1, name.as_bytes()), long(2, &long(1, &[int(1, 1), long(2, &shape)].concat()))].concat()
@@ -101,15 +101,15 @@ fn values(tensor: &Tensor) -> Vec<f64> {
     (0..tensor.len()).map(|i| tensor.get_f64(i)).collect()
 }
 
-/// What is said of a file with this tensor, which must be refused.
+/// The errors for a file with this tensor, which must be refused.
 fn refused(number: i64, len: i64, data: &[u8], folder: Option<&Path>) -> String {
     read(&file(&graph(&tensor(number, len, data), len), 21), folder)
         .expect_err("the tensor is wrong")
         .to_string()
 }
 
-/// A type's number in a file, the type, three elements as the bytes of `raw_data` and as the typed
-/// field, and what they stand for.
+/// The number of an element type in a file, the element type, and three elements: as bytes of
+/// `raw_data`, as the typed field, and as numbers.
 type Elements = (i64, ElementType, Vec<u8>, Vec<u8>, [f64; 3]);
 
 /// Elements of every type.
@@ -137,10 +137,10 @@ fn types() -> Vec<Elements> {
             ),
             [1.5, -2.0, 1e-3],
         ),
-        // two elements a byte: 7, -8 and 3; 15, 0 and 9
+        // two elements in a byte: 7, -8 and 3; 15, 0 and 9
         (22, ElementType::I4, vec![0x87, 0x03], long(5, &ints(&[0x87, 0x03])), [7.0, -8.0, 3.0]),
         (21, ElementType::U4, vec![0x0f, 0x09], long(5, &ints(&[0x0f, 0x09])), [15.0, 0.0, 9.0]),
-        // 1, -2 and the smallest above 0, as bits
+        // bit patterns of 1, -2 and the smallest number above 0
         (
             10,
             ElementType::F16,
@@ -218,7 +218,7 @@ fn repeated_fields_in_one_piece_one_by_one_and_in_pieces() {
             .concat(),
         ];
         for (at, data) in forms.iter().enumerate() {
-            // the sizes of the shape are repeated, too
+            // the repeated sizes of the shape may be packed, too
             for dims in [[int(1, 1), int(1, 3)].concat(), long(1, &ints(&[1, 3]))] {
                 let tensor = [dims, int(2, element), long(8, b"w"), data.clone()].concat();
                 let found = w_of(&file(&graph(&tensor, 3), 21), None);
@@ -253,7 +253,7 @@ fn a_typed_element_outside_of_its_type_is_refused() {
             let said = refused(number, 1, &long(typed, &ints(&[*value])), None);
             assert!(said.contains(&format!("an element {value}")), "type {number}: {said}");
         }
-        // and what is right in this place is read
+        // a valid element in the same field is read
         assert_eq!(
             w_of(&file(&graph(&tensor(number, 1, &long(typed, &ints(&[1]))), 1), 21), None).len(),
             1
@@ -288,7 +288,7 @@ fn data_that_do_not_fit_are_refused() {
 #[test]
 fn messages_in_pieces_are_one_message() {
     let graph = graph(&tensor(1, 1, &long(4, &floats(&[0.25]))), 1);
-    // before the initializer: where its field begins
+    // the message is cut in two in front of the initializer
     let cast = long(
         1,
         &node("Cast", &["w"], "f", &long(5, &[long(1, b"to"), int(3, 1), int(20, 2)].concat())),
@@ -358,7 +358,7 @@ fn an_initializer_that_is_an_input_as_well_is_a_constant() {
     let (model, _) = read(&bytes, None).unwrap();
     assert_eq!(model.parameters.len(), 1);
     assert_eq!(values(&w_of(&bytes, None)), [0.25]);
-    // IR version 2 and none at all
+    // IR version 2, and no IR version
     for version in [int(1, 2), vec![]] {
         let bytes = [version, long(7, &graph), long(8, &int(2, 9))].concat();
         assert!(read(&bytes, None).unwrap_err().to_string().contains("IR version"));
@@ -408,7 +408,7 @@ fn tensors_in_files_beside_the_model() {
         let said = refused(1, 2, &external(entries), Some(&model));
         assert!(said.contains(word), "{entries:?}: {said}");
     }
-    // a file that many tensors are in is refused once
+    // an absent file with two tensors is refused once
     let [w, v] = ["w", "v"].map(|name| {
         let absent = external(&[("location", "absent"), ("offset", "0"), ("length", "8")]);
         [int(1, 2), int(2, 1), long(8, name.as_bytes()), absent].concat()
@@ -422,20 +422,20 @@ fn tensors_in_files_beside_the_model() {
     let said =
         read(&file(&both.concat(), 21), Some(&model)).expect_err("the file is absent").to_string();
     assert_eq!(said.matches("external data").count(), 1, "{said}");
-    // sparse: reading it would take minutes
+    // a sparse file of 200 GiB, which must not be read
     fs::File::create(model.join("huge")).unwrap().set_len(200 << 30).unwrap();
     let said = refused(1, 2, &external(&[("location", "huge"), ("length", "8")]), Some(&model));
     assert!(said.contains("the limit for a file of weights is 4 GiB"), "{said}");
-    // from memory there is nothing beside it
+    // a model from memory has no external files
     let said = refused(1, 2, &external(&[("location", "w.bin"), ("offset", "4")]), None);
     assert!(said.contains("a model in one piece"), "{said}");
-    // data in the file as well
+    // a tensor with external data and raw_data
     let both = [external(&[("location", "w.bin"), ("offset", "4")]), long(9, &[0; 8])].concat();
     assert!(refused(1, 2, &both, Some(&model)).contains("more than one form"));
 }
 
-/// A file whose function `F(a) = LeakyRelu(a, alpha)` takes `alpha` from the call, or else from its
-/// own default.
+/// A file with the function `F(a) = LeakyRelu(a, alpha)`. `given`: `alpha` in the call. `default`:
+/// `alpha` in the function.
 fn with_function(given: Option<f32>, default: Option<f32>) -> Vec<u8> {
     let alpha =
         |value: f32| [long(1, b"alpha"), field(2, 5, &value.to_le_bytes()), int(20, 1)].concat();
@@ -484,7 +484,7 @@ fn attributes_of_a_function_are_those_of_the_call_or_else_its_own() {
     assert_eq!(activation(&with_function(Some(0.5), None)), leaky(Some(0.5)));
     assert_eq!(activation(&with_function(Some(0.5), Some(0.25))), leaky(Some(0.5)));
     assert_eq!(activation(&with_function(None, Some(0.25))), leaky(Some(0.25)));
-    // an attribute that the call leaves out is left out of the node, whose own default holds
+    // an attribute that neither call nor function states has the default of LeakyRelu
     assert_eq!(activation(&with_function(None, None)), leaky(None));
     assert_ne!(leaky(None), leaky(Some(0.25)));
 }
@@ -508,7 +508,7 @@ fn operator_sets_from_the_oldest_to_newer_than_the_newest() {
     }
 }
 
-/// The conversion says that it does not round, and of all other operators the first.
+/// The warning about operators that do not round is about the first such operator only.
 #[test]
 fn what_is_not_rounded_to_its_type_is_said_once() {
     for (number, name) in [(10, "f16"), (16, "bf16")] {
@@ -592,18 +592,19 @@ fn graph_attribute(name: &str, graph: &[u8]) -> Vec<u8> {
     long(5, &[long(1, name.as_bytes()), long(6, graph), int(20, 5)].concat())
 }
 
-/// What a loop's body computes besides twice the state.
+/// The condition of a loop's body, and the next state.
 #[derive(Clone, Copy, PartialEq)]
 enum Body {
-    /// It goes on while the state is small, which a call knows.
+    /// The loop goes on while the state is below a limit, and doubles the state.
     Until,
-    /// It goes on.
+    /// The loop always goes on, and doubles the state.
     Forever,
-    /// It goes on, and adds the number of the iteration.
+    /// The loop always goes on, and adds the number of the iteration to the state.
     Numbered,
 }
 
-/// A file whose loop doubles `x`; `trips` is its trip count, or an input where that is `None`.
+/// A file with a loop whose initial state is `x`. `trips`: the constant trip count. `None`: the
+/// trip count is an input.
 fn with_loop(trips: Option<i64>, kind: Body) -> Vec<u8> {
     let goes_on = match kind {
         Body::Until => {
@@ -645,7 +646,7 @@ fn with_loop(trips: Option<i64>, kind: Body) -> Vec<u8> {
     file(&graph.concat(), 17)
 }
 
-/// How often the loop of a file is computed at most, and what is warned of; or what is wrong.
+/// The maximum number of iterations of a file's loop and the warnings, or the errors.
 fn trips_of(bytes: &[u8], max_steps: Option<usize>) -> Result<(usize, String), String> {
     let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
     let options = Options::default().with_max_steps(max_steps);
@@ -676,7 +677,7 @@ fn a_loop_of_more_iterations_than_are_counted_is_refused() {
             );
         }
     }
-    // fewer, where iterations have numbers
+    // a loop that reads the number of the iteration has a lower limit
     assert_eq!(
         trips_of(&with_loop(Some((1 << 24) - 1), Body::Numbered), None).unwrap().0,
         (1 << 24) - 1
@@ -704,7 +705,7 @@ fn no_loop_has_a_largest_count_of_0() {
     }
 }
 
-/// What PyTorch makes of `while`.
+/// PyTorch exports `while` as a loop with a huge trip count and a condition.
 #[test]
 fn a_loop_that_ends_by_its_condition_has_no_count_where_that_is_huge() {
     for trips in [1 << 24, i64::MAX] {
@@ -731,9 +732,9 @@ fn sized(name: &str, number: i64, sizes: &[i64]) -> Vec<u8> {
         .concat()
 }
 
-/// A file whose loop doubles `x` until it exceeds 9, at most 5 times, and puts the states together
-/// as `parts`; one node makes `y` from its inputs, which `t` of shape `[2, 1, 3]` and `u` of shape
-/// `[5, 3]` may be among.
+/// A file with two equal loops that double `x` until an element exceeds 9, at most 5 times. The
+/// outputs are the last state and all states, `last` and `parts`, `last_2` and `parts_2`. One node
+/// computes `y` from `inputs`. More inputs of the model: `t`, `[2, 1, 3]`, and `u`, `[5, 3]`.
 fn after_a_loop(operator: &str, inputs: &[&str], element: i64) -> Vec<u8> {
     let no_dims = long(5, &[long(1, b"keepdims"), int(3, 0), int(20, 2)].concat());
     let body = [
@@ -770,7 +771,7 @@ fn after_a_loop(operator: &str, inputs: &[&str], element: i64) -> Vec<u8> {
     file(&graph.concat(), 17)
 }
 
-/// What ONNX Runtime gives for x = [1, 0.5, 0.25]: 4 parts.
+/// ONNX Runtime returns 4 parts for x = [1, 0.5, 0.25].
 #[test]
 fn parts_that_only_a_call_counts_keep_their_axis_and_their_count() {
     let valid = |bytes: &[u8]| {
@@ -779,7 +780,7 @@ fn parts_that_only_a_call_counts_keep_their_axis_and_their_count() {
     };
     let cases: [(&str, &[&str], &[usize], bool); 5] = [
         ("Identity", &["parts"], &[5, 3], true),
-        // an output that is one state of the loop says nothing of the parts
+        // the last state has the shape of one part
         ("Add", &["last", "parts"], &[5, 3], true),
         ("Add", &["parts", "last"], &[5, 3], true),
         ("Add", &["parts", "t"], &[2, 5, 3], false),
@@ -844,7 +845,7 @@ fn nodes_need_not_be_in_order() {
         Some("Exp"),
         "{kinds:?}"
     );
-    // two that read each other have none
+    // two nodes that read each other have no order
     let [exp, neg] =
         [("Exp", "t", "y"), ("Neg", "y", "t")].map(|(of, x, y)| long(1, &node(of, &[x], y, &[])));
     let said = read(&file(&[exp, neg, ends].concat(), 13), None)
@@ -860,7 +861,7 @@ fn an_output_that_is_not_read_need_not_be_there() {
     let relu = long(1, &node("Relu", &["t"], "y", &[]));
     let ends = [long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
     assert!(read(&file(&[dropout.clone(), relu.clone(), ends.clone()].concat(), 11), None).is_ok());
-    // without a name, as an input without one reads nothing
+    // an output without a name is absent, and an input without a name reads no output
     let unnamed = long(1, &node("Dropout", &["x", ""], "t", &second("")));
     assert!(read(&file(&[unnamed, relu.clone(), ends.clone()].concat(), 13), None).is_ok());
     let branch = |name: &str, read: &str| {
@@ -899,13 +900,13 @@ fn an_output_that_is_not_read_need_not_be_there() {
                 .expect_err(case);
         assert!(said.to_string().contains("output 1 is asked for"), "{case}: {said}");
     }
-    // five outputs say that it is training, whatever is read
+    // five outputs mean training mode, whether they are read or not
     let outputs: Vec<u8> = ["a", "b", "c", "d"].iter().flat_map(|name| second(name)).collect();
     let batch = long(1, &node("BatchNormalization", &["x"; 5], "t", &outputs));
     let said = read(&file(&[batch, relu.clone(), ends.clone()].concat(), 9), None)
         .expect_err("it is training");
     assert!(said.to_string().contains("5 outputs, which mean training mode"), "{said}");
-    // the axis is cut into as many parts as there are, read or not
+    // Split has one part for each output, read or not
     let split = long(1, &node("Split", &["x"], "t", &[second("u"), second("v")].concat()));
     let (model, _) = read(&file(&[split, relu, ends].concat(), 11), None).unwrap();
     let (valid, _) =
@@ -913,7 +914,7 @@ fn an_output_that_is_not_read_need_not_be_there() {
     assert_eq!(valid.results[0].shape, [1]);
 }
 
-/// As PyTorch writes it in operator set 11.
+/// PyTorch exports Resize with empty tensors for roi and scales in operator set 11.
 #[test]
 fn an_empty_tensor_is_no_roi_and_no_scales() {
     let text = |name: &str, value: &str| {
@@ -981,7 +982,7 @@ fn a_function_that_calls_itself_is_named() {
     assert!(said.contains("the innermost calls \"R\" in \"R\""), "{said}");
 }
 
-/// In the layout of the file, not in the one that they get.
+/// The errors state shapes in the layout of the file, not in the layout of the model.
 #[test]
 fn states_and_biases_of_other_shapes_are_called_what_they_are() {
     let zeros = |name: &str, dims: [i64; 2], rest: &[i64]| {
@@ -1012,17 +1013,18 @@ fn states_and_biases_of_other_shapes_are_called_what_they_are() {
     assert!(!said.contains("h0"), "{said}");
 }
 
-/// A GRU with this attribute clip.
+/// A GRU of 3 units with the attribute clip.
 fn clipped(clip: f32) -> Vec<u8> {
     gru(3, field(2, 5, &clip.to_le_bytes()))
 }
 
-/// A GRU for 3 units with this attribute hidden_size.
+/// A GRU with weights of 3 units and the attribute hidden_size.
 fn gru_of_size(size: usize) -> Vec<u8> {
     gru(size as i64, field(2, 5, &0f32.to_le_bytes()))
 }
 
-/// A GRU with the attribute hidden_size, and the value of its attribute clip.
+/// A GRU with weights of 3 units. `size`: the attribute hidden_size. `clip`: the encoded value of
+/// the attribute clip.
 fn gru(size: i64, clip: Vec<u8>) -> Vec<u8> {
     let zeros = |name: &str, dims: &[i64]| {
         let len = dims.iter().product::<i64>() as usize;
@@ -1067,7 +1069,7 @@ fn a_clip_above_zero_is_a_bound() {
     }
 }
 
-/// A quantised LSTM with these attributes hidden_size and clip. Its tensors have 3 units.
+/// A quantised LSTM with weights of 3 units and the attributes hidden_size and clip.
 fn quantised_lstm(hidden_size: i64, clip: f32) -> Vec<u8> {
     quantised_lstm_with(hidden_size, clip, &[])
 }
@@ -1140,7 +1142,7 @@ fn activations_of_a_quantised_lstm_have_the_rules_of_any_other() {
     assert!(said.contains("2 activations, but LSTMSequence takes 3"), "{said}");
 }
 
-/// An RNN with an activation of this alpha.
+/// An RNN with the activation LeakyRelu of the given alpha.
 fn leaky(alpha: f32) -> Vec<u8> {
     let zeros = |name: &str, dims: &[i64]| {
         let len = dims.iter().product::<i64>() as usize;
@@ -1202,7 +1204,7 @@ fn projections_of_an_lstm_are_called_what_they_are() {
     assert_eq!(said.matches("error:").count(), 1, "{said}");
 }
 
-/// A size of 0 is an input without elements, unless the user gives the size.
+/// An input with a written size of 0 has no elements, unless the user gives a shape.
 #[test]
 fn a_written_size_of_0_is_no_open_size() {
     let graph = [
@@ -1219,8 +1221,8 @@ fn a_written_size_of_0_is_no_open_size() {
     assert_eq!(valid.results[0].shape, [3]);
 }
 
-/// Every attribute and input that came or went, on both sides of the operator set that brought the
-/// change.
+/// Every dated attribute, input and output is accepted in the operator set next to the change that
+/// defines it, and refused in the other.
 #[test]
 fn what_an_operator_set_does_not_have_is_refused_by_name() {
     let said = |operator: &str, part: &OperatorPart, set: i64| {
@@ -1275,7 +1277,7 @@ fn what_an_operator_set_does_not_have_is_refused_by_name() {
     }
 }
 
-/// Numbers of outputs by the definitions of ONNX, where they are others than 1; read or not.
+/// The number of named outputs must be valid by ONNX's definition, whether outputs are read or not.
 #[test]
 fn an_operator_with_outputs_that_its_definition_does_not_have_is_refused() {
     let said = |operator: &str, outputs: &[&str], set: i64| {
@@ -1315,7 +1317,7 @@ fn attributes_of_no_operator_set_that_is_read_are_refused() {
     assert!(said.contains("\"is_test\" has no known meaning"), "{said}");
 }
 
-/// An output or a value in between that is declared as what it is not.
+/// Wrong declarations of an output and of an inner value.
 #[test]
 fn a_declared_type_that_a_value_does_not_have_is_refused_and_a_shape_warned_of() {
     let of = |name: &str, number: i64, len: i64| {
@@ -1356,8 +1358,8 @@ fn a_declared_type_that_a_value_does_not_have_is_refused_and_a_shape_warned_of()
     }
 }
 
-/// A branch with an operator that is not read: refused where it may be taken, with the name of its
-/// node.
+/// A branch with an unsupported operator is refused with the name of the node, unless the branch is
+/// never taken.
 #[test]
 fn a_branch_that_is_never_taken_may_hold_what_is_not_read() {
     let branch = |name: &str, operator: &str| {
@@ -1394,7 +1396,7 @@ fn a_branch_that_is_never_taken_may_hold_what_is_not_read() {
     assert!(of(Some(0), "Det", "NonZero").expect_err("neither is read").contains("NonZero"));
 }
 
-/// In a branch, too, where the empty tensor is one of the graph around it.
+/// A branch reads an empty tensor of the surrounding graph as an omitted input.
 #[test]
 fn an_empty_tensor_around_a_branch_is_left_out_inside() {
     let text = |name: &str, value: &str| {
@@ -1425,7 +1427,7 @@ fn an_empty_tensor_around_a_branch_is_left_out_inside() {
     assert_eq!(valid.results[0].shape, [6]);
 }
 
-/// `y = x + s`, where `s` is a sparse tensor: dims, then indices with their dims, then values.
+/// `y = x + s` with the sparse tensor `s`. `indices`: their dims, then the indices.
 fn with_sparse(
     dims: &[i64],
     indices: (&[i64], &[i64]),
@@ -1433,7 +1435,7 @@ fn with_sparse(
     as_attribute: bool,
 ) -> Vec<u8> {
     let inner = |field: Vec<u8>| {
-        // without the number and the length that make it an initializer
+        // drops the field number and the length of the initializer
         let start =
             1 + field[1..].iter().position(|byte| byte & 128 == 0).expect("the length ends") + 1;
         field[start..].to_vec()
@@ -1506,7 +1508,7 @@ fn sparse_tensors_are_zero_where_nothing_is_written() {
     assert!(said.to_string().contains("at most 2^25 elements"), "{said}");
 }
 
-/// What is carried on is what it began with; what would be put together has no elements.
+/// A loop without iterations returns the initial states.
 #[test]
 fn a_loop_of_no_iterations_hands_on_what_it_is_given() {
     for trips in [0, -3] {
@@ -1518,8 +1520,8 @@ fn a_loop_of_no_iterations_hands_on_what_it_is_given() {
     }
 }
 
-/// A function that calls another twice, and so on: what is inside of its nodes is counted before it
-/// is copied.
+/// Functions that call each other twice grow exponentially: nodes and bytes are counted before a
+/// body is copied.
 #[test]
 fn functions_that_grow_with_every_call_are_refused() {
     let own = |function: Vec<u8>| {
@@ -1582,12 +1584,13 @@ fn functions_that_grow_with_every_call_are_refused() {
     }
 }
 
-/// An attribute: its type's number, and the field with its value.
+/// An attribute. `number`: the type. `value`: the field with the value.
 fn attribute(name: &str, number: i64, value: &[u8]) -> Vec<u8> {
     long(5, &[long(1, name.as_bytes()), int(20, number), value.to_vec()].concat())
 }
 
-/// A file with one node of a domain on x and on the constant `w`, both of three elements of f32.
+/// A file with one node of a domain. The inputs may be `x` and the constant `w`, f32 of shape
+/// `[3]`.
 fn of_domain(domain: &str, operator: &str, inputs: &[&str], w: &[f32], rest: &[u8]) -> Vec<u8> {
     let node = node(operator, inputs, "y", &[long(7, domain.as_bytes()), rest.to_vec()].concat());
     let w = long(5, &tensor(1, 3, &long(4, &floats(w))));
@@ -1596,7 +1599,7 @@ fn of_domain(domain: &str, operator: &str, inputs: &[&str], w: &[f32], rest: &[u
     [file(&graph, 17), if domain.is_empty() { Vec::new() } else { set }].concat()
 }
 
-/// `y` of such a file, by the reference.
+/// The output `y` of a file for the input `x`, by the reference implementation.
 fn computed(bytes: &[u8], x: [f64; 3]) -> Vec<f64> {
     let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
     let (model, _) =
@@ -1609,7 +1612,8 @@ fn assert_near(got: &[f64], want: [f64; 3]) {
     assert!(got.len() == 3 && near, "{got:?} is not {want:?}");
 }
 
-/// What ONNX Runtime gives, by multiplications up to an exponent of 128 and by a logarithm above.
+/// The expected results are ONNX Runtime's. The reader uses multiplications up to an exponent of
+/// 128, and a logarithm above.
 #[test]
 fn whole_exponents_of_any_size_keep_zero_infinity_and_sign() {
     let raised = |exponent: f32, x| {
@@ -1644,7 +1648,7 @@ fn whole_exponents_of_any_size_keep_zero_infinity_and_sign() {
         assert_eq!(raised(-exponent, [-0.0, -0.0, 1.0])[0], below(infinity), "-{exponent}");
         assert!(raised(-exponent, [f64::NAN; 3])[0].is_nan());
     }
-    // exactly, for nothing rounds
+    // powers of two are exact
     for exponent in [65, 66, 100, 127] {
         let [two, half] = [2f64, 0.5].map(|base| base.powi(-exponent));
         assert_eq!(
@@ -1670,7 +1674,7 @@ fn what_the_optimiser_of_onnx_runtime_writes_is_arithmetic() {
     assert_near(&of("QuickGelu", &["x"], &[], &alpha(0.5), x), x.map(|v| v * sigmoid(0.5 * v)));
     assert_near(&of("FastGelu", &["x"], &[], &[], x), x.map(tanh));
     assert_near(&of("FastGelu", &["x", "w"], &[1.0; 3], &[], x), x.map(|v| tanh(v + 1.0)));
-    // of [3] and [3] the product is one number
+    // the product of two vectors is one number
     let product = of("FusedMatMul", &["x", "w"], &[1.0, 2.0, 4.0], &alpha(3.0), x);
     assert_eq!(product, [-3.0]);
     let y = of("SkipLayerNormalization", &["x", "x", "w"], &[1.0, 2.0, 3.0], &[], x);
@@ -1684,8 +1688,8 @@ fn what_the_optimiser_of_onnx_runtime_writes_is_arithmetic() {
     assert_near(&y, [want[0], want[1], want[2]]);
 }
 
-/// Every real-valued attribute has the same rule, whether it stays an attribute of the model or
-/// becomes a constant.
+/// NaN and infinity are refused in attributes of operations and in attributes that become
+/// constants.
 #[test]
 fn real_valued_attributes_are_finite() {
     const MICROSOFT: &str = "com.microsoft";
@@ -1728,11 +1732,11 @@ fn shrink_is_arithmetic() {
     let both = [number("lambd", 1.5), number("bias", 0.25)].concat();
     assert_eq!(of(&both, [-2.0, -1.5, 1.75]), [-1.75, 0.0, 1.5]);
     assert_eq!(of(&both, [f64::NAN, f64::INFINITY, 1.0]), [0.0, f64::INFINITY, 0.0]);
-    // of a limit below zero, the first of two conditions counts
+    // with a limit below zero both conditions may hold, and the first applies
     assert_eq!(of(&number("lambd", -1.0), [0.5, 2.0, -3.0]), [0.5, 2.0, -3.0]);
 }
 
-/// No bias and no limit is dropped: the translation refuses integers beside floating-point numbers.
+/// Shrink of integers is refused, because bias and limit are floating point.
 #[test]
 fn shrink_of_integers_is_refused() {
     let graph = [
@@ -1777,7 +1781,7 @@ fn what_prepares_features_is_arithmetic() {
     let norm = |name: &str| attribute("norm", 3, &long(4, name.as_bytes()));
     assert_near(&of("Normalizer", &norm("L1"), [-1.0, 3.0, 4.0]), [-0.125, 0.375, 0.5]);
     assert_near(&of("Normalizer", &norm("L2"), [-3.0, 0.0, 4.0]), [-0.6, 0.0, 0.8]);
-    // of the elements, not of their magnitudes; a row of zeros stays
+    // the divisor is the largest element, not the largest magnitude; a row of zeros is unchanged
     assert_near(&of("Normalizer", &[], [-1.0, -3.0, -2.0]), [1.0, 3.0, 2.0]);
     assert_near(&of("Normalizer", &[], [0.0; 3]), [0.0; 3]);
     let threshold = attribute("threshold", 1, &field(2, 5, &floats(&[0.5])));
@@ -1832,13 +1836,13 @@ fn operators_of_the_optimiser_that_are_not_read_say_which_file_is() {
     }
 }
 
-/// A list as an initializer: its name, its type's number, its data.
+/// An initializer of shape `[len]`. `number`: the element type. `data`: the field with the data.
 fn list(name: &str, number: i64, len: i64, data: &[u8]) -> Vec<u8> {
     long(5, &[int(1, len), int(2, number), long(8, name.as_bytes()), data.to_vec()].concat())
 }
 
-/// y = the operators after `Expand(x, [2, 3, 4])`, whose rank only the shape says. `s` and `z` are
-/// four scales and zero points.
+/// A file whose nodes compute `y` from `x3 = Expand(x, [2, 3, 4])`, of unknown rank for the reader.
+/// `s` and `z` are four scales and zero points.
 fn behind_expand(nodes: &[Vec<u8>], set: i64) -> Vec<u8> {
     let output = [long(1, b"y"), long(2, &long(1, &int(1, 1)))].concat();
     let shape =
@@ -1857,7 +1861,7 @@ fn behind_expand(nodes: &[Vec<u8>], set: i64) -> Vec<u8> {
     file(&graph, set)
 }
 
-/// An axis may count from the end wherever the rank of a tensor is known, if not to the reader.
+/// Negative axes are valid even if the reader does not know the rank of a tensor.
 #[test]
 fn axes_count_from_the_end_behind_every_operator() {
     let axis = |axis: i64| long(5, &[long(1, b"axis"), int(3, axis), int(20, 2)].concat());
@@ -1887,15 +1891,15 @@ fn axes_count_from_the_end_behind_every_operator() {
             shape(&[node(operator, &["x3"], "y", &axis(-4))], 12).expect_err("no fourth dimension");
         assert!(said.contains(operator), "{said}");
     }
-    // four scales fit along the last dimension alone, and there are three
+    // four scales only fit along the last of the three dimensions
     for at in [-4, -3, -2, 0, 1, 3] {
         let said = quantised(at).expect_err("it is refused");
         assert!(said.contains("QuantizeLinear"), "{at}: {said}");
     }
 }
 
-/// y = x w + b in integers, where x is `[3]` and w is `[3, 1]`, both of bytes; `to`: what the sum
-/// is converted to.
+/// `y = |x w + b|` with 8-bit integers x, `[3]`, and w, `[3, 1]`. `to`: the number of the element
+/// type to which the sum is converted.
 fn integer_product(w: [i64; 3], b: i64, to: i64) -> Vec<u8> {
     let bytes: Vec<u8> =
         [int(1, 3), int(1, 1), int(2, 3), long(8, b"w"), long(5, &ints(&w))].concat();
@@ -1926,13 +1930,13 @@ fn integer_product(w: [i64; 3], b: i64, to: i64) -> Vec<u8> {
 #[test]
 fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
     let (f32_of, i64_of) = (1, 7);
-    // 0, 255 and 51 by their own scale
+    // x is quantised to 0, 255 and 51
     let x = [0.0, 5.0, 1.0];
     assert_eq!(computed(&integer_product([1, -100, 7], -1000, f32_of), x), [26143.0]);
-    // integers in between are exact, as 3 * 255 * 127 - 16000000 is
+    // integers are exact if all possible sums are below 2^24
     assert_eq!(computed(&integer_product([1, -100, 127], -16_000_000, i64_of), x), [16_019_023.0]);
-    // beyond 2^24 only floating point may follow; the reference is float64, which rounds nothing
-    // here
+    // sums beyond 2^24 may only become floating point; the reference computes in f64, without
+    // rounding here
     let said = core_model(
         &read(&integer_product([1, 2, 3], 16_777_000, i64_of), None).unwrap().0,
         &Options::default(),
@@ -1942,8 +1946,7 @@ fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
     assert_eq!(computed(&integer_product([1, 2, 3], 16_777_000, f32_of), x), [16_777_663.0]);
 }
 
-/// The promise about NaN and infinities, which the comment of a generated file makes, names the
-/// operators that break it.
+/// The header of a generated file names the operators that do not keep NaN and infinities.
 #[test]
 fn operators_that_do_not_keep_nan_are_named_in_the_header() {
     let exceptions = |graph: Vec<u8>| {
@@ -1971,7 +1974,7 @@ fn integer_attribute(name: &str, value: i64) -> Vec<u8> {
     long(5, &[long(1, name.as_bytes()), int(3, value), int(20, 2)].concat())
 }
 
-/// y from x of 4 elements, by nodes; `constants`: names and single elements of i64.
+/// A graph whose nodes compute `y` from `x`, both `[4]`. `constants`: names and i64 scalars.
 fn of_nodes(nodes: &[Vec<u8>], constants: &[(&str, i64)]) -> Vec<u8> {
     let nodes = nodes.iter().flat_map(|node| long(1, node));
     let constants = constants.iter().flat_map(|(name, value)| {
@@ -1980,7 +1983,7 @@ fn of_nodes(nodes: &[Vec<u8>], constants: &[(&str, i64)]) -> Vec<u8> {
     nodes.chain(constants).chain(long(11, &value("x", 4))).chain(long(12, &value("y", 4))).collect()
 }
 
-/// Slopes of ONNX's PRelu broadcast from the last axis, as NumPy does.
+/// Slopes of ONNX's PRelu broadcast along the last axis, as in NumPy.
 #[test]
 fn slopes_of_prelu_stand_along_the_last_axis() {
     let file_of = |slopes: &[f32]| {
@@ -2006,7 +2009,7 @@ fn slopes_of_prelu_stand_along_the_last_axis() {
     assert!(said.to_string().contains("slope"), "{said}");
 }
 
-/// Attributes and gates of operators with a state are refused by name and value.
+/// Refusals of attributes and gates of operators with a state state name and value.
 #[test]
 fn operators_with_a_state_are_refused_by_attribute() {
     let heads = |queries: i64, keys: i64| {
@@ -2036,7 +2039,7 @@ fn operators_with_a_state_are_refused_by_attribute() {
     }
 }
 
-/// Several heads of keys share a head of the queries only in ONNX Runtime's LinearAttention.
+/// Several heads of keys may share a head of queries only in ONNX Runtime's LinearAttention.
 #[test]
 fn heads_of_queries_are_shared_by_the_operator_of_the_runtime_alone() {
     let rule = attribute("update_rule", 3, &long(4, b"linear"));
@@ -2060,7 +2063,7 @@ fn heads_of_queries_are_shared_by_the_operator_of_the_runtime_alone() {
     of("com.microsoft").unwrap_or_else(|said| panic!("{said}"));
 }
 
-/// The stated sizes of a kernel are those of the weights.
+/// The attribute `kernel_shape` must be the shape of the weights.
 #[test]
 fn a_kernel_shape_is_that_of_the_weights() {
     let of = |size: i64| {
@@ -2082,8 +2085,8 @@ fn a_kernel_shape_is_that_of_the_weights() {
     of(3).unwrap_or_else(|said| panic!("{said}"));
 }
 
-/// Lists of another length than a node has axes, and attributes and inputs that contradict each
-/// other, are refused by name and value.
+/// Refusals of lists with a wrong length, and of contradictory attributes and inputs, state name
+/// and value.
 #[test]
 fn what_a_node_cannot_use_is_refused_by_name() {
     let list = |name: &str, values: &[i64]| attribute(name, 7, &long(8, &ints(values)));
@@ -2162,7 +2165,7 @@ fn what_a_node_cannot_use_is_refused_by_name() {
     }
 }
 
-/// A call of a function gives no more than the function declares.
+/// A call of a function must have no input, output or attribute that the function does not declare.
 #[test]
 fn a_call_gives_what_its_function_declares() {
     let of = |inputs: &[&str], outputs: &[u8], attributes: &[u8]| {
@@ -2193,7 +2196,7 @@ fn a_call_gives_what_its_function_declares() {
     }
 }
 
-/// An axis beyond the rank is named as one, in the words of the operator.
+/// The error for an axis beyond the rank names operator and axis.
 #[test]
 fn axes_beyond_the_rank_are_named() {
     let quantised = node("QuantizeLinear", &["x", "s"], "q", &integer_attribute("axis", 3));
@@ -2248,7 +2251,8 @@ fn axes_beyond_the_rank_are_named() {
     }
 }
 
-/// Numbers of groups that are not positive, or that do not divide the channels, are named.
+/// The error for a number of groups that is not positive, or does not divide the channels, states
+/// the number.
 #[test]
 fn numbers_of_groups_have_one_rule() {
     let numbers = |name: &str, dims: &[i64]| {
@@ -2280,7 +2284,7 @@ fn numbers_of_groups_have_one_rule() {
     }
 }
 
-/// What is refused of sequences is said in words of sequences.
+/// Errors about sequences name sequences and positions.
 #[test]
 fn what_is_wrong_with_a_sequence_is_said() {
     let concat =
@@ -2322,8 +2326,8 @@ fn what_is_wrong_with_a_sequence_is_said() {
     }
 }
 
-/// PyTorch writes `x.unbind()` as parts of length 1 whose axis is not kept, which ONNX Runtime
-/// reads so.
+/// PyTorch exports `x.unbind()` as SplitToSequence with parts of length 1 and keepdims=0. ONNX
+/// Runtime drops the axis.
 #[test]
 fn parts_of_length_1_can_lose_their_axis() {
     let shape = |length: i64, keep: i64| {
@@ -2339,8 +2343,8 @@ fn parts_of_length_1_can_lose_their_axis() {
     assert_eq!([shape(1, 1), shape(1, 0), shape(2, 0)], [vec![1], vec![], vec![2]]);
 }
 
-/// Operators whose nodes need more than inputs of f32: attributes, constants, other types, bodies.
-/// In the order of the table.
+/// Operators that need more than f32 inputs: attributes, constants, other element types, bodies. In
+/// the order of the table.
 const NEED_MORE: &[&str] = &[
     "GroupNormalization",
     "LRN",
@@ -2392,7 +2396,7 @@ const NEED_MORE: &[&str] = &[
     "Scan",
 ];
 
-/// Operators whose result is a sequence, which the output of a model cannot be.
+/// Operators that return a sequence, which is refused as an output of a model.
 const SEQUENCES: &[&str] = &["SequenceEmpty", "SequenceConstruct", "SplitToSequence"];
 
 #[test]

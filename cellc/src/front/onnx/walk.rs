@@ -511,7 +511,7 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// The values of a node's inputs, `None` for an omitted input. Instead of the list, `None` after
+    /// The values of a node's inputs, `None` for an omitted input. `None` instead of the list after
     /// an error.
     fn inputs(&mut self, names: &[String]) -> Option<Vec<Option<ValueId>>> {
         let mut inputs = Vec::new();
@@ -535,7 +535,8 @@ impl<'f> GraphReader<'f> {
         (!is_missing).then(|| inputs.into_iter().map(Option::flatten).collect())
     }
 
-    /// True if the number of inputs is valid and no required input is omitted. False after an error.
+    /// True if the number of inputs is valid and no required input is omitted. Else reports an
+    /// error.
     fn fits_inputs(&mut self, row: &Supported, inputs: &[Option<ValueId>]) -> bool {
         let wanted = row.inputs.clone();
         let (found, valid) = if !wanted.contains(&inputs.len()) {

@@ -293,7 +293,7 @@ impl<'a> GraphReader<'a, '_> {
         None
     }
 
-    /// A list of truth values, written as 0 and 1 and separated by commas. An empty text is an empty
+    /// A list of truth values, written as 0 and 1 separated by commas. An empty text is an empty
     /// list. `None` after an error.
     pub(super) fn mask(
         &mut self,

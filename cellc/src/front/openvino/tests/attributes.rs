@@ -1,4 +1,4 @@
-//! What the texts of attributes mean, and which are refused.
+//! The meaning of attribute texts, and the texts that are refused.
 
 use super::*;
 
@@ -72,7 +72,7 @@ fn attribute_texts_that_are_read() {
     assert_eq!(accepted(&with_attribute("hidden_size", Some(" 3 "))).cells()[0].hidden_size, 3);
 }
 
-/// The model with these lists.
+/// The model with these lists of activations and their parameters.
 fn with_activations(names: &str, alphas: &str, betas: &str) -> String {
     let text = with_attribute("activations", Some(names));
     let text = edit(&text, r#"activations_alpha="""#, &format!(r#"activations_alpha="{alphas}""#));
@@ -136,7 +136,7 @@ fn parameters_of_activations_are_finite() {
     }
 }
 
-/// A model of one layer from x `[1, 2]` to y.
+/// A model with one layer between x, `[1, 2]`, and y.
 fn one_layer(type_name: &str, attributes: &str) -> String {
     let port =
         |id: usize| format!("<port id=\"{id}\" precision=\"FP32\"><dim>1</dim><dim>2</dim></port>");
@@ -249,7 +249,7 @@ fn attribute_texts_that_are_refused_or_warned_about() {
     }
 }
 
-/// The model with another shape for B, the `.bin` long enough for it.
+/// The model with B of another shape and of `size` bytes, at the start of the `.bin` file.
 fn with_bias(shape: &str, size: usize) -> String {
     let text = edit(
         GRU,
@@ -279,7 +279,8 @@ fn biases_of_every_layout() {
     insta::assert_snapshot!(said(cases));
 }
 
-/// The example on the specification's page for GRUCell-3: the bias has ONNX's layout.
+/// The example of the specification for GRUCell-3 has a bias in ONNX's layout, which is refused
+/// with an explanation.
 #[test]
 fn the_example_of_the_specification_is_explained() {
     let text = r#"<net name="spec" version="11">

@@ -3,8 +3,8 @@
 use super::*;
 use crate::model::{Dim, If, Loop, LoopInput, LoopOutput, Slicing};
 
-/// A body with Parameters 0 and 1, the sum of both, its tanh as Result 4 and itself as Result 5,
-/// all of `[1, 1, 3]`.
+/// A body with Parameters 0 and 1. Result 4 is the tanh of their sum, Result 5 the sum. All shapes
+/// are `[1, 1, 3]`.
 fn body() -> Graph {
     let mut body = Graph::default();
     let (x, h) = (body.parameter("1,1,3", "f32"), body.parameter("1,1,3", "f32"));
@@ -22,7 +22,7 @@ const PORT_MAP: &str = r#"<input axis="1" external_port_id="0" internal_layer_id
 "#;
 const BACK_EDGES: &str = r#"<edge from-layer="4" to-layer="1"/>"#;
 
-/// What stands in the layer beside its ports.
+/// The elements of the layer besides the ports: port map, back edges and body.
 fn inside(port_map: &str, back_edges: &str, body: &Graph) -> String {
     format!(
         "\n<port_map>{port_map}</port_map><back_edges>{back_edges}</back_edges><body>{}</body>",
@@ -39,7 +39,7 @@ fn iterator(inside: &str) -> String {
     graph.text()
 }
 
-/// The one Loop of a model that is right.
+/// The only Loop of a valid model.
 fn the_loop(text: &str) -> Loop {
     let (model, said) = lowered(text);
     assert_eq!(said, Diagnostics::default(), "{said}");
@@ -52,12 +52,12 @@ fn the_loop(text: &str) -> Loop {
     first
 }
 
-/// A TensorIterator that is right.
+/// A model with a valid TensorIterator.
 pub(super) fn iterator_model() -> String {
     iterator(&inside(PORT_MAP, BACK_EDGES, &body()))
 }
 
-/// A Loop that the reader takes.
+/// A model with a valid Loop.
 pub(super) fn loop_model() -> String {
     counted(COUNTED, 4)
 }
@@ -87,7 +87,7 @@ fn an_iterator_becomes_a_loop() {
     assert_eq!((inner.body.parameters.len(), inner.body.results.len()), (2, 2));
     assert_eq!(inner.body.name, None);
 
-    // what is not written has its default, and the order of the entries means nothing
+    // absent attributes have their defaults, and the order of the entries has no effect
     let short = r#"<output axis="0" external_port_id="3" internal_layer_id="5"/><output external_port_id="2" internal_layer_id="4"/>
         <input external_port_id="0" internal_layer_id="1"/><input axis="-1" external_port_id="1" internal_layer_id="0"/>"#;
     let inner = the_loop(&iterator(&inside(short, "", &body())));
@@ -102,7 +102,7 @@ fn an_iterator_becomes_a_loop() {
     assert_eq!(inner.outputs[1].concatenation, Some(slice(0)));
 }
 
-/// A Loop of 62 trips whose body also sees the number of the trip.
+/// A Loop of 62 iterations whose body also reads the number of the iteration.
 fn counted(port_map: &str, inputs: usize) -> String {
     let mut body = body();
     let trip = body.parameter("", "i64");
@@ -185,7 +185,7 @@ fn outputs_have_the_types_of_the_body_and_the_shapes_of_the_ports() {
     assert_eq!(value.names, ["s"]);
 }
 
-/// Bodies inside each other, so many.
+/// A graph with `levels` TensorIterators inside each other.
 fn nested(levels: usize) -> String {
     let mut graph = Graph::default();
     let x = graph.parameter("1,3", "f32");
@@ -218,7 +218,7 @@ fn bodies_stand_inside_each_other_up_to_a_limit() {
     assert!(inner.nodes.iter().any(|node| matches!(node.op, Op::Elementwise(_))));
     let refusal = refused(&text(9));
     assert!(refusal.contains("more than 8 loops or branches inside each other"), "{refusal}");
-    // far more than the limit takes no more stack
+    // bodies far beyond the limit need no more stack
     let body = "<layers><layer id=\"0\" type=\"Result\"><input><port id=\"0\"/></input></layer>\
                 <layer id=\"1\" type=\"TensorIterator\" version=\"opset1\"><output><port \
                 id=\"0\"/></output><port_map><output external_port_id=\"0\" \
@@ -379,7 +379,8 @@ fn what_is_wrong_inside_a_body_is_said_there() {
     insta::assert_snapshot!(said_by_the_reader(cases));
 }
 
-/// A branch with one Parameter, and the sum of it and what it is given as Result 3.
+/// A branch with Parameter 0 and Result 2: the elementwise operation `kind` of the Parameter and
+/// itself.
 fn branch(kind: &str) -> Graph {
     let mut body = Graph::default();
     let x = body.parameter("1,3", "f32");
@@ -388,7 +389,7 @@ fn branch(kind: &str) -> Graph {
     body
 }
 
-/// The ports of one branch of an If, whose own inputs and outputs are 0 to 3.
+/// The port map of one branch of an If with the input ports 0 to 2 and the output port 3.
 fn ports(branch: &str, input: usize) -> String {
     format!(
         "<{branch}_port_map><input external_port_id=\"{input}\" internal_layer_id=\"0\"/>\
@@ -421,7 +422,7 @@ fn either(inside: &str) -> String {
     graph.text()
 }
 
-/// An If that the reader takes.
+/// A model with a valid If.
 pub(super) fn either_model() -> String {
     either(&branches())
 }

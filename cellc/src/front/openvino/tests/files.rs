@@ -1,4 +1,4 @@
-//! Bytes that are a file, in every encoding, and bytes that are none.
+//! Valid files in every encoding, and bytes that are no valid file.
 
 use super::*;
 
@@ -73,8 +73,8 @@ fn bytes_that_are_no_text() {
 
 #[test]
 fn every_encoding_gives_the_same_model() {
-    // a name that needs more than ASCII, and is there in ISO-8859-1 too; U+0085 is not what
-    // windows-1252 has at 0x85
+    // a name beyond ASCII that ISO-8859-1 has, too; byte 0x85 is U+0085 in ISO-8859-1 and another
+    // character in windows-1252
     let text = edit(GRU, "name=\"cell\"", "name=\"z\u{e9}ro \u{85}\"");
     let cell = "z\u{e9}ro \u{85}";
     let declared = |encoding: &str| {
@@ -131,11 +131,11 @@ fn xml_can_be_written_in_many_ways() {
         .replace("<net ", "<?pi?>\n<!-- c --><net\n\t")
         .replace("<?pi?>\n<!-- c --><net", "<?pi?><net")
         .replace("shape=\"9, 2\"", "shape = '[ 9,2 ]'");
-    // a processing instruction may stand anywhere, the declaration only first
+    // a processing instruction may be anywhere, the XML declaration only at the start
     let text = text.replace("<?xml version=\"1.0\"?>\n", "<?xml version=\"1.0\"?>");
     let valid = accepted(&text);
     assert_eq!(valid.cell_nodes()[0].0.name, "a<b&\"\u{263a} \"");
-    // apart from the names, and from where in the text all that stands
+    // the model without the names and without the places in the text
     let plain = |valid: &CoreModel| {
         let mut valid = valid.clone();
         valid.files.clear();
@@ -172,7 +172,7 @@ fn the_bin_file_matters_only_if_a_constant_does() {
         valid.parameters.iter().map(|p| p.weight).collect::<Vec<_>>(),
         [false, false, true, true, true]
     );
-    // named, but not needed
+    // a file of weights that is given but not needed causes a warning
     let (_, warnings) = read(&xml, Some(&elsewhere)).unwrap();
     assert!(warnings.to_string().contains("were not read"), "{warnings}");
 

@@ -76,7 +76,7 @@ fn layers_that_are_not_read_are_named_once_each_and_only_if_needed() {
              version=\"opset1\">{ports}</layer>\n"
         )
     };
-    // reached by nothing: not looked at, however wrong
+    // layers that no output depends on are not read, even if they are wrong
     let wrong = format!("{}<layer id=\"999\" type=\"Const\"/>", unknown(70, "u", "Bucketize"));
     assert_eq!(accepted(&add(GRU, &wrong, &between(999, 4, 70, 8))).cells().len(), 1);
 
@@ -112,7 +112,8 @@ fn layers_that_are_not_read_are_named_once_each_and_only_if_needed() {
     ]));
 }
 
-/// The weights say how long a row is: `--batch` alone would not do.
+/// The suggested option states the row length, which the weights determine; `--batch` alone does
+/// not.
 #[test]
 fn the_shape_that_is_suggested_is_one_that_compiles() {
     let text = edit(GRU, "shape=\"1,2\"", "shape=\"?,?\"");
@@ -141,7 +142,7 @@ fn ids_order_and_letter_case_mean_nothing() {
     let layers = lines[first + 1..last].join("\n");
     let mut blocks: Vec<&str> = layers.split_inclusive("</layer>").collect();
     blocks.reverse();
-    // h comes before x now: that is what the order of Parameters means, and all that it means
+    // h is before x now: the order of the layers only determines the order of the Parameters
     let turned = format!(
         "{}\n{}\n{}",
         lines[..=first].join("\n"),
@@ -213,7 +214,7 @@ fn what_contradicts_without_changing_the_meaning_is_warned_about() {
         ("an attribute of net", edit(GRU, "name=\"gru\"", "name=\"gru\" batch=\"4\"")),
     ];
     insta::assert_snapshot!(said(cases));
-    // dimensions that say nothing contradict nothing
+    // unknown and absent dimensions of ports cause no warning
     let silent = GRU.replace("<dim>3</dim>", "<dim>-1</dim>").replace("<dim>12</dim>", "");
     assert_eq!(accepted(&silent).results[0].shape, [1, 3]);
 }
@@ -234,7 +235,7 @@ fn names_of_every_kind() {
     assert_eq!(valid.parameters[0].names, [&"n".repeat(200), "x", "a,b"]);
     assert_eq!(valid.parameters[1].names, ["*/ \u{202e} \""]);
     assert_eq!(valid.results[0].names, [""; 0]);
-    // messages stay short
+    // messages cut long names
     let wrong = text.replace("sigmoid, tanh", "sigmoid");
     assert!(refused(&wrong).len() < 2000);
 }

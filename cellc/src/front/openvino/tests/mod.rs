@@ -1,4 +1,4 @@
-//! The reader on a small model and on everything that may be wrong with one.
+//! The reader on a small valid model, and on invalid variants of the model.
 
 mod attributes;
 mod bodies;
@@ -20,8 +20,8 @@ use crate::diagnostic::{Diagnostics, Origin, Severity};
 use crate::model::{Activation, CellKind, ElementType, Model, Op, ResetGate, ValueId};
 use crate::request::Options;
 
-/// A GRUCell with I = 2, H = 3, N = 1, `linear_before_reset`, weights as constants in the order W,
-/// R, B.
+/// A GRUCell with I = 2, H = 3, N = 1 and `linear_before_reset`. The weights are constants in the
+/// order W, R, B.
 const GRU: &str = r#"<?xml version="1.0"?>
 <net name="gru" version="11">
 	<layers>
@@ -71,12 +71,12 @@ const GRU: &str = r#"<?xml version="1.0"?>
 </net>
 "#;
 
-/// The bytes of the weights: element i of all of them is i / 4.
+/// The bytes of the weights: element i of the file is i / 4.
 fn weights() -> Vec<u8> {
     (0..57).flat_map(|i| (i as f32 / 4.0).to_le_bytes()).collect()
 }
 
-/// The text with `from`, which must be in it exactly once, replaced.
+/// The text with `from` replaced by `to`. The text must have `from` exactly once.
 fn edit(text: &str, from: &str, to: &str) -> String {
     assert_eq!(text.matches(from).count(), 1, "{from:?}");
     text.replace(from, to)
@@ -101,7 +101,7 @@ fn port(id: u32, dims: &[u32]) -> String {
     format!("<port id=\"{id}\" precision=\"FP32\">{dims}</port>\n")
 }
 
-/// The model with an attribute of the cell replaced; without it for `None`.
+/// The model with an attribute of the cell replaced, or removed for `None`.
 fn with_attribute(name: &str, value: Option<&str>) -> String {
     let line = GRU.lines().find(|line| line.contains("hidden_size")).unwrap();
     let text = match line.split_once(&format!(" {name}=\"")) {
@@ -117,7 +117,8 @@ fn with_attribute(name: &str, value: Option<&str>) -> String {
     edit(GRU, line, &text)
 }
 
-/// A model of layers whose input ports are numbered from 0 and whose output ports follow them.
+/// A model under construction. Input ports of a layer are numbered from 0, and output ports follow
+/// the input ports.
 #[derive(Clone, Default)]
 struct Graph {
     layers: String,
@@ -126,8 +127,8 @@ struct Graph {
 }
 
 impl Graph {
-    /// Adds a layer that reads ports of other layers; `data` is its data element's attributes,
-    /// `inside` any other elements.
+    /// Adds a layer. `data`: the attributes of the data element. `inputs`: layer and port of each
+    /// input. `outputs`: the number of outputs. `inside`: any other elements.
     fn layer(
         &mut self,
         (kind, set): (&str, &str),
@@ -166,7 +167,7 @@ impl Graph {
         self.layer(("Result", "opset1"), "", &[(layer, port)], 0, "")
     }
 
-    /// What stands inside net or a body.
+    /// The elements inside of net or of a body.
     fn inside(&self) -> String {
         format!("<layers>\n{}</layers>\n<edges>{}</edges>", self.layers, self.edges)
     }
@@ -176,12 +177,12 @@ impl Graph {
     }
 }
 
-/// A model from files, or everything that is wrong with them.
+/// A model from files, or all errors.
 fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
     crate::compile::with_model_errors(super::read(xml.into(), weights)?)
 }
 
-/// A model from memory, or everything that is wrong with its files.
+/// A model from memory, or all errors.
 fn read_bytes(
     name: &str,
     xml: &[u8],
@@ -190,7 +191,7 @@ fn read_bytes(
     crate::compile::with_model_errors(super::read_bytes(name, xml, weights)?)
 }
 
-/// What the reader makes of a text before anything looks at whether it is right.
+/// The result of the reader for a text, before the model is checked.
 fn lowered(text: &str) -> (Model, Diagnostics) {
     let document = xml::Document::parse("model.xml", text.as_bytes()).unwrap();
     let place = match text.contains("\"Const\"") {
@@ -200,7 +201,7 @@ fn lowered(text: &str) -> (Model, Diagnostics) {
     net::read(&document, &mut BinFile::new(place))
 }
 
-/// What the reader says about each text, under its name.
+/// The diagnostics of the reader for each text, under the name of the case.
 fn said_by_the_reader<'a>(cases: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut out = String::new();
     for (name, text) in cases {
@@ -209,7 +210,7 @@ fn said_by_the_reader<'a>(cases: impl IntoIterator<Item = (&'a str, String)>) ->
     out
 }
 
-/// The valid model, or what is wrong with it as text.
+/// The valid model with the warnings, or the errors, as text.
 fn compile(text: &str) -> Result<(CoreModel, String), String> {
     compile_bytes(text.as_bytes(), weights(), &Options::default())
 }
@@ -226,7 +227,7 @@ fn compile_bytes(
     Ok((valid, warnings.to_string()))
 }
 
-/// The text of a refusal, every part of which says what is valid and what to do.
+/// The text of a refusal. Panics if an error has no valid input, no help or no place.
 fn complete(refusal: Diagnostics) -> String {
     let all = refusal.0.iter().take(Diagnostics::MOST).filter(|d| d.severity == Severity::Error);
     for error in all {
@@ -239,14 +240,14 @@ fn complete(refusal: Diagnostics) -> String {
     refusal.to_string()
 }
 
-/// Accepted without a warning.
+/// The model of a text that must be accepted without a warning.
 fn accepted(text: &str) -> CoreModel {
     let (valid, warnings) = compile(text).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(warnings, "");
     valid
 }
 
-/// What is said about each case, under its name: refusals, and warnings.
+/// The errors or the warnings for each text, under the name of the case.
 fn said<'a>(cases: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut out = String::new();
     for (name, text) in cases {
@@ -346,12 +347,12 @@ fn everything_that_a_model_says_is_kept() {
     );
 }
 
-/// A `.bin` that starts with the given bytes and is long enough for the model.
+/// The errors for a text that must be refused.
 fn refused(text: &str) -> String {
     compile(text).map(|_| ()).unwrap_err()
 }
 
-/// The model with W stored as another type, behind a Convert to f32 or what `to` says.
+/// The model with W stored as the type `element`, followed by a Convert to the type `to`.
 fn converted(element: &str, precision: &str, bytes: usize, to: &str) -> String {
     let text = edit(
         GRU,

@@ -1,9 +1,9 @@
-//! Thousands of files, each a little wrong.
+//! Thousands of valid files with random changes.
 
 use super::*;
 use crate::random::Random;
 
-/// What hostile or careless hands put into a file.
+/// Texts that are inserted into files.
 const PIECES: [&str; 48] = [
     "<",
     ">",
@@ -55,7 +55,7 @@ const PIECES: [&str; 48] = [
     "boolean",
 ];
 
-/// A part of so many bytes, most often a short one.
+/// A random range within `len` bytes, most often a short one.
 fn range(random: &mut Random, len: usize) -> std::ops::Range<usize> {
     let start = random.below(len);
     let longest = random.choice(&[1, 4, 40, 400]);
@@ -79,7 +79,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
             }
             4 => drop(bytes.splice(range.start..range.start, random.choice(&PIECES).bytes())),
             5 => drop(bytes.splice(range, random.choice(&PIECES).bytes())),
-            // a number becomes another
+            // replaces a number by another
             6 | 7 => {
                 let Some(at) = bytes[range.start..].iter().position(u8::is_ascii_digit) else {
                     continue;
@@ -93,7 +93,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// What must hold for every model that passes, however it was made.
+/// Asserts the invariants of every accepted model.
 fn check_valid(valid: &CoreModel) {
     let size = |shape: &[usize]| shape.iter().product::<usize>();
     for cell in valid.cells() {
@@ -200,7 +200,7 @@ fn mutated_files_are_refused_or_right() {
         let (xml, bin) = &files[round % files.len()];
         let mut xml = xml.clone();
         let mut bin = bin.clone();
-        // the third one leaves it open
+        // the third file leaves the batch open
         let batch = (round % files.len() == 2).then_some(1);
         let options = Options::default().with_batch(batch);
         mutate(&mut xml, &mut random);
@@ -229,7 +229,7 @@ fn mutated_files_are_refused_or_right() {
             }
         }
     }
-    // both ways are exercised
+    // enough files are accepted, and enough are refused
     assert!(right > 400 && wrong > 1000, "{right} {wrong}");
 }
 

@@ -1,4 +1,4 @@
-//! Every type of layer that is read, and its attributes.
+//! Every supported type of layer, with the attributes of the type.
 
 use super::*;
 use crate::model::{
@@ -12,7 +12,7 @@ use crate::model::{
 
 const CONST: (&str, &str) = ("Const", "opset1");
 
-/// A layer whose inputs are Parameters of f32 `[2, 3]`, and Results of all that it produces.
+/// A model of one layer. The inputs are Parameters of f32 `[2, 3]`, and all outputs are Results.
 fn alone(kind: (&str, &str), data: &str, inputs: usize, outputs: usize) -> String {
     let mut graph = Graph::default();
     let inputs: Vec<(usize, usize)> =
@@ -24,8 +24,8 @@ fn alone(kind: (&str, &str), data: &str, inputs: usize, outputs: usize) -> Strin
     graph.text()
 }
 
-/// The operation of the layer after the Parameters, and the types of what it produces. Nothing is
-/// warned about.
+/// The operation of the layer after the Parameters, and the element types of the outputs. Panics on
+/// a warning.
 fn operation(
     kind: (&str, &str),
     data: &str,
@@ -45,7 +45,7 @@ fn operation(
     (node.op.clone(), elements)
 }
 
-/// Type, operation set, attributes, number of inputs and outputs, and what it becomes.
+/// Type of a layer, operation set, attributes, numbers of inputs and outputs, and the operation.
 type Case = (&'static str, &'static str, &'static str, (usize, usize), Op);
 
 fn cases() -> Vec<Case> {
@@ -106,7 +106,7 @@ fn cases() -> Vec<Case> {
         (
             "RNNSequence",
             "opset5",
-            // as they come from ONNX: for each direction
+            // models converted from ONNX list the activations of each direction
             "hidden_size=\"3\" direction=\"bidirectional\" activations=\"elu, Elu\" \
              activations_alpha=\"0.5,0.5\"",
             (6, 2),
@@ -578,7 +578,7 @@ fn windows() -> Vec<Case> {
             (2, 1),
             convolution(Groups::InWeights, false, same_upper.clone(), &[], follow.clone()),
         ),
-        // no pads follow from nothing
+        // without the shape of the output, auto_pad gives no pads
         (
             "ConvolutionBackpropData",
             "opset1",
@@ -625,8 +625,7 @@ fn windows() -> Vec<Case> {
     ]
 }
 
-/// The elements of a maximum pool are an output of their own; the indices are another, which must
-/// be unused.
+/// The second output of MaxPool, the indices, has the element type of the attribute.
 #[test]
 fn a_maximum_pool_has_indices() {
     let data = "kernel=\"1\" strides=\"1\" dilations=\"1\" index_element_type=\"i32\" axis=\"0\"";
@@ -641,7 +640,7 @@ fn a_maximum_pool_has_indices() {
     assert_eq!(elements, [ElementType::F32, ElementType::I32]);
 }
 
-/// Pads that a layer does not use are named.
+/// A notice names pads that have no effect.
 #[test]
 fn pads_beside_automatic_ones_are_noticed() {
     let said = |pads: &str| {
@@ -658,7 +657,7 @@ fn pads_beside_automatic_ones_are_noticed() {
     assert_eq!(said("pads_begin=\"0\" pads_end=\"0\""), "");
 }
 
-/// Types of layers whose results are of another type than their first input.
+/// Layers with an output whose element type is not the first input's.
 fn typed_cases() -> Vec<(Case, ElementType)> {
     let boolean = [
         ("Equal", Op::elementwise(Comparison::Equal), 2),
@@ -695,19 +694,19 @@ fn typed_cases() -> Vec<(Case, ElementType)> {
 
 #[test]
 fn every_type_of_layer_that_is_read() {
-    // these stand in every model, bodies have tests of their own, and FakeQuantize and LRN want
-    // constants: cases of the corpus have them
+    // Parameter, Const and Result are in every model, `bodies` tests layers with bodies, and cases
+    // of the corpus have FakeQuantize and LRN, which need constants
     let mut tried =
         vec!["Parameter", "Const", "Result", "TensorIterator", "Loop", "If", "FakeQuantize", "LRN"];
     let typed = cases().into_iter().map(|case| (case, ElementType::F32)).chain(typed_cases());
     for ((name, set, data, (inputs, outputs), op), element) in typed {
         if name == "ConvertLike" {
-            // reads one of two
+            // the operation has the first of the two inputs only
             let (model, said) = lowered(&alone((name, set), data, inputs, outputs));
             assert_eq!(said, Diagnostics::default());
             assert_eq!((&model.nodes[2].op, model.nodes[2].inputs.len()), (&op, 1));
         } else if name == "GRN" {
-            // the axis is a constant of its own
+            // the axis is a second input, a constant
             let (model, said) = lowered(&alone((name, set), data, inputs, outputs));
             assert_eq!(said, Diagnostics::default());
             assert!(
@@ -739,7 +738,7 @@ fn every_type_of_layer_that_is_read() {
 
 #[test]
 fn types_and_shapes_are_those_of_the_definition() {
-    // the type of Select's second input, of ConvertLike's second
+    // Select and ConvertLike have the element type of their second input
     let mut graph = Graph::default();
     let (condition, a, b) = (
         graph.parameter("2,3", "boolean"),
@@ -756,7 +755,7 @@ fn types_and_shapes_are_those_of_the_definition() {
     assert_eq!((element(select), element(like)), (ElementType::F16, ElementType::I64));
     assert_eq!(model.nodes[like].inputs, model.nodes[a].outputs);
 
-    // a variable says its shape and type itself
+    // the attributes of ReadValue state shape and type
     let data = "variable_id=\"v\" variable_type=\"f16\" variable_shape=\"1,?\"";
     let (model, said) = lowered(&alone(("ReadValue", "opset6"), data, 0, 1));
     assert_eq!(said, Diagnostics::default());
@@ -765,7 +764,7 @@ fn types_and_shapes_are_those_of_the_definition() {
     assert_eq!((value.element, &value.shape), (ElementType::F16, &Some(shape)));
 }
 
-/// A quotient of integers is rounded down, unless the layer says that it is rounded towards zero.
+/// Quotients of integers are rounded down, or towards zero with `m_pythondiv=false`.
 #[test]
 fn quotients_of_integers_are_rounded_as_the_layer_says() {
     for (data, nodes) in [("m_pythondiv=\"true\"", 1), ("", 1), ("m_pythondiv=\"false\"", 3)] {
@@ -926,7 +925,7 @@ fn attributes_of_every_type_of_layer_that_are_refused_or_warned_about() {
 #[test]
 fn cells_that_their_operation_does_not_have_are_refused_at_their_attributes() {
     let cases = [
-        // only LSTMCell of opset1 may go without B
+        // B may be absent in LSTMCell of opset1, but not in LSTMCell of opset4
         ("LSTMCell", "opset4", "", "3", &["1,2", "1,3", "1,3", "12,2", "12,3"][..]),
         ("RNNCell", "opset1", "", "3", &["1,2", "1,3", "3,2", "3,3"]),
         (
@@ -959,7 +958,7 @@ fn cells_that_their_operation_does_not_have_are_refused_at_their_attributes() {
     insta::assert_snapshot!(out);
 }
 
-/// A layer of Parameters of f32 with these shapes, and its Result.
+/// A model of one layer. The inputs are Parameters of f32 with the given shapes.
 fn of_shapes(kind: (&str, &str), data: &str, shapes: &[&str]) -> String {
     let mut graph = Graph::default();
     let inputs: Vec<(usize, usize)> =
@@ -991,8 +990,8 @@ fn numbers_of_groups_have_one_rule() {
     }
 }
 
-/// Every real-valued attribute has the same rule, whether it stays an attribute of the model or
-/// becomes a constant. The refusal points at the attribute.
+/// NaN and infinity are refused in attributes of operations and in attributes that become
+/// constants. The refusal points at the attribute.
 #[test]
 fn real_valued_attributes_are_finite() {
     let normalized = "a normalization with an epsilon of";
@@ -1029,7 +1028,7 @@ fn real_valued_attributes_are_finite() {
     }
 }
 
-/// Each axis of an LRN stands once.
+/// An LRN with the same axis twice is refused.
 #[test]
 fn axes_of_neighbours_stand_once() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus/neighbours_and_rows");
@@ -1054,9 +1053,9 @@ fn an_assign_is_computed_though_no_result_asks_for_it() {
     let before = graph.layer(("ReadValue", "opset6"), data, &[], 1, "");
     let sum = graph.layer(("Add", "opset1"), "", &[(x, 0), (before, 0)], 1, "");
     graph.layer(("Assign", "opset6"), "variable_id=\"v\"", &[(sum, 2)], 1, "");
-    // OpenVINO writes an output, but nothing needs it
+    // an Assign may lack the output port that OpenVINO writes
     graph.layer(("Assign", "opset6"), "variable_id=\"w\"", &[(sum, 2)], 0, "");
-    // not reached
+    // no output depends on this layer
     graph.layer(("Bucketize", "opset1"), "", &[(sum, 2)], 1, "");
     graph.result(x, 0);
     let (model, said) = lowered(&graph.text());

@@ -1,25 +1,24 @@
-//! Files without bound: reading them must end.
+//! Huge files must be read in linear time and without exhausting the stack.
 
 use super::*;
 
-/// As many as a hostile file would hold; reading it must end, in time that grows with its length
-/// and no faster.
+/// Number of repetitions of an element, attribute or text in a huge file.
 const MANY: usize = 20_000;
 
 #[test]
 fn nesting_has_no_limit_and_needs_no_stack() {
-    // where nothing looks
+    // nested elements in rt_info, which is not read
     let nested =
         format!("<rt_info>{}{}</rt_info>\n\t<layers>", "<a>".repeat(MANY), "</a>".repeat(MANY));
     accepted(&edit(GRU, "<layers>", &nested));
-    // where something looks
+    // nested layers, which are read
     let nested = format!("<layers>{}{}", "<layer id=\"9\">".repeat(MANY), "</layer>".repeat(MANY));
     assert_eq!(compile(&edit(GRU, "<layers>", &nested)).unwrap().0.cells().len(), 1);
-    // never closed
+    // elements without end tags
     let refusal = refused(&format!("{}{}", "<net>", "<a>".repeat(MANY)));
     assert!(refusal.contains("the file ends inside the element \"a\""), "{refusal}");
     assert!(refusal.contains(&format!("model.xml:1:{}", 6 + 3 * (MANY - 1))), "{refusal}");
-    // bodies in bodies
+    // bodies inside of bodies
     let body =
         "<layer id=\"9\" name=\"t\" type=\"TensorIterator\" version=\"opset1\"><body><layers>";
     let bodies =
@@ -65,7 +64,7 @@ fn elements_without_number_take_linear_time() {
         1
     );
 
-    // every one of them reached, every one of a type of its own
+    // a chain of layers of different types, all read
     let ports = "<input><port id=\"0\"/></input><output><port id=\"1\"/></output>";
     let chain =
         (0..MANY).map(|i| format!("<layer id=\"{}\" type=\"T{i}\">{ports}</layer>", i + 100));
@@ -77,7 +76,7 @@ fn elements_without_number_take_linear_time() {
     let refusal = refused(&text);
     assert!(refusal.contains("layers of type \"T0\" are not read"), "{refusal}");
     assert!(refusal.ends_with("and 951 more problems\n"), "{refusal}");
-    // and closed to a cycle
+    // the chain as a cycle
     let text = edit(
         &text,
         "\t</edges>",
@@ -115,7 +114,7 @@ fn elements_without_number_take_linear_time() {
 #[test]
 fn ports_and_entries_without_number_take_linear_time() {
     const PORTS: usize = 6_000;
-    // a layer with as many outputs, each of which is read
+    // a layer with PORTS outputs, each read by a Result
     let mut graph = Graph::default();
     let (x, axis) = (graph.parameter("2,3", "f32"), graph.parameter("", "i64"));
     let split = graph.layer(
@@ -130,7 +129,7 @@ fn ports_and_entries_without_number_take_linear_time() {
     }
     let (model, said) = lowered(&graph.text());
     assert_eq!((said, model.results.len()), (Diagnostics::default(), PORTS));
-    // a body with as many Parameters and Results, each in the port map
+    // a body with PORTS Parameters and PORTS Results, all in the port map
     let (mut body, mut graph) = (Graph::default(), Graph::default());
     let (mut map, mut edges) = (String::new(), String::new());
     for place in 0..PORTS {
@@ -164,14 +163,14 @@ fn ports_and_entries_without_number_take_linear_time() {
     let Op::Loop(inner) = &model.nodes[1].op else { panic!() };
     assert_eq!((inner.inputs.len(), inner.outputs.len()), (PORTS, PORTS));
     assert_eq!(inner.inputs[PORTS - 1].back_edge, Some(PORTS - 1));
-    // and all of them wrong
+    // the same body with an empty port map
     let layer = wrong.layer(("TensorIterator", "opset1"), "", &inputs, PORTS, &inside("", &edges));
     wrong.result(layer, 2 * PORTS - 1);
     let said = lowered(&wrong.text()).1;
     assert!(said.has_errors() && said.0.len() <= Diagnostics::MOST + 1);
 }
 
-/// The model with more Results, all of the same tensor, which has as many names.
+/// The model with `count` more Results, all of one tensor with `count` names.
 fn with_results(count: usize) -> String {
     let port = "<input><port id=\"0\"/></input>";
     let results: String = (0..count)

@@ -1,4 +1,4 @@
-//! Constants, their types and conversions.
+//! Constants: element types and conversions.
 
 use super::*;
 
@@ -70,7 +70,7 @@ fn constants_that_cannot_be_read() {
             said(cases.to_vec())
         );
     }
-    // size may exceed what the shape needs, bytes may be shared, offsets need no alignment
+    // a constant may have more bytes than the shape needs, share bytes and be unaligned
     let odd = w("element_type=\"f32\" shape=\"9, 2\" offset=\"1\" size=\"227\"");
     let bin: Vec<u8> = std::iter::once(7).chain(weights()).take(228).collect();
     let (valid, _) = compile_bytes(odd.as_bytes(), bin, &Options::default()).unwrap();
@@ -103,7 +103,7 @@ fn stored_types_become_f32_and_stay_where_they_are() {
         ("i8", "I8", (-128i8).to_le_bytes().to_vec(), -128.0),
         ("u8", "U8", 255u8.to_le_bytes().to_vec(), 255.0),
         ("i32", "I32", 16_777_219i32.to_le_bytes().to_vec(), 16_777_220.0),
-        // to f64 and then to f32 this would round to ...992 instead
+        // a conversion by way of f64 would round to ...992
         ("i64", "I64", 9_007_199_791_611_905i64.to_le_bytes().to_vec(), 9_007_200_328_482_816.0),
     ];
     for (element, precision, first, value) in bits {
@@ -114,7 +114,7 @@ fn stored_types_become_f32_and_stay_where_they_are() {
         assert_eq!(warnings, "", "{element}");
         let WeightSource::Constant(w) = valid.cells()[0].weights.w else { panic!() };
         assert_eq!(valid.constants[w].get_f32(0), value, "{element}");
-        // widening copies nothing
+        // a type that f32 widens exactly stays as stored
         let widens = matches!(element, "f16" | "bf16" | "i8" | "u8");
         assert_eq!(valid.constants[w].element().name() == element, widens, "{element}");
     }
