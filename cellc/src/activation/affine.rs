@@ -17,16 +17,16 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
-    // the product is exact in f64
+    // the product of two f32 is exact in f64
     alpha * v + beta
 }
 
-/// One rounding. Without fused multiply-add, also the rounding of the product: the sum may cancel
-/// down to it.
+/// One rounding. Without fused multiply-add, also the rounding of the product, which may be as
+/// large as the sum if the terms cancel.
 fn error(alpha: f64, fused: bool) -> ErrorBound {
     match fused {
         true => ErrorBound::ulp(0.5),
-        // the sum may reach the next binade, with half a unit as large as one unit of the exact
+        // the computed sum may lie in the next binade, where half an ulp is one ulp of the exact
         // value
         false => {
             ErrorBound { of_argument: U * alpha.abs(), absolute: UNDERFLOW, ..ErrorBound::ulp(1.0) }

@@ -39,8 +39,8 @@ fn expand(accuracy: Accuracy) -> Function {
     body.comment("t = a, or 1 / a where a is 1 or more: atan(a) = pi/2 - atan(1 / a)");
     let t = body.float("t", div(&at_most(1.0, &a), &at_least(1.0, &a)));
     let t2 = body.float("t2", mul(&t, &t));
-    // atan(t) = t + t^3 q for t of 0 to 1; minimax for the relative error, coefficients rounded to
-    // f32 one after the other, the rest refitted: 2^-28.5, 2^-20.4, 2^-17.6
+    // atan(t) = t + t^3 q for t from 0 to 1; minimax polynomials for the relative error, refitted
+    // after the rounding of each coefficient to f32: errors 2^-28.5, 2^-20.4, 2^-17.6
     let coefficients: &[f32] = match accuracy {
         Accuracy::Exact => &[
             -0.333_333,

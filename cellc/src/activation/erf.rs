@@ -21,10 +21,10 @@ pub(super) const DEFINITION: Definition = Definition {
     constants: Constants::AtRunTime,
 };
 
-/// A series of terms with one sign, without cancellation: `exp(-v v)` times the sum of `2^k
-/// v^(2k+1) / (1 3 5 .. (2k+1))`.
+/// The error function by a series of terms of one sign, which do not cancel: `2 / sqrt(pi)` times
+/// `exp(-v v)` times the sum of `2^k v^(2k+1) / (1 3 5 .. (2k+1))`.
 fn exact(v: f64) -> f64 {
-    // from here on the nearest f64 is 1
+    // beyond 6, the nearest f64 is 1 or -1
     if v.abs() > 6.0 {
         return v.signum();
     }
@@ -39,7 +39,7 @@ fn exact(v: f64) -> f64 {
     (FRAC_2_SQRT_PI * (-v * v).exp() * sum).clamp(-1.0, 1.0)
 }
 
-/// Up to this argument the polynomial applies, beyond it the exponential.
+/// The argument up to which the polynomial applies. Larger arguments use the exponential.
 const SEAM: f32 = 0.93;
 
 fn expand() -> Function {
@@ -50,8 +50,8 @@ fn expand() -> Function {
     let a = body.float("a", at_most(4.0, &magnitude(&x)));
     let a2 = body.float("a2", mul(&a, &a));
     body.comment("small: erf(a) = a + a c");
-    // minimax for the relative error, coefficients rounded to f32 one after the other, the rest
-    // refitted: 2^-30
+    // a minimax polynomial for the relative error, refitted after the rounding of each coefficient
+    // to f32: error 2^-30
     let c = body.float(
         "c",
         polynomial(
@@ -69,7 +69,7 @@ fn expand() -> Function {
     );
     let small = body.float("small", mul_add(&a, &c, &a));
     body.comment("large: erf(a) = 1 - exp(v), v = r + n ln(2), s = -2^n");
-    // for 0.93 to 4; minimax for the relative error of erf: 2^-30
+    // v = a q for a from 0.93 to 4; minimax polynomial q for the relative error of erf: error 2^-30
     let q = polynomial(
         &a,
         &[

@@ -34,12 +34,13 @@ pub(super) const ERRORS: Measured = Measured {
 /// 1.5 * 2^23: adding this number rounds a small number to an integer in the low bits of the sum.
 const ROUND: f32 = 12_582_912.0;
 
-/// ln 2 in two parts: the first has 16 bits, so that its product with any n here is exact.
+/// ln 2 as a sum of two parts. The first part has 16 bits: the product with any n here is exact.
 pub(super) const LN2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
 
-/// `n`, the integer nearest to `x * per_step`, and the power of two `+-2^(n + exponent)`.
+/// `n`, the integer nearest to `x * per_step`, and the power of two `2^(n + exponent)`, or
+/// `-2^(n + exponent)` if `negative`.
 ///
-/// `|x * per_step|` is at most 2^8, and `n + exponent` in the range of normal numbers.
+/// `|x * per_step|` must be at most 2^8, and `n + exponent` the exponent of a normal number.
 pub(super) fn nearest(
     body: &mut FunctionBuilder,
     x: &Expr,
@@ -55,8 +56,8 @@ pub(super) fn nearest(
     (n, scale)
 }
 
-/// Like [`nearest`] for `n` of `-250..=250`. The power `2^n` is the product of two normal numbers.
-/// Multiplied in order, only the second rounds, for any other factor.
+/// Like [`nearest`], for `n` in `-250..=250`: `n`, and two normal numbers with the product `2^n`.
+/// If a number is multiplied by both in order, only the second product is rounded.
 pub(super) fn nearest_wide(
     body: &mut FunctionBuilder,
     x: &Expr,
@@ -65,7 +66,8 @@ pub(super) fn nearest_wide(
     let magic = ROUND + 256.0;
     let sum = body.float("k", mul_add(x, &constant(per_step), &constant(magic)));
     let n = body.float("n", sub(&sum, &constant(magic)));
-    // n + 256 is split into halves; a half minus 1 is an exponent with its bias, as 127 - 128 = -1
+    // n + 256 is split into two halves of 128 + n / 2 each; the biased exponent of 2^(n / 2) is
+    // 127 + n / 2, one less
     let both = body.bits("both", plus_bits(&to_bits(&sum), ROUND.to_bits().wrapping_neg()));
     let half = body.bits("half", shift_right(&both, 1));
     let other = minus_bits(&both, &half);
@@ -86,7 +88,7 @@ pub(super) fn remainder(
         Accuracy::Exact | Accuracy::Fast => {
             mul_add(n, &constant(-LN2[1]), &mul_add(n, &constant(-LN2[0]), v))
         }
-        // error at most 2^-18, if the product is rounded separately
+        // without fused multiply-add, the error of r is at most 2^-18
         Accuracy::Audio => mul_add(n, &constant(-LN_2), v),
     };
     body.float("r", r)
@@ -95,8 +97,8 @@ pub(super) fn remainder(
 /// `exp(r) - 1`
 pub(super) fn exp_m1(body: &mut FunctionBuilder, r: &Expr, accuracy: Accuracy) -> Expr {
     body.comment("p = exp(r) - 1");
-    // for |r| <= ln(2)/2; minimax for the relative error, coefficients rounded to f32 one after the
-    // other, the rest refitted: 2^-26, 2^-21, 2^-15.6
+    // for |r| <= ln(2)/2; minimax polynomials for the relative error, refitted after the rounding
+    // of each coefficient to f32: errors 2^-26, 2^-21, 2^-15.6
     let q: &[f32] = match accuracy {
         Accuracy::Exact => {
             &[0.499_999_97, 0.166_665_39, 0.041_667_75, 0.008_367_088, 0.001_383_786_1]

@@ -19,16 +19,16 @@ pub(super) const DEFINITION: Definition = Definition {
 
 fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
     let sum = alpha * v + beta;
-    // `clamp` keeps NaN, unlike `min` and `max`
+    // `clamp` keeps a NaN, unlike `min` and `max`
     sum.clamp(0.0, 1.0)
 }
 
-/// One rounding. Without fused multiply-add, also the rounding of the product, at most `1 + |beta|`
-/// unless the value is 0 or 1.
+/// One rounding. Without fused multiply-add, also the rounding of the product, whose magnitude is
+/// at most `1 + |beta|` unless the value is exactly 0 or 1.
 fn error(beta: f64, fused: bool) -> ErrorBound {
     match fused {
         true => ErrorBound::ulp(0.5),
-        // as for affine
+        // 1 ulp: the computed sum may lie in the next binade
         false => ErrorBound {
             absolute: U * (1.0 + 2.0 * U) * (1.0 + beta.abs()) + UNDERFLOW,
             ..ErrorBound::ulp(1.0)

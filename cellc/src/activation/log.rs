@@ -12,7 +12,7 @@ pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.ln(),
     expand: |_, accuracy| expand(accuracy),
     error: |_, accuracy, fused| ERRORS.error(accuracy, fused),
-    // infinite slope at 0, undefined below
+    // the slope is infinite at 0, and the logarithm is undefined below
     image: |_, _, ends| {
         Image::between(
             f64::INFINITY,
@@ -35,10 +35,10 @@ pub(super) const ERRORS: Measured = Measured {
     absolute: UNDERFLOW,
 };
 
-/// `q` of `log(1 + f) = f + f^2 q`
+/// The polynomial `q` in `log(1 + f) = f + f^2 q`.
 pub(super) fn log_1p(body: &mut FunctionBuilder, f: &Expr, accuracy: Accuracy) -> Expr {
-    // for 1 + f of sqrt(1/2) to sqrt(2); minimax for the relative error, coefficients rounded to
-    // f32: 2^-26, 2^-19.5, 2^-16.8
+    // for 1 + f from sqrt(1/2) to sqrt(2); minimax polynomials for the relative error, with
+    // coefficients rounded to f32: errors 2^-26, 2^-19.5, 2^-16.8
     let coefficients: &[f32] = match accuracy {
         Accuracy::Exact => &[
             -0.499_999_88,
@@ -64,7 +64,7 @@ pub(super) fn log_1p(body: &mut FunctionBuilder, f: &Expr, accuracy: Accuracy) -
 /// The bits of sqrt(1/2), the smallest significand.
 const START: u32 = 0x3f35_04f3;
 
-/// The offset of exponents, to avoid negative numbers.
+/// The offset of exponents, so that biased exponents are not negative.
 const BIAS: u32 = 128;
 
 /// 2^23: the low bits of a sum with 2^23 are an integer.

@@ -6,8 +6,8 @@
 //! bits. Both profiles share one expansion: in the split profile [`crate::pass::split`] turns every
 //! multiply-add into two operations. Error bounds are stated for both profiles.
 //!
-//! Less accurate levels have shorter polynomials and fewer dependent operations. Exact and cheap
-//! functions have a single expansion.
+//! Less accurate levels have shorter polynomials and fewer dependent operations. Functions that are
+//! cheap or exact have one expansion for all levels.
 
 mod affine;
 mod atan;
@@ -52,7 +52,7 @@ struct Definition {
     evidence: Evidence,
     /// The image of the arguments up to a magnitude, given the values at both ends.
     image: fn([f32; 2], f64, [f64; 2]) -> Image,
-    /// The image of a range of arguments. `None` if an argument may have no value.
+    /// The image of a range of arguments. `None` if the function may have no value at an argument.
     image_between: fn([f32; 2], &Arguments) -> Option<Image>,
     /// The evaluation of constant arguments.
     constants: Constants,
@@ -61,22 +61,25 @@ struct Definition {
 /// The evidence for an error bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence {
-    /// The largest error of all finite f32 with the default parameters: the tests refuse a wider
-    /// bound.
+    /// The bound is the largest error over all finite f32 with the default parameters. Tests refuse
+    /// a wider bound.
     Measured,
-    /// Derived for all parameters. The errors with some parameters may stay far below.
+    /// The bound is derived for all parameters. With some parameters, the errors may stay far
+    /// below the bound.
     Derived,
 }
 
 /// The evaluation of an activation of constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Constants {
-    /// The compiler evaluates it: the expansion gives the f32 nearest to the exact value.
+    /// cellc evaluates the activation: the expansion gives the f32 nearest to the exact value.
     Rounded,
-    /// The compiler evaluates it: sizes and scales of models are exponentials and logarithms of
-    /// constants. The value is the f32 nearest to the exact value, and the expansion may differ.
+    /// cellc evaluates the activation, because sizes and scales of models are exponentials and
+    /// logarithms of constants. The value is the f32 nearest to the exact value; the expansion may
+    /// give another f32.
     Exact,
-    /// The expansion, at run time: its value differs from the exact value.
+    /// The generated code evaluates the expansion, because its value may differ from the exact
+    /// value.
     AtRunTime,
 }
 
@@ -116,7 +119,7 @@ pub(crate) fn exact(activation: Activation, v: f64) -> f64 {
     (definition.exact)(parameters, v)
 }
 
-/// The activation as straight-line arithmetic for an accuracy. `profiles`: as of [`stated`].
+/// The activation as straight-line arithmetic for an accuracy. `profiles`: as for [`stated`].
 pub(crate) fn expand(activation: Activation, accuracy: Accuracy, profiles: &[bool]) -> Function {
     let (definition, parameters) = definition(activation);
     let mut function = (definition.expand)(parameters, accuracy);
@@ -126,7 +129,7 @@ pub(crate) fn expand(activation: Activation, accuracy: Accuracy, profiles: &[boo
 }
 
 /// The error bound of the expansion in words, for files whose bodies have these `profiles`: true
-/// with fused multiply-add. `None` if exact.
+/// with fused multiply-add. `None` if the expansion is exact.
 pub(crate) fn stated(
     activation: Activation,
     accuracy: Accuracy,
@@ -172,7 +175,8 @@ impl ErrorBound {
     }
 }
 
-/// `2.45 ulp + 5.96e-8 |x|`, with y as the exact value. Empty without error.
+/// Such as `2.45 ulp + 5.96e-8 |x|`, with x as the argument and y as the exact value. Empty without
+/// an error.
 impl fmt::Display for ErrorBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -249,7 +253,7 @@ pub(crate) fn own_error(
 ) -> f64 {
     let Image { low, high, least, most, .. } = *image;
     let (value, limit) = (low.abs().max(high.abs()), least.abs().max(most.abs()));
-    // values approach a limit or reach the limit without error: the spacing below the limit counts
+    // values below the limit have at most the spacing below the limit, and the limit is exact
     let value = if value < limit { value } else { limit * (1.0 - U) };
     error(activation, accuracy, fused).within(magnitude, value)
 }
@@ -259,7 +263,7 @@ pub(crate) fn own_error(
 pub(crate) struct Image {
     /// `|f(a) - f(b)|` is at most `slope |a - b| + jump`.
     pub slope: f64,
-    /// The height of the step. 0: continuous.
+    /// The height of the steps. 0: the function is continuous.
     pub jump: f64,
     /// The smallest value.
     pub low: f64,
@@ -272,7 +276,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// The image of a function with its extreme values at the ends.
+    /// The image of a function whose extreme values are at the ends of the arguments.
     fn between(slope: f64, ends: [f64; 2], [least, most]: [f64; 2]) -> Self {
         Self {
             slope,
@@ -298,7 +302,7 @@ struct Arguments {
     high: f64,
     /// The largest distance of a computed argument from the exact argument.
     error: f64,
-    /// The values at both ends.
+    /// The values of the function at `low` and `high`.
     ends: [f64; 2],
     /// The image of the arguments up to the largest magnitude of the range.
     all: Image,
@@ -319,7 +323,7 @@ impl Arguments {
         }
     }
 
-    /// The image of a function with its extreme values at the ends.
+    /// The image of a function whose extreme values are at the ends of the arguments.
     fn monotone(&self, slope: f64) -> Option<Image> {
         let [a, b] = self.ends;
         Some(Image { slope, low: a.min(b), high: a.max(b), ..self.all })
@@ -331,8 +335,9 @@ fn squared_sech(v: f64) -> f64 {
     4.0 * (-2.0 * v).exp() / (1.0 + (-2.0 * v).exp()).powi(2)
 }
 
-/// The image of the arguments `low..=high`, computed ones at most `error` away from exact ones.
-/// Tighter than [`image`] for asymmetric ranges. `None` if an argument may have no value.
+/// The image of the arguments `low..=high`, if computed arguments are at most `error` away from
+/// exact arguments. Tighter than [`image`] for asymmetric ranges. `None` if the function may have
+/// no value at an argument.
 pub(crate) fn image_between(
     activation: Activation,
     [low, high]: [f64; 2],
@@ -344,7 +349,7 @@ pub(crate) fn image_between(
     (definition.image_between)(parameters, &Arguments { low, high, error, ends, all })
 }
 
-/// The evaluation of the activation of constants.
+/// How the activation of a constant is evaluated.
 pub(crate) fn constants(activation: Activation) -> Constants {
     definition(activation).0.constants
 }
@@ -370,7 +375,7 @@ struct FunctionBuilder {
 }
 
 impl FunctionBuilder {
-    /// Begins a function; returns its argument.
+    /// Begins a function. Returns the builder and the argument of the function.
     fn new(name: &str, doc: &str) -> (Self, Expr) {
         let function = Function {
             name: name.to_owned(),

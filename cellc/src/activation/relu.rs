@@ -12,7 +12,7 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn exact(v: f64) -> f64 {
-    // `max` would drop NaN
+    // `max` would not keep a NaN
     if v < 0.0 { 0.0 } else { v }
 }
 

@@ -28,9 +28,9 @@ fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
 /// and over one in 31 elsewhere.
 pub(super) const PARTS: [f64; 2] = [0.82, 0.92];
 
-/// Exact: the error of [`parts`], too small to reach the next binade, and the last rounding. All
-/// other roundings are at most 2^-11 of the value. Other levels: the errors of tanh, of its
-/// argument, and of the last rounding.
+/// The error bound. Exact: the error of [`parts`], too small to reach the next binade, and half an
+/// ulp for the last rounding. All other roundings are of numbers below 2^-11 of the value, and add
+/// little. Other levels: the errors of tanh, of the argument of tanh, and of the last rounding.
 fn error(alpha: f64, accuracy: Accuracy, fused: bool) -> ErrorBound {
     let alpha = alpha.abs();
     match accuracy {
@@ -90,18 +90,19 @@ fn expand(alpha: f32, beta: f32, accuracy: Accuracy) -> Function {
 /// From this argument on, tanh is 1.
 const END: f32 = 10.0;
 
-/// Up to this argument, the polynomial is more accurate.
+/// The argument up to which the polynomial is more accurate than the exponential.
 const NEAR: f32 = 1.0;
 
-/// tanh of `v`, at least 0: as one number, and as a sum of two numbers. The first of the two has 12
-/// bits.
+/// `[y, high, low]` for a `v` of at least 0: tanh of `v` is about `y`, and more accurately
+/// `high + low`. `high` has 12 bits.
 pub(super) fn parts(body: &mut FunctionBuilder, v: &Expr) -> [Expr; 3] {
     let a = tanh::saturated(body, v);
     let d = tanh::half_of_exp_and_1(body, &a);
     let far = body.float("far", div(&constant(-1.0), &d));
     body.comment("near 0: tanh(a) = a + a^3 p");
     let a2 = body.float("a2", mul(&a, &a));
-    // minimax for the relative error up to 1, coefficients rounded to f32: 2^-27
+    // a minimax polynomial for the relative error up to 1, with coefficients rounded to f32: error
+    // 2^-27
     let p = polynomial(
         &a2,
         &[
@@ -132,7 +133,7 @@ fn high_half(v: &Expr) -> Expr {
 
 const HIGH: u32 = 0xffff_f000;
 
-/// A number, at least 0, as the sum of two numbers with at most 12 bits each.
+/// A number of at least 0 as the sum of two numbers with at most 12 bits each.
 fn halves(v: f32) -> [f32; 2] {
     let high = f32::from_bits(v.to_bits() & HIGH);
     [high, v - high]

@@ -29,8 +29,8 @@ pub(super) const ERRORS: Measured = Measured {
     absolute: BELOW,
 };
 
-/// The absolute error below x = -64: a separately rounded `n ln(2)` loses more than the relative
-/// error of the quick expansions, but exp(-64) is only 1.6e-28.
+/// The absolute error below x = -64. A separately rounded `n ln(2)` causes larger errors there than
+/// the relative errors of the quick expansions, but values are only 1.6e-28 or less.
 const BELOW: f64 = 4e-34;
 
 /// The power of two that scales 1 + exp(-x), since exp(104) exceeds f32.
@@ -56,8 +56,8 @@ fn expand_exact() -> Function {
     let r = body
         .float("r", mul_add(&n, &constant(exp::LN2[1]), &mul_add(&n, &constant(exp::LN2[0]), &v)));
     body.comment("p = 1 - exp(-r)");
-    // for |r| <= ln(2)/2; minimax for the error relative to exp(-r), coefficients rounded to f32
-    // one after the other, the rest refitted: 2^-28
+    // for |r| <= ln(2)/2; a minimax polynomial for the error relative to exp(-r), refitted after
+    // the rounding of each coefficient to f32: error 2^-28
     let q = body.float(
         "q",
         polynomial(
@@ -71,7 +71,7 @@ fn expand_exact() -> Function {
     body.finish(div(&constant(ONE), &d))
 }
 
-/// `1 / (1 + exp(-x))` with exp(-r) as a separate quotient, without a second division.
+/// `1 / (1 + exp(-x))` with exp(-r) as a quotient of polynomials: the function divides only once.
 fn expand_quick(accuracy: Accuracy) -> Function {
     let (mut body, x) = FunctionBuilder::new("sigmoid", "1 / (1 + exp(-x)).");
     body.comment("beyond these, the value is 1 and 0, as s = 2^128 is infinite");
@@ -79,15 +79,15 @@ fn expand_quick(accuracy: Accuracy) -> Function {
     body.comment("v = r - n ln(2), s = 2^n");
     let (n, s) = exp::nearest(&mut body, &v, -LOG2_E, 0, false);
     let r = body.float("r", mul_add(&n, &constant(LN_2), &v));
-    // for |r| <= ln(2)/2; minimax for the relative error
+    // for |r| <= ln(2)/2; minimax quotients for the relative error, with errors as stated
     body.comment("exp(-r) = less / more");
     let (less, more) = if accuracy == Accuracy::Audio {
-        // 2^-15.3
+        // error 2^-15.3
         let more = body.float("more", add(&r, &constant(3.008_031)));
         let less = body.float("less", polynomial(&r, &[3.008_106, -2.008_000_9, 0.499_000_82]));
         (less, more)
     } else {
-        // (e - r) / (e + r), e = r coth(r/2): 2^-21
+        // (e - r) / (e + r) with e = r coth(r/2): error 2^-21
         let e = body.float("e", polynomial(&mul(&r, &r), &[2.000_012_6, 0.166_250_08]));
         let less = body.float("less", sub(&e, &r));
         let more = body.float("more", add(&e, &r));

@@ -2,8 +2,8 @@
 //!
 //! A quarter of a turn is subtracted in four parts. Products of the first three parts with up to
 //! 2^13 quarters are exact. Beyond 2^22 quarters, about 6.6e6, the values are meaningless but stay
-//! within -1 and 1. The stated error, relative to the argument, allows for meaningless values:
-//! neighbouring arguments are equally far apart.
+//! within -1 and 1. The stated error is relative to the argument and covers meaningless values: at
+//! 6.6e6 it reaches 2, and neighbouring arguments are half a radian apart.
 
 use std::f32::consts::FRAC_2_PI;
 use std::f64::consts::{FRAC_PI_2, PI};
@@ -41,11 +41,12 @@ pub(super) const COS: Definition = Definition {
     constants: Constants::AtRunTime,
 };
 
-/// Reaches 2, the largest possible error, at the first argument beyond the range.
+/// The error relative to the argument: at the first argument with meaningless values, the bound
+/// reaches 2, the largest possible error.
 const OF_ARGUMENT: ErrorBound =
     ErrorBound { ulp: 0.0, relative: 0.0, of_argument: 3.05e-7, absolute: 0.0 };
 
-/// A quarter of a turn: 8, 11, 11 and 24 bits.
+/// A quarter of a turn as a sum of numbers with 8, 11, 11 and 24 bits.
 const QUARTER: [f32; 4] = [1.570_312_5, 0.000_483_751_3, 7.549_533_6e-8, 2.563_344e-12];
 
 /// 1.5 * 2^23: adding this number rounds to an integer in the low bits of the sum.
@@ -64,8 +65,8 @@ fn expand(cosine: bool) -> Function {
     let r = QUARTER.iter().fold(a, |r, part| mul_add(&n, &constant(-part), &r));
     let r = body.float("r", at_most(1.0, &at_least(-1.0, &r)));
     let r2 = body.float("r2", mul(&r, &r));
-    // for |r| <= pi/4; minimax for the relative error, coefficients rounded to f32 one after the
-    // other, the rest refitted: 2^-27.9 and 2^-33
+    // for |r| <= pi/4; minimax polynomials for the relative error, refitted after the rounding of
+    // each coefficient to f32: errors 2^-27.9 and 2^-33
     let c = body.float("c", polynomial(&r2, &[-0.166_666_55, 0.008_332_188, -0.000_195_181]));
     let sine = body.float("sine", mul_add(&mul(&r, &r2), &c, &r));
     let d =

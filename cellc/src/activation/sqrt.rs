@@ -15,7 +15,7 @@ pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.sqrt(),
     expand: |_, _| expand(),
     error: |_, _, _| ErrorBound::ulp(0.5),
-    // infinite slope at 0, undefined below
+    // the slope is infinite at 0, and the root is undefined below
     image: |_, _, ends| Image {
         slope: f64::INFINITY,
         jump: 0.0,
@@ -25,9 +25,9 @@ pub(super) const DEFINITION: Definition = Definition {
         most: f64::INFINITY,
     },
     image_between: |_, at| match at.low >= 0.0 {
-        // of roots, |a - b| is at most the root of the difference
+        // the difference of two roots is at most the root of the difference
         true => at.monotone((0.5 / at.ends[0]).min(at.error.sqrt() / at.error)),
-        // NaN, perhaps
+        // the root of a negative argument is NaN
         false => None,
     },
     evidence: Evidence::Measured,
@@ -44,7 +44,7 @@ fn expand() -> Function {
     let w =
         body.float("w", mul(&x, &select_less(&x, tiny, &constant(16_777_216.0), &constant(1.0))));
     let rest = body.float("rest", select_less(&x, tiny, &constant(1.0 / 4096.0), &constant(1.0)));
-    // 128 plus the exponent of w, rounded down to an even number
+    // in the bits of an exponent: 128 plus the exponent of w, rounded down to an even number
     let even = body.bits("even", and(&plus_bits(&to_bits(&w), 0x0080_0000), 0x7f00_0000));
     let m = body.float("m", from_bits(&plus_bits(&minus_bits(&to_bits(&w), &even), 0x4000_0000)));
     body.comment("y is the root of m, or next to it");
@@ -64,7 +64,7 @@ fn expand() -> Function {
     let up = body.float("up", add(&y, &constant(UNIT)));
     let down = body.float("down", sub(&y, &constant(UNIT)));
     let above = body.float("above", Expr::Op(LaneOp::SelectLess, vec![half, d.clone(), up, y]));
-    // d <= -half
+    // down if d <= -half
     let root = body.float("root", Expr::Op(LaneOp::SelectLess, vec![negative, d, above, down]));
     let scale = body.float("scale", from_bits(&plus_bits(&shift_right(&even, 1), 0x1f80_0000)));
     let root = body.float("scaled", mul(&mul(&root, &scale), &rest));

@@ -1,4 +1,4 @@
-//! The square. Its values are at least 0, which interval arithmetic cannot tell of `x * x`.
+//! The square. Interval arithmetic on `x * x` would not find that squares are at least 0.
 
 use super::{Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, UNDERFLOW, mul};
 

@@ -25,11 +25,11 @@ pub(super) const ERRORS: Measured = Measured {
     absolute: 2.0 * UNDERFLOW,
 };
 
-/// ln(2)/2 as f32, with three zeros at the end: its product with n is exact up to n = 8, and tanh
-/// is flat beyond.
+/// ln(2)/2 as f32 with three zero bits at the end: the product with n is exact up to n = 8. Beyond,
+/// tanh is flat.
 const HALF_LN2: f32 = 0.346_573_6;
 
-/// The argument with tanh 1/2: below, the polynomial applies, and above, the exponential.
+/// The argument with tanh 1/2. Smaller arguments use the polynomial, larger ones the exponential.
 const HALF: f32 = 0.549_306_15;
 
 fn expand(accuracy: Accuracy) -> Function {
@@ -56,8 +56,8 @@ fn arithmetic(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     let large = body.float("large", sub(&constant(1.0), &div(&constant(1.0), &d)));
     body.comment("where tanh(a) is below 1/2: tanh(a) = a + a^3 c");
     let a2 = body.float("a2", mul(&a, &a));
-    // minimax for the relative error of tanh up to HALF, coefficients rounded to f32 one after the
-    // other, the rest refitted: 2^-29.7
+    // a minimax polynomial for the relative error of tanh up to HALF, refitted after the rounding
+    // of each coefficient to f32: error 2^-29.7
     let c = polynomial(
         &a2,
         &[-0.333_333_16, 0.133_325_44, -0.053_847_548, 0.021_050_714, -0.006_242_849],
@@ -68,21 +68,20 @@ fn arithmetic(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     from_bits(&or(&to_bits(&y), &sign))
 }
 
-/// The argument, limited to 10: beyond, tanh is 1.
+/// The argument, limited to 10. tanh of larger arguments is 1 in f32.
 pub(super) fn saturated(body: &mut FunctionBuilder, a: &Expr) -> Expr {
     body.comment("beyond 10 the value is 1");
     body.float("a", at_most(10.0, a))
 }
 
-/// `d = (exp(2 a) + 1) / 2` of an `a` of 0 to 10: `tanh(a) = 1 - 1/d`.
+/// `d = (exp(2 a) + 1) / 2` for an `a` from 0 to 10: `tanh(a) = 1 - 1/d`.
 pub(super) fn half_of_exp_and_1(body: &mut FunctionBuilder, a: &Expr) -> Expr {
     body.comment("a = r + n ln(2)/2, s = 2^n");
     let (n, s) = exp::nearest(body, a, 2.0 * LOG2_E, 0, false);
     let r = body.float("r", mul_add(&n, &constant(-HALF_LN2), a));
     body.comment("p = (exp(2 r) - 1) / 2");
-    // for |r| <= ln(2)/4; minimax for the error of 2 p relative to exp(2 r), coefficients rounded
-    // to f32 one after the other, the rest refitted: 2^-28; in parts that need not wait for each
-    // other
+    // for |r| <= ln(2)/4; a minimax polynomial for the error of 2 p relative to exp(2 r), refitted
+    // after the rounding of each coefficient to f32: error 2^-28; evaluated in independent parts
     let r2 = body.float("r2", mul(&r, &r));
     let low = polynomial(&r, &[0.999_999_9, 0.666_660_85]);
     let high =
@@ -102,8 +101,8 @@ pub(super) fn quotient(body: &mut FunctionBuilder, x: &Expr, accuracy: Accuracy)
     let v2 = body.float("v2", mul(&v, &v));
     let v4 = body.float("v4", mul(&v2, &v2));
     body.comment("tanh(v) = above / below");
-    // minimax for the relative error, 2^-16.7 and 2^-19.9; in parts that need not wait for each
-    // other
+    // minimax quotients for the relative error: errors 2^-16.7 and 2^-19.9; evaluated in
+    // independent parts
     let (above, low, high) = if audio {
         let v3 = mul(&v, &v2);
         let above = mul_add(

@@ -1,7 +1,7 @@
 //! Errors of all activations, at every accuracy and in both arithmetic profiles.
 //!
-//! A dense sample by default. The following command takes long and covers every finite f32, for all
-//! measured activations or a named one:
+//! By default, the tests use a dense sample of arguments. The following command takes long and
+//! covers every finite f32, for all measured activations or a named one:
 //! `CELLC_EVERY_F32=1 cargo test --release -p cellc --lib -- activation --nocapture`
 
 use super::{
@@ -27,7 +27,7 @@ fn measured() -> impl Iterator<Item = Activation> {
 /// The name of the derived activation with measured [`scaled_tanh::PARTS`].
 const PARTS_OF: &str = "scaledtanh";
 
-/// Parameters of every sign and size, beside the defaults.
+/// Activations with parameters of every sign and size, in addition to the default parameters.
 const PARAMETERS: [Activation; 17] = [
     Activation::Affine { alpha: -1.7, beta: 0.3 },
     Activation::Affine { alpha: 0.1, beta: -1e3 },
@@ -115,8 +115,8 @@ fn named((activation, accuracy, fused): (Activation, Accuracy, bool)) -> String 
     format!("{activation}, {}, {}", accuracy.name(), if fused { "fused" } else { "split" })
 }
 
-/// The largest error over the points, without the stated terms of other units, and its point. In
-/// ulp, or relative if the stated error is relative.
+/// The largest error over the points, and the point with this error. The error is in ulp, or
+/// relative if the stated error is relative; the stated terms in other units are subtracted.
 fn worst(profile: (Activation, Accuracy, bool), points: &[f32]) -> (f64, f32) {
     let (activation, accuracy, fused) = profile;
     const LARGEST: f64 = f32::MAX as f64;
@@ -135,7 +135,7 @@ fn worst(profile: (Activation, Accuracy, bool), points: &[f32]) -> (f64, f32) {
             let y = f64::from(y);
             assert!(image.least <= y && y <= image.most, "{activation}({x:e}) = {y:e}");
             if exact.abs() > LARGEST || y.is_infinite() {
-                // only overflow matters here
+                // near the largest f32, either the value or the exact value may overflow
                 let nearly = LARGEST * (1.0 - 1e-6 - stated.relative);
                 assert!(
                     exact.abs() >= nearly && y.abs() >= nearly && exact.signum() == y.signum(),
@@ -252,7 +252,7 @@ fn within_the_stated_error() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The promises of the levels, for all parameters.
+/// The documented error limits of the accuracy levels hold for all parameters.
 #[test]
 fn levels_keep_their_promise() {
     for profile in profiles() {
@@ -260,7 +260,7 @@ fn levels_keep_their_promise() {
         let stated = super::error(activation, accuracy, fused);
         let most = [0.0, 2f64.powi(-18), 2f64.powi(-15)][accuracy as usize];
         assert!(stated.relative <= most && stated.ulp <= 2.5, "{}: {stated}", named(profile));
-        // apart from the size of the parameters, invisible in a value
+        // the absolute term is far below any f32 of interest, unless a parameter scales this term
         let quick = stated.relative > 0.0 && !matches!(activation, Activation::ScaledTanh { .. });
         assert!(!quick || stated.absolute < 1e-33, "{}: {stated}", named(profile));
     }
@@ -296,7 +296,7 @@ fn within_the_stated_relative_error() {
                 continue;
             }
             let relative = |points: &[f32]| {
-                // one form serves both signs of tanh
+                // the parts of tanh are defined for arguments of at least 0
                 let points: Vec<f32> = match activation {
                     Activation::Tanh => points.iter().map(|p| p.abs()).collect(),
                     _ => points.to_vec(),
@@ -305,7 +305,7 @@ fn within_the_stated_relative_error() {
                 let error = |(i, x): (usize, &f32)| {
                     let exact = exact(activation, f64::from(*x));
                     let found: f64 = values.iter().map(|v| f64::from(v[i])).sum();
-                    // below, results are denormal
+                    // results below are nearly denormal and have larger relative errors
                     if exact.abs() < 1e-30 { 0.0 } else { (found / exact - 1.0).abs() / super::U }
                 };
                 points.iter().enumerate().map(error).fold(0.0, f64::max)
@@ -495,7 +495,8 @@ fn exact_values() {
     }
 }
 
-/// Ranges, slopes and steps hold for the exact function, the error bound for the expansion.
+/// Ranges, slopes and steps of images hold for the exact function, and the error bound holds for
+/// the expansion.
 #[test]
 fn images_hold() {
     for activation in all().filter(|a| ![Activation::Log, Activation::Sqrt].contains(a)) {

@@ -14,7 +14,7 @@ pub(super) const DEFINITION: Definition = Definition {
 };
 
 fn exact(alpha: f64, v: f64) -> f64 {
-    // NaN stays
+    // NaN stays NaN
     if v < alpha { 0.0 } else { v }
 }
 

@@ -1,6 +1,6 @@
 //! Arithmetics of matrix products.
 
-/// Longest vector rounded to 16 bits instead of 8.
+/// The longest vector that [`Arithmetic::Int8`] rounds to 16 bits instead of 8.
 pub(super) const MOST_IN_16_BITS: usize = 4;
 
 /// The arithmetic of the matrix products of cells and dense layers. Biases, activations and states
@@ -10,10 +10,11 @@ pub enum Arithmetic {
     /// f32, for every storage of the weights.
     #[default]
     F32,
-    /// Weights, x and h as integers of 8 bits. One scale per row of weights, and at every step one
-    /// for x and one for h; exact sums.
+    /// Weights, x and h as integers of 8 bits; x and h of up to four elements have up to 16 bits.
+    /// One scale for each row of weights, and at every step one scale for x and one for h. Sums are
+    /// exact.
     Int8,
-    /// Weights of 8 bits, x and h of up to 16.
+    /// Weights as integers of 8 bits, x and h as integers of up to 16 bits.
     Int8x16,
     /// Weights, x and h as integers of up to 16 bits, within ranges for which no sum exceeds 32
     /// bits.
@@ -40,7 +41,8 @@ impl Arithmetic {
             Self::F32 => None,
             Self::Int8 if len > MOST_IN_16_BITS => Some(beside_bytes.min(127)),
             Self::Int8 | Self::Int8x16 => Some(beside_bytes),
-            // a row of weights whose mean magnitude is half its largest then has as large a range
+            // the range of x equals the range of a row of weights whose mean magnitude is half of
+            // the largest magnitude
             Self::Int16 => Some((4_294_967_296.0 / len.max(1) as f64).sqrt().min(32_767.0) as u16),
         }
     }

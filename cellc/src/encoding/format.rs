@@ -12,7 +12,7 @@ pub enum WeightFormat {
     F16,
     /// bfloat16, two weights in 32 bits.
     Bf16Pair,
-    /// 8 bits and one scale per row, multiplied in f32, for weights of quantised models if 8 bits
+    /// 8 bits and one scale per row, multiplied in f32. For weights of quantised models, if 8 bits
     /// hold the weights exactly.
     Int8,
     /// Int8 with four weights per word: storage of [int8](super::Arithmetic::Int8), and of

@@ -19,15 +19,16 @@ use rows::{
 /// Largest magnitude of an 8-bit weight. -128 is unused: both signs have an equal range.
 pub(crate) const INT8_MOST: f32 = 127.0;
 
-/// Lower limit of 2^-100 for the largest magnitude of a vector, so that its scale is a normal
-/// number.
+/// Lower limit of 2^-100 for the largest magnitude of a vector, so that the vector's scale is a
+/// normal number.
 pub const LEAST_LARGEST: f32 = FLUSH_BELOW;
 
-/// Added to signed 8-bit integers for instructions that multiply unsigned ones.
+/// The offset that turns signed 8-bit elements into unsigned ones, for instructions with unsigned
+/// elements.
 pub const OFFSET: i32 = 128;
 
-/// Upper 16 bits of 2^-64, the smallest magnitude of the high value of a pair. The low value's bits
-/// follow: below a high value of zero they would form a denormal, which is slow on processors.
+/// Upper 16 bits of 2^-64, the smallest magnitude of the high value of a pair. The lower 16 bits
+/// hold the low value: with upper bits of zero they would form a denormal, which slows processors.
 const LEAST_HIGH: u32 = (127 - 64) << 7;
 
 impl WeightFormat {
@@ -56,8 +57,8 @@ impl WeightFormat {
     }
 }
 
-/// The values loaded by a kernel from a packed line, as f32. `given`: number of f32 words for
-/// packed integers; `None`: as many as the line needs.
+/// The f32 values, or f32 words of packed integers, that a kernel loads from a packed line of
+/// weights. `given`: the number of words for packed integers; `None`: as many as the line needs.
 pub fn encode(encoding: Encoding, line: &[f32], given: Option<usize>) -> Vec<f32> {
     match encoding {
         Encoding::F32 => line.to_vec(),
@@ -95,8 +96,8 @@ fn largest(line: &[f32]) -> f32 {
     largest_of(line.len(), &|k| line[k])
 }
 
-/// The scale of a row of 8-bit integers times a scale. Outside of the scales of
-/// `numerics` for other rows.
+/// The scale of a row whose elements are 8-bit integers times one scale. 0 for all other rows,
+/// which is no valid scale.
 pub(crate) fn scale_of_whole_numbers(row: &[f32]) -> f32 {
     own_scale_of(row.len(), &|k| row[k], largest(row), INT8_MOST as u16)
 }
@@ -123,8 +124,8 @@ fn words(row: Row, parts: usize, line: &[f32], given: Option<usize>) -> Vec<f32>
     (0..words).map(|k| f32::from_bits(row_word(row, parts, words * parts, &weight, k))).collect()
 }
 
-/// The f32 nearest to `high` with the bits of `low` as bfloat16 in its lower 16 bits, except for
-/// [`LEAST_HIGH`].
+/// The f32 nearest to `high` whose lower 16 bits are `low` as bfloat16, and whose magnitude is at
+/// least [`LEAST_HIGH`].
 fn bf16_pair(high: f32, low: f32) -> f32 {
     let low = u32::from(Bf16::from_f32(low).to_bits());
     let (sign, upper) = (high.to_bits() & 1 << 31, high.abs().to_bits() >> 16);
@@ -181,7 +182,7 @@ impl Stored {
         Self { values, scale }
     }
 
-    /// The number of weights stored exactly, after scaling in f32.
+    /// The number of weights that the stored values, scaled in f32, equal exactly.
     pub(crate) fn exact(&self, row: &[f32]) -> usize {
         let is_exact =
             |(w, stored): (&f32, &f32)| self.scale.map_or(*stored, |scale| stored * scale) == *w;
@@ -240,7 +241,7 @@ mod tests {
             let found = distance(word.to_bits());
             assert!(word.is_finite() && word.abs() >= 2f32.powi(-64), "{k}: {pair:?} as {word:e}");
             if pair[0].abs() >= 2f32.powi(-63) {
-                // none of the neighbourhood is nearer
+                // no f32 in the neighbourhood with these lower bits is nearer
                 let upper = word.to_bits() >> 16;
                 for other in upper.saturating_sub(3)..=upper + 3 {
                     assert!(
@@ -253,7 +254,7 @@ mod tests {
                 assert!(found <= 2f64.powi(-62), "{k}: {pair:?} as {word:e}");
             }
         }
-        // the last weight of an odd number is unchanged
+        // without a partner, the last weight stays f32
         assert_eq!(
             encode(Encoding::Bf16Pair, &[0.1, 0.2, 0.3], None)[1].to_bits(),
             0.3f32.to_bits()
@@ -364,10 +365,11 @@ mod tests {
                 assert_eq!((stored.scale, stored.exact(&row)), (Some(scale), 6), "{format:?}");
             }
         }
-        // integers beyond 127 need 16 bits; FakeQuantize has a rounding error of its own
+        // integers beyond 127 need 16 bits
         let wide = line(&[-128, 3, 77, 9], 1.0 / 256.0);
         assert!(Stored::new(WeightFormat::Int8Pair, &wide).exact(&wide) < 4);
         assert_eq!(Stored::new(WeightFormat::Int16, &wide).exact(&wide), 4);
+        // a row computed as by FakeQuantize has rounding errors, and still has a scale
         let low = -127.0 * 0.0123f32;
         let each = (0.0123f32 * 127.0 - low) / 254.0;
         let computed: Vec<f32> =

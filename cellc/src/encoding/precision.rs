@@ -4,7 +4,7 @@ use super::{Arithmetic, WeightFormat};
 use crate::request::Precision;
 
 impl Arithmetic {
-    /// The storage of matrices for this arithmetic. `format` is the storage for f32 products.
+    /// The format of matrices for this arithmetic. `format` is the format for f32 products.
     pub(crate) fn stored(self, format: WeightFormat) -> WeightFormat {
         match self {
             Self::F32 => format,

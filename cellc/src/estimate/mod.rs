@@ -30,7 +30,7 @@ pub struct Estimate {
     pub isa_bytes: u64,
     /// Bytes of intermediate values.
     pub scratch_bytes: u64,
-    /// The arrays that a step keeps on the stack, in C.
+    /// The sizes of the arrays that a step in C keeps on the stack, in words. Empty: no arrays.
     pub stack: String,
     /// Bytes of the caller's outputs.
     pub output_bytes: u64,
@@ -124,7 +124,7 @@ impl Estimate {
     /// The lines of a comment; empty for targets without instruction counts.
     pub(crate) fn lines(&self, target: &str) -> Vec<String> {
         let Some(code) = self.code.iter().find(|code| code.usual) else { return Vec::new() };
-        // fused and unfused variants of one body have equal estimates
+        // the estimates of a body with and without fused multiply-adds are equal: one is enough
         let has_body_of = |isa: &Isa| self.code.iter().any(|code| code.isa == isa);
         let others = self.code.iter().skip_while(|code| !code.usual).skip(1);
         let others = others.filter(|code| {
@@ -143,7 +143,7 @@ impl Estimate {
             _ = write!(ram, ", {} for the instruction set", self.isa_bytes);
         }
         match self.scratch_bytes {
-            // one byte, as C has no empty struct, and padding before the state
+            // C has no empty struct: an empty scratch takes one byte, and padding before the state
             0 => {
                 _ = write!(
                     ram,
@@ -170,7 +170,7 @@ impl Estimate {
         ]
     }
 
-    /// `armv7 (neon)`; only the target if its files have one body.
+    /// A name such as `armv7 (neon)`; only the target if files have one body.
     pub(crate) fn named(&self, target: &str, isa: &Isa) -> String {
         if self.code.len() > 1 { format!("{target} ({})", isa.name) } else { target.to_owned() }
     }
@@ -186,7 +186,7 @@ pub(crate) fn of_kernel(
     work::of_kernel(kernel, body, isa, costs, false).instructions(costs)
 }
 
-/// State elements in the struct, without the model's variables.
+/// Elements of states in the struct, without the model's variables.
 fn kept_elements(interface: &Interface) -> usize {
     interface.states.iter().map(|state| interface.inputs[state.input].len()).sum()
 }
@@ -194,7 +194,7 @@ fn kept_elements(interface: &Interface) -> usize {
 /// Multiply-adds of every operation in one step, in the order of [`CoreModel::all_nodes`].
 pub(crate) fn multiply_adds(model: &CoreModel) -> Vec<u64> {
     let mut all = Vec::new();
-    // remaining operations, each with its runs in one step
+    // the operations not yet counted, each with the number of executions in one step
     let mut rest: Vec<(&CoreNode, u64)> = model.nodes.iter().rev().map(|node| (node, 1)).collect();
     while let Some((node, runs)) = rest.pop() {
         all.push(node.op.facts().work.multiply_adds() as u64 * runs);
@@ -205,7 +205,7 @@ pub(crate) fn multiply_adds(model: &CoreModel) -> Vec<u64> {
     all
 }
 
-/// A number of instructions with the three leading digits that an estimate has, rounded up.
+/// A number of instructions, rounded up to three digits, the precision of an estimate.
 pub(crate) fn rounded(instructions: u64) -> u64 {
     let unit = 10_u64.pow(instructions.max(1).ilog10().saturating_sub(2));
     instructions.div_ceil(unit) * unit

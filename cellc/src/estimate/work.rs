@@ -1,8 +1,8 @@
 //! Counts the work of a step from its kernels.
 //!
-//! A statement counts once per iteration of its loops. The blocks of a branch count by how often
-//! each is taken, if the condition depends only on lengths known when compiling; otherwise only the
-//! dearer block counts. Sequences have full length.
+//! A statement counts once per iteration of the loops around it. The blocks of a branch count by
+//! how often each is taken, if the condition depends only on iteration numbers and on lengths known
+//! when compiling; otherwise only the dearer block counts. Sequences have full length.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::kernel::{
     Place, Stmt, Var, WindowId,
 };
 
-/// Amount of each kind of [`WorkKind`].
+/// The amount of each kind of work, in the order of [`WorkKind::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Amounts([f64; WorkKind::ALL.len()]);
 
@@ -43,7 +43,7 @@ impl Amounts {
     }
 }
 
-/// The kind of work of an operation of a block of weights.
+/// The kind of work of one operation in the product of a block of weights.
 fn block_work(product: BlockProduct) -> WorkKind {
     match product {
         BlockProduct::Floats | BlockProduct::FloatQuads => WorkKind::MultiplyAdd,
@@ -175,7 +175,7 @@ impl Counting<'_> {
         others.iter().enumerate().take(together - 1).take_while(is_next).count()
     }
 
-    /// Whether one instruction loads all registers of a value.
+    /// True if one instruction loads the several registers of a value.
     fn is_one_load(&self, value: &Expr) -> bool {
         let Expr::Load { from, lanes } = value else { return false };
         let registers = self.registers(*lanes);
@@ -267,7 +267,7 @@ impl Counting<'_> {
         }
     }
 
-    /// Sums over blocks: time of the blocks that are not zero alone.
+    /// Sums over blocks: only the blocks that are not zero take time.
     fn blocks(&self, sums: &BlockSums, sum: &mut Amounts) {
         let (present, rows) = match self.text {
             true => (1.0, 1.0),
@@ -298,7 +298,7 @@ impl Counting<'_> {
             .map(|(_, values)| &values[..])
     }
 
-    /// Fraction of iterations with first < second; `None` if unknown when compiling.
+    /// Fraction of iterations with first < second. `None` if unknown when compiling.
     fn often(&self, (first, second): &(Expr, Expr)) -> Option<f64> {
         let named = |expr: &Expr| match expr {
             Expr::Const { bits, .. } => Some(vec![*bits]),
@@ -350,7 +350,7 @@ impl Counting<'_> {
             Expr::Length { .. } => sum.add(WorkKind::Length, 1.0),
             Expr::Const { .. } => sum.add(WorkKind::Constant, 1.0),
             Expr::Var(_) => {}
-            // loads give bits at no cost
+            // a load of bits costs as much as a load of f32
             Expr::Op(LaneOp::ToBits, args)
                 if matches!(args[..], [Expr::Load { .. } | Expr::Splat { .. }]) =>
             {
@@ -400,7 +400,7 @@ impl Counting<'_> {
         self.registers(lanes) as f64
     }
 
-    /// How many registers hold a value.
+    /// The number of registers that hold a value of `lanes` lanes.
     fn registers(&self, lanes: usize) -> usize {
         lanes.div_ceil(self.isa.lanes)
     }

@@ -12,9 +12,10 @@ const MOST_LINKS: usize = 40;
 /// The target of an output path after its symbolic links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputTarget {
-    /// A regular file, existing or not. It is replaced as a whole.
+    /// A regular file, existing or not. A new file replaces an existing one.
     Regular(PathBuf),
-    /// A device, a pipe, or an open descriptor. It is written through.
+    /// A device, a pipe, or an open descriptor. The contents are written to the device, pipe or
+    /// descriptor.
     Through(PathBuf),
 }
 
@@ -22,7 +23,8 @@ impl OutputTarget {
     /// Follows the symbolic links of `path`.
     ///
     /// # Errors
-    /// If `path` is a folder or its folder is a file, or if its links form a cycle.
+    /// If `path` is a folder, if the folder of `path` is a file, or if more than `MOST_LINKS`
+    /// links follow each other, as in a cycle.
     pub fn resolve(path: &Path) -> io::Result<Self> {
         let mut path = path.to_owned();
         for _ in 0..MOST_LINKS {
@@ -49,7 +51,7 @@ impl OutputTarget {
         Err(io::Error::other(format!("it leads through more than {MOST_LINKS} symbolic links")))
     }
 
-    /// A path without a file. Its folder may be missing, too.
+    /// The target of a path without a file. The folder of the path may be missing, too.
     fn absent(path: PathBuf) -> io::Result<Self> {
         let folder = folder_of(&path);
         if folder.exists() && !folder.is_dir() {

@@ -48,7 +48,7 @@ impl TemporaryFolder {
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // `folder` removes itself.
+        // The field `folder` removes the folder when dropped.
         present().remove(self.folder.path());
     }
 }

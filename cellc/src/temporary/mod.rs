@@ -65,7 +65,7 @@ impl Unfinished {
     /// Creates an empty file in `folder` under a new name, and locks the file.
     pub(crate) fn create(folder: &Path) -> io::Result<Self> {
         loop {
-            // Locked: a signal must find the file in the list.
+            // The list stays locked until it contains the file, so that a signal finds the file.
             let mut present = present();
             let path = folder.join(next_name());
             match File::create_new(&path) {
@@ -90,7 +90,7 @@ impl Unfinished {
         let mut unfinished = Self::create(folder)?;
         #[cfg(unix)]
         if let Ok(metadata) = fs::metadata(like) {
-            // A file system without permissions cannot keep them.
+            // An error is ignored: some file systems have no permissions.
             _ = unfinished.file.set_permissions(metadata.permissions());
         }
         #[cfg(not(unix))]
@@ -103,7 +103,7 @@ impl Unfinished {
     /// `folder`.
     pub(crate) fn copy(folder: &Path, path: &Path) -> io::Result<Self> {
         let mut unfinished = Self::create(folder)?;
-        // The lock is lost with the first file: until the rename, the copy looks like a stale file.
+        // Removing the empty file loses the lock, so the copy is locked again below.
         fs::remove_file(&unfinished.path)?;
         fs::hard_link(path, &unfinished.path)
             .or_else(|_| fs::copy(path, &unfinished.path).map(drop))?;
@@ -124,7 +124,8 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         // A renamed file is no longer in the list.
         if present().remove(&self.path) {
-            // The error has been reported. If the removal fails, too, nothing else can be done.
+            // The file was not renamed, and the reason is reported elsewhere. If the removal fails,
+            // nothing else can be done.
             _ = fs::remove_file(&self.path);
         }
     }
@@ -137,7 +138,7 @@ fn lock(file: &File) -> bool {
 
 /// `.cellc-PROCESS-NUMBER`
 fn next_name() -> String {
-    // Threads of one process may write to one folder.
+    // A number for each file, since threads of one process may write to one folder.
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     format!("{FILE_PREFIX}{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
@@ -159,10 +160,11 @@ pub(crate) fn remove_stale_files(folder: &Path) {
     }
 }
 
-/// True if nobody holds a file's lock: the process of the file has ended.
+/// True if neither this process nor another one uses a temporary file: the process of the file has
+/// ended.
 fn is_abandoned(path: &Path) -> bool {
-    // The lock is released when this handle is dropped, after the caller has looked at the answer:
-    // a process that is creating the file checks afterwards whether it still exists.
+    // The lock is released on return, before the caller removes the file. A process that is just
+    // creating the file checks after locking whether the file still exists.
     !present().contains(path) && File::open(path).is_ok_and(|file| file.try_lock().is_ok())
 }
 
