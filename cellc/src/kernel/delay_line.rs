@@ -116,7 +116,7 @@ impl DelayLine {
         }
     }
 
-    /// The contents before a step with this phase, from an array `[outer][history][inner]` in order
+    /// The memory before a step with this phase, from an array `[outer][history][inner]` in order
     /// of time.
     ///
     /// # Panics

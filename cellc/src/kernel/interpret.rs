@@ -161,16 +161,16 @@ fn view(body: BodyRef<'_>, id: BufferId) -> MemoryView {
 struct Machine<'a> {
     functions: &'a [Function],
     memory: &'a mut [Vec<f32>],
-    /// By [`BufferId`].
+    /// The memory of each buffer, by [`BufferId`].
     views: &'a [MemoryView],
     block: &'a mut [f32],
     own: &'a mut [Vec<f32>],
-    /// By [`super::Var`].
+    /// The values, by [`super::Var`].
     vars: Vec<Lanes>,
-    /// By [`super::WindowId`].
+    /// The current place of each window, by [`super::WindowId`].
     windows: Vec<MemoryView>,
-    /// The number of lanes per lane of the program: functions have one lane and run on all lanes of
-    /// their arguments.
+    /// Lanes for each lane of the text. Above 1 in functions only, which have one lane and run on
+    /// all lanes of their arguments.
     width: usize,
     /// Vectors for reuse.
     free: Vec<Lanes>,

@@ -441,7 +441,7 @@ struct Checker<'a> {
     bases: Vec<Viewable>,
     /// By buffer or window: its index in `bases`.
     places: BTreeMap<Base, usize>,
-    /// By variable.
+    /// By variable: its scope. `None`: not in scope.
     vars: Vec<Option<Scope>>,
     /// The variables in scope, in order of definition.
     live: Vec<Var>,

@@ -10,7 +10,7 @@ use super::Lowering;
 use crate::core::{CoreNode, CoreOp, Source, View};
 use crate::kernel::{Base, Place, Role};
 
-/// By value: the place that another operation wants.
+/// By value: the place where a result, a variable or another operation wants the value.
 pub(super) type Destinations = BTreeMap<usize, Place>;
 
 impl<'m> Lowering<'m> {

@@ -24,7 +24,7 @@ pub struct Fusion {
     chains: Vec<Chain>,
     /// The index of a chain, by the value of its first operation.
     starting: BTreeMap<usize, usize>,
-    /// The index of a chain, by the value of its last operation.
+    /// The index of a chain, by the value that the chain stores.
     ending: BTreeMap<usize, usize>,
     /// The values of all pointwise operations in chains.
     linked: BTreeSet<usize>,
@@ -37,7 +37,7 @@ pub struct Fusion {
 pub struct Chain {
     /// The value of the first operation.
     pub root: usize,
-    /// The values of the pointwise operations, in order; the last value is stored.
+    /// The values of the pointwise operations, in order.
     pub links: Vec<usize>,
     /// The values between links: the root, all links except the last, and views between links.
     pub handed_on: Vec<usize>,

@@ -96,9 +96,9 @@ pub(super) enum Width {
 /// Columns of a padded panel.
 const PADDED: usize = 8;
 
-/// The columns to which a small LSTM is padded, so that whole vectors of every instruction set
-/// cover its units. `None`: more than a quarter of the columns would be padding, or the target's
-/// processors need not have vectors.
+/// The columns to which a small LSTM of one step is padded, so that whole vectors of every
+/// instruction set cover its units. `None` for other products, if more than a quarter of the
+/// columns would be padding, or if the target's processors need not have vectors.
 pub(super) fn padded(cell: &CoreCell, product: &Product, isas: &[PlannedIsa]) -> Option<usize> {
     let is_one_step = cell.sequence.is_none() || cell.is_one_step();
     let is_plain = cell.kind == CellKind::Lstm && is_one_step && product.sums.len() == 4;
