@@ -198,8 +198,8 @@ pub enum Encoding {
     Int16Neighbours,
     /// The scale of a line: one f32.
     Int16Scale,
-    /// The low bytes of four neighbours, the first lowest, in the bits of each f32. In kernels only,
-    /// for lines of a multiple of four elements.
+    /// The low bytes of four neighbours, the first lowest, in the bits of each f32. In kernels
+    /// only, for lines of a multiple of four elements.
     LowBytes,
 }
 
