@@ -25,8 +25,8 @@ pub(super) fn advice(
     Advice { is: is.to_owned(), help: help.to_owned(), lines: chained(lines) }
 }
 
-/// Joins commands of a shell by `&&`, except for alternative calls of cellc. Lines whose last one
-/// is no call of cellc are a single command or statements of Python, and stay unchanged.
+/// Joins commands of a shell by `&&`, except for alternative calls of cellc. If the last line is no
+/// call of cellc, the lines are a single command or statements of Python, and stay unchanged.
 fn chained(mut lines: Vec<String>) -> Vec<String> {
     let Some((compile, before)) = lines.split_last_mut() else { return lines };
     if !compile.starts_with("cellc ") {

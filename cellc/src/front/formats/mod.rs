@@ -2,7 +2,8 @@
 //!
 //! A file is recognised by its content first and by its name second. Recognition examines the
 //! first bytes, the directory of a zip archive, the outermost fields of a protobuf message, or the
-//! names in a folder. Only HDF5 and TensorFlow Lite files are searched further.
+//! names in a folder. HDF5 and TensorFlow Lite files are searched further, and advice also reads
+//! the files of a folder and the pickle of `torch.save`.
 //!
 //! A supported format is a row in `readers`. An unsupported format is a row in `unread`.
 

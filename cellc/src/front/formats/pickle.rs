@@ -88,8 +88,8 @@ fn is_of_weights(global: &str) -> bool {
         || BEGINNINGS.iter().any(|beginning| global.starts_with(beginning))
 }
 
-/// The first dictionary with tensors only, depth first. `keys` is extended by the keys of the
-/// dictionaries around it.
+/// The first dictionary with tensors only, depth first. `keys` is extended by the keys on the path
+/// to the found dictionary.
 fn first_tensors(made: &Made, keys: &mut Vec<String>) -> Option<Vec<(String, Vec<u64>)>> {
     let Made::Dictionary(entries) = made else { return None };
     let tensors: Option<Vec<_>> = entries

@@ -81,7 +81,7 @@ impl Attributes {
         let at = self.left.iter().position(|a| a.name.as_deref() == Some(name))?;
         let attribute = self.left.swap_remove(at);
         let found = type_of(&attribute);
-        // an empty list of an old file has no type
+        // an empty list without a stated type fits every type of list
         if types.contains(&found) || found == 0 && types.iter().all(|t| *t > 5) {
             return Some(attribute);
         }

@@ -31,7 +31,8 @@ fn branch(
     (reader.read_body)(reader, graph, Some(&[]));
     let level = reader.leave();
     reader.rename(outer_names);
-    // an error of the file as a whole has no layer
+    // an error of the file as a whole has no layer, and refuses the file whether or not the branch
+    // is taken
     let new = &reader.diagnostics.0[said..];
     let is_of_layer =
         |problem: &Diagnostic| problem.severity != Severity::Error || problem.layer.is_some();
@@ -59,7 +60,7 @@ fn unread(
         reader.rename((label.clone(), name.trim_matches('"').to_owned()));
         let (valid, help) = (problem.valid.unwrap_or_default(), problem.help.unwrap_or_default());
         let op = Op::Unread(Box::new(Unread { found: problem.found, valid, help }));
-        // the first operation has all outputs
+        // the first operation has the outputs of the branch
         let types = if at == 0 { elements.to_vec() } else { Vec::new() };
         for value in reader.ops_of(op, Vec::new(), types, Vec::new()) {
             reader.result("", value);

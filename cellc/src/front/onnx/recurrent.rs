@@ -272,7 +272,7 @@ pub(super) fn activations(
             .flat_map(|_| defaults.iter().map(|a| a.name().to_owned()))
             .collect(),
     };
-    // ONNX's default names two activations even for one direction
+    // ONNX's default of RNN names Tanh twice, even for one direction: the second is dropped
     let is_default = |name: &String| name.eq_ignore_ascii_case("Tanh");
     if kind == CellKind::Rnn && names.len() == 2 && names.iter().all(is_default) {
         names.truncate(direction.count());

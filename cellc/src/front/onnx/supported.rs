@@ -33,7 +33,8 @@ pub struct Supported {
     pub what: &'static str,
     /// Valid numbers of inputs. The inputs below the minimum are required.
     pub(super) inputs: RangeInclusive<usize>,
-    /// Valid numbers of outputs, outputs with empty names included.
+    /// Valid numbers of outputs. Unnamed outputs count, but for the maximum only in front of a
+    /// named output.
     pub(super) outputs: RangeInclusive<usize>,
     pub(super) lower: Lower,
 }

@@ -390,7 +390,7 @@ fn range_in_i32(element: ElementType) -> Option<RangeInclusive<i64>> {
         ElementType::I8 => -(1 << 7)..=(1 << 7) - 1,
         ElementType::I16 => -(1 << 15)..=(1 << 15) - 1,
         ElementType::U8 | ElementType::U4 | ElementType::I4 => 0..=(1 << 8) - 1,
-        // bit patterns
+        // bit patterns of 16 bits
         ElementType::U16 | ElementType::F16 | ElementType::Bf16 => 0..=(1 << 16) - 1,
         ElementType::I32 | ElementType::U32 | ElementType::I64 | ElementType::U64 => return None,
         ElementType::F32 | ElementType::F64 => return None,

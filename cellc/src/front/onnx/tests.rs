@@ -1221,8 +1221,8 @@ fn a_written_size_of_0_is_no_open_size() {
     assert_eq!(valid.results[0].shape, [3]);
 }
 
-/// Every dated attribute, input and output is accepted in the operator set next to the change that
-/// defines it, and refused in the other.
+/// Every dated attribute, input and output is accepted on one side of the operator set that adds or
+/// removes it, and refused on the other side.
 #[test]
 fn what_an_operator_set_does_not_have_is_refused_by_name() {
     let said = |operator: &str, part: &OperatorPart, set: i64| {
@@ -1612,8 +1612,8 @@ fn assert_near(got: &[f64], want: [f64; 3]) {
     assert!(got.len() == 3 && near, "{got:?} is not {want:?}");
 }
 
-/// The expected results are ONNX Runtime's. The reader uses multiplications up to an exponent of
-/// 128, and a logarithm above.
+/// The expected results are ONNX Runtime's. The translation multiplies up to an exponent of 128,
+/// and uses a logarithm above.
 #[test]
 fn whole_exponents_of_any_size_keep_zero_infinity_and_sign() {
     let raised = |exponent: f32, x| {

@@ -14,8 +14,7 @@ fn sizes(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Optio
     given.into_iter().map(|size| size_attribute(reader, name, size)).collect()
 }
 
-/// A number of an attribute as a size of the model, which has no negative sizes. `None` after an
-/// error.
+/// A number of an attribute as a size. `None` after an error about a negative number.
 pub(super) fn size_attribute(reader: &mut GraphReader<'_>, name: &str, size: i64) -> Option<usize> {
     let number = usize::try_from(size).ok();
     if number.is_none() {

@@ -97,7 +97,8 @@ impl GraphReader<'_, '_> {
         ))
     }
 
-    /// A layer's port map and body. `names`: the element names of the two. `None` after an error.
+    /// A layer's port map and body. `names`: the names of the port map's and the body's element.
+    /// `None` after an error.
     fn inside(
         &mut self,
         index: usize,

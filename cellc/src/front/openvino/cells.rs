@@ -47,7 +47,8 @@ impl GraphReader<'_, '_> {
         let direction =
             if is_sequence { self.direction(data, &mut ledger) } else { Some(Direction::Forward) };
         let activations = match activations.split_at_checked(defaults.len()) {
-            // one list serves both directions: the second half repeats the first
+            // the second half of the list, for the reverse direction, repeats the first: one half
+            // is kept
             Some((forward, reverse))
                 if direction == Some(Direction::Bidirectional) && forward == reverse =>
             {

@@ -31,7 +31,7 @@ impl LayerType {
         matches!(self, Self::TensorIterator | Self::Loop | Self::If)
     }
 
-    /// True for recurrent cells and sequences. An attribute without a known meaning is an error.
+    /// True for recurrent cells and sequences. Their attributes without a known meaning are errors.
     pub(super) fn is_recurrent(self) -> bool {
         matches!(self, Self::Cell(_) | Self::Sequence(_))
     }

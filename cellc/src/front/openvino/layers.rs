@@ -261,8 +261,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 dims,
             });
         }
-        // OpenVINO uses the order in the file, and files that it writes have ascending ids: another
-        // order is refused
+        // OpenVINO reads ports in the order of the file, and writes ascending ids: another order is
+        // refused
         if ports.windows(2).any(|w| w[0].id > w[1].id) {
             let found = "the ports are not in the order of their ids";
             self.error(index, document.origin(side), found, "ports with ascending ids", SAVE_AGAIN);

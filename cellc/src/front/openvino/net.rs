@@ -537,7 +537,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let outputs = &self.layers[edge.from_layer].outputs;
         let Ok(place) = outputs.binary_search_by_key(&edge.from_port, |(port, _)| *port) else {
             let last = outputs.last().map(|(port, _)| *port);
-            // a source layer without outputs was refused earlier, unless it is a Result
+            // any other source layer without outputs has an error already
             if self.layers[edge.from_layer].kind == LayerType::Result {
                 let found = format!(
                     "the edge starts at {}, which has no output",

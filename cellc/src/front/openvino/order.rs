@@ -73,7 +73,7 @@ impl GraphReader<'_, '_> {
     }
 
     /// Reports the cycle found by walking against the edges from `start`. `waits_for`: the number
-    /// of unread inputs of each layer.
+    /// of inputs of each layer from layers that have no place in the order.
     fn cycle(&mut self, start: usize, waits_for: &[usize]) {
         const MOST_NAMED: usize = 8;
         let mut path = vec![start];
