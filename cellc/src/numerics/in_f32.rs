@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::core::{CoreModel, CoreNode, CoreOp, LayerPlace, is_f32_product};
 
-/// Keeps depthwise convolutions in f32 in a model with run-time weights.
+/// Marks the depthwise convolutions of a model with run-time weights as f32, and adds an entry to
+/// [`CoreModel::in_f32`] for each of them.
 pub(crate) fn keep_convolutions_in_f32(core: &mut CoreModel) {
     fn each(nodes: &mut [CoreNode], found: &mut Vec<(LayerPlace, &'static str)>) {
         for CoreNode { op, layer, .. } in nodes {
@@ -23,7 +24,8 @@ pub(crate) fn keep_convolutions_in_f32(core: &mut CoreModel) {
     }
 }
 
-/// Keeps one entry of [`CoreModel::in_f32`] for each layer with a product or a convolution in f32.
+/// Keeps one entry of [`CoreModel::in_f32`] for each layer with a product or a convolution in f32,
+/// and removes all other entries.
 pub(crate) fn layers_in_f32(core: &mut CoreModel) {
     let nodes = core.all_nodes().into_iter().filter(|node| is_f32_product(node));
     let mut left: BTreeSet<LayerPlace> = nodes.map(|node| node.layer).collect();

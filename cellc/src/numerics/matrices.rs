@@ -11,28 +11,28 @@ use crate::model::Tensor;
 pub(crate) struct Matrix<'a> {
     /// The operation.
     pub(crate) node: &'a CoreNode,
-    /// The matrix in messages: W, R, the matrix or the weights.
+    /// The name of the matrix in messages: "W", "R", "the matrix" or "the weights".
     pub(crate) name: &'static str,
     /// The constant that contains the matrix.
     pub(crate) tensor: &'a Tensor,
-    /// The matrix's first element in the constant.
+    /// The index of the first element of the matrix in the constant.
     first: usize,
-    /// Units, outputs or channels.
+    /// The number of rows: units of a cell, outputs of a dense layer, or channels.
     pub(super) rows: usize,
-    /// Elements of x or h, or taps.
+    /// The number of columns: elements of x or h, or taps.
     pub(super) columns: usize,
-    /// Elements between rows, and between columns.
+    /// The distances, in elements, between rows and between columns.
     strides: [usize; 2],
 }
 
 impl Matrix<'_> {
-    /// The places of the elements in the tensor.
+    /// The indices of the matrix's elements in the tensor, row by row.
     pub(crate) fn elements(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.rows)
             .flat_map(move |row| (0..self.columns).map(move |column| self.at(row, column)))
     }
 
-    /// The storage.
+    /// The format in which the generated file stores the matrix.
     pub(crate) fn format(&self, products: &Precisions) -> WeightFormat {
         let precision = products.get(self.node.op.first_value());
         match self.is_windows() {
@@ -114,13 +114,13 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
 /// The distance of the stored matrices of one format from the matrices of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Loss {
-    /// The storage.
+    /// The format of the stored matrices.
     pub format: WeightFormat,
     /// True for weights of depthwise convolutions. Their integers are stored in 16 bits, even if
     /// they are rounded to 8 bits.
     pub is_windows: bool,
-    /// The largest distance of a weight from the model's weight, over the largest weight of its
-    /// row; 0 if every weight is exact.
+    /// The largest ratio of the distance of a weight from the model's weight to the largest weight
+    /// of the row. 0 if every weight is exact.
     pub largest: f64,
     /// The number of weights.
     pub weights: usize,
@@ -129,8 +129,8 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// One loss for each format other than f32, of matrices and of weights of depthwise
-    /// convolutions apart.
+    /// One loss for each format other than f32. Matrices and the weights of depthwise convolutions
+    /// have separate losses.
     pub fn by_format(model: &CoreModel, products: &Precisions) -> Vec<Self> {
         let mut formats: Vec<Self> = Vec::new();
         for matrix in matrices(model) {
@@ -158,7 +158,7 @@ impl Loss {
             loss.exact += stored.exact(&row);
             for error in stored.errors(&row) {
                 loss.weights += 1;
-                // where all are zero, an error would be, too
+                // a row of zeros has no errors: the division is not by MIN_POSITIVE
                 loss.largest = loss.largest.max(if error > 0.0 {
                     error / most.max(f64::MIN_POSITIVE)
                 } else {

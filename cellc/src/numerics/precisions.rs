@@ -53,24 +53,24 @@ pub struct ProductPrecision {
 }
 
 impl ProductPrecision {
-    /// The arithmetic that was asked for. F32 if integers of a quantised model are multiplied by
-    /// the model's scales: no rounding is added.
+    /// The arithmetic that was asked for. F32 if the product multiplies integers of a quantised
+    /// model, with the model's scales: integers need no further rounding.
     pub fn arithmetic(&self) -> Arithmetic {
         if self.has_own_integers() { Arithmetic::F32 } else { self.asked.arithmetic() }
     }
 
-    /// True if integers of the model are multiplied by the model's scales, whatever precision was
-    /// asked for.
+    /// True if the product multiplies integers of the model, with the model's scales, for every
+    /// precision that was asked for.
     pub(crate) fn has_own_integers(&self) -> bool {
         self.quantised.as_ref().is_some_and(|quantised| quantised.is_stored() && quantised.has_x())
     }
 
-    /// The format in which f32 products would read matrices: the format that was asked for.
+    /// The format that was asked for, in which f32 products read matrices.
     pub(crate) fn storage(&self) -> WeightFormat {
         self.asked.storage()
     }
 
-    /// The format of matrices in the arithmetic, if the model had no integers of its own.
+    /// The format of matrices for the arithmetic. Disregards the storage of the model's integers.
     pub(crate) fn multiplied(&self) -> WeightFormat {
         self.arithmetic().stored(self.storage())
     }
@@ -84,7 +84,8 @@ impl ProductPrecision {
         self.arithmetic().stored(format)
     }
 
-    /// The format of matrices that multiply the model's integers, if the products have scales.
+    /// The format of matrices that multiply the model's integers. `None` if the model has no such
+    /// integers, or if the products have no scales.
     pub(crate) fn own_format(&self) -> Option<WeightFormat> {
         self.quantised
             .as_ref()
@@ -92,13 +93,14 @@ impl ProductPrecision {
             .map(Quantised::format)
     }
 
-    /// The quantisation of an operand of length `len`, if the model's integers are multiplied.
+    /// The quantisation of an operand of length `len`, if the product multiplies the model's
+    /// integers.
     pub(crate) fn own(&self, vector: Vector, len: usize) -> Option<Multiples> {
         self.quantised.as_ref()?.in_arithmetic(self.arithmetic(), vector, len)
     }
 
     /// The quantisation of the operand that a row of weights multiplies: `x` or `h`, by its length.
-    /// `None` for a row without an operand.
+    /// `None` if the operand is neither.
     pub(crate) fn own_of_row(&self, [x, h]: [Option<usize>; 2]) -> Option<Multiples> {
         let vector = x.map(|len| (Vector::X, len)).or(h.map(|len| (Vector::H, len)));
         vector.and_then(|(vector, len)| self.own(vector, len))
@@ -108,7 +110,8 @@ impl ProductPrecision {
 /// The precision of every product of a model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Precisions {
-    /// By the first value of the operation. Empty for [`Precisions::F32`].
+    /// The precision of each operation, by the operation's first value. Empty for
+    /// [`Precisions::F32`].
     by_value: BTreeMap<usize, ProductPrecision>,
 }
 
@@ -155,7 +158,7 @@ impl Precisions {
             .unwrap_or_else(|| panic!("numerics: no operation has the first value {value}"))
     }
 
-    /// True if some product packs one of these numbers of integers into a 32-bit operand.
+    /// True if a matrix of some product has one of these numbers of integers per 32-bit word.
     pub(crate) fn multiply_packed(&self, integers_per_word: &[usize]) -> bool {
         let stored = |precision: &ProductPrecision| {
             [precision.asked.stored(), precision.stored()].map(|format| format.in_word(usize::MAX))

@@ -47,7 +47,7 @@ impl Quantised {
         self.vectors().any(|v| !self.has_integer_weights() || v.scale != 1.0)
     }
 
-    /// True if the matrices are stored in 8 bits, and scales do not decide the products.
+    /// True if the matrices are stored in 8 bits, and all scales of the products are 1.
     pub(crate) fn is_stored_alone(&self) -> bool {
         self.is_stored() && !self.is_scaled()
     }
@@ -93,7 +93,8 @@ impl Quantised {
     }
 }
 
-/// The least number of weights that are stored in 8 bits because they are integers.
+/// The least number of weights of a model to store in 8 bits for every `--precision`. Models with
+/// fewer such weights keep the storage that the options ask for.
 const LEAST_INTEGERS: usize = 256;
 
 /// The operations that multiply integers of a quantised model, by their first value.
@@ -107,7 +108,7 @@ pub(super) fn quantised(
     products: &Precisions,
 ) -> Vec<(usize, Quantised)> {
     if model.parameters.iter().any(|parameter| parameter.weight) {
-        // packing at run time knows f32 and integers with scales of its own
+        // packing at run time stores f32, or integers with scales computed from the weights
         return Vec::new();
     }
     let analysis = Analysis { model, asked, products, numbers: NumberRanges::new(model) };
@@ -137,7 +138,7 @@ struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
-    /// The integers of one operation; `None` if it multiplies none.
+    /// The integers of one operation. `None` if the operation multiplies no integers.
     fn quantised(&self, node: &CoreNode) -> Option<Quantised> {
         let matrices = matrices_of(self.model, node);
         if matrices.is_empty() || has_weights_at_run_time(node) {
@@ -148,7 +149,7 @@ impl Analysis<'_> {
         let quantised = Quantised { weights: Storage::Asked, x, h, count };
         let quantised = Some(quantised).filter(|quantised| quantised.vectors().next().is_some());
         if matrices.iter().any(Matrix::is_windows) {
-            // unless integers are asked for, f32 multiplies them without a loss
+            // unless the options ask for integers, f32 multiplies the model's integers exactly
             return quantised;
         }
         let weights = if self.in_f32(node) { self.storage(&matrices) } else { Storage::Asked };
@@ -166,7 +167,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// The storage of matrices that loses nothing.
+    /// The storage in 8 bits if all weights stay exact, else the storage that the options ask for.
     fn storage(&self, matrices: &[Matrix<'_>]) -> Storage {
         if matrices.iter().all(has_integers) {
             Storage::Integers
@@ -190,7 +191,7 @@ impl Analysis<'_> {
             .map(|factor| factor.and_then(|factor| factor.source).and_then(multiples).filter(fit))
     }
 
-    /// True if products are f32, and no format was asked for.
+    /// True if products are f32, and the options ask for no f32 format of the layer.
     fn in_f32(&self, node: &CoreNode) -> bool {
         let is_f32 = self.products.get(node.op.first_value()).arithmetic() == Arithmetic::F32;
         is_f32
@@ -200,7 +201,7 @@ impl Analysis<'_> {
                 .is_none_or(|given| given.arithmetic() != Arithmetic::F32)
     }
 
-    /// True if the precision of the layer was left open, or is one of integers for all layers.
+    /// True if the options do not name the layer, and ask for no precision or for integers.
     fn may_be_integers(&self, node: &CoreNode) -> bool {
         let is_named = self.asked.precision_of.iter().any(|(name, _)| *name == node.name);
         let is_integer = self.products.get(node.op.first_value()).arithmetic() != Arithmetic::F32;
@@ -214,7 +215,7 @@ fn has_weights_at_run_time(node: &CoreNode) -> bool {
     node.op.facts().weights.iter().any(of_call)
 }
 
-/// True if a product of the operation multiplies h, and h is not quantised or reset before.
+/// True if a product of the operation multiplies an h that is not quantised, or `r * h`.
 fn is_h_needed(node: &CoreNode, h: Option<Multiples>) -> bool {
     match &node.op {
         CoreOp::Cell(cell) => {
@@ -224,7 +225,7 @@ fn is_h_needed(node: &CoreNode, h: Option<Multiples>) -> bool {
     }
 }
 
-/// True if the sums of products with an operand do not exceed 32 bits; no weight exceeds 127.
+/// True if no sum of products with an operand can exceed 32 bits, for weights of up to 127.
 fn fits(matrix: &Matrix<'_>, operand: Multiples) -> bool {
     matrix.columns.saturating_mul(usize::from(operand.magnitude()) * INT8_MOST as usize)
         <= i32::MAX as usize
@@ -242,7 +243,7 @@ fn has_scales(matrix: &Matrix<'_>) -> bool {
     (0..matrix.rows).all(|row| is_exact(matrix.row(row)))
 }
 
-/// True if every row consists of integers times a scale whose products are finite.
+/// True if every row is zero, or consists of integers times a scale within [`SCALES`].
 fn rows_are_multiples(matrix: &Matrix<'_>) -> bool {
     let has_scale = |row: &[f32]| SCALES.contains(&scale_of_whole_numbers(row));
     (0..matrix.rows)

@@ -1,5 +1,5 @@
-//! Detection of quantised tensors: tensors of whole numbers or of multiples of one scale, with
-//! their ranges. Quantised models round and clip operands before products.
+//! Detection of quantised tensors: tensors of whole numbers or of multiples of one scale, and the
+//! ranges of these numbers. Quantised models round and clip operands before products.
 
 use crate::activation::exact;
 use crate::core::{
@@ -8,14 +8,14 @@ use crate::core::{
 };
 use crate::model::{Binary, Graph};
 
-/// Half a unit in the last place of 1.
+/// Half the spacing of f32 at 1: the largest relative error of a rounding.
 const U: f64 = 1.0 / 16_777_216.0;
 
-/// The largest tolerated distance of a computed value from its multiple, as a fraction of the
-/// scale.
+/// The largest tolerated distance of a computed value from a multiple of the scale, as a fraction
+/// of the scale.
 const MOST_OFF: f64 = 1.0 / 1024.0;
 
-/// Scales with normal reciprocals and with normal products of two scales.
+/// Valid scales: reciprocals, and products of two scales, are normal numbers.
 pub(crate) const SCALES: std::ops::RangeInclusive<f32> = 1e-15..=1e15;
 
 /// The knowledge about the numbers of a tensor. A tensor may also hold NaN.
@@ -33,7 +33,7 @@ const NOTHING: NumberFacts = NumberFacts { ends: [f64::NEG_INFINITY, f64::INFINI
 impl NumberFacts {
     /// Numbers between `ends`, rounded to f32. If an end is NaN, no limits are known.
     fn between(ends: [f64; 2]) -> Self {
-        // rounding keeps order
+        // rounding keeps the order of numbers: rounded numbers lie between the rounded ends
         let rounded = ends.map(|end| f64::from(end as f32));
         Self {
             ends: if rounded.iter().any(|end| end.is_nan()) { NOTHING.ends } else { rounded },
@@ -63,7 +63,7 @@ impl NumberFacts {
     fn off(&self, scale: f32) -> Option<f64> {
         match (self.scale, self.number()) {
             (Some((own, off)), _) if own == scale => Some(off),
-            // a known number is off only by the rounding of f32
+            // a known number is a multiple up to rounding in f32, or no multiple
             (_, Some(number)) => {
                 let each = f64::from(scale);
                 let off = (number - (number / each).round() * each).abs();
@@ -74,7 +74,7 @@ impl NumberFacts {
         }
     }
 
-    /// The common scale of two tensors, and the distance from multiples of each.
+    /// A scale of two tensors, and for each the largest distance of any number from a multiple.
     fn shared(&self, other: &Self) -> Option<(f32, [f64; 2])> {
         let scale_of =
             |known: &Self| known.scale.filter(|_| known.number().is_none()).map(|(scale, _)| scale);
@@ -151,7 +151,7 @@ impl<'m> NumberRanges<'m> {
                     }
                     self.read_body(body);
                     for result in &body.results {
-                        // pieces of skipped trips are zeros
+                        // pieces of skipped iterations are zeros
                         let known = self.known(result.value);
                         self.values[result.out] = match result.pieces {
                             Some(_) => known.union(NumberFacts::between([0.0, 0.0]).integral()),
@@ -259,7 +259,7 @@ impl<'m> NumberRanges<'m> {
     }
 }
 
-/// The knowledge about sums or differences with the ends of `sum`.
+/// The knowledge about sums or differences of `a` and `b`, whose range is the range of `sum`.
 fn added(sum: NumberFacts, a: NumberFacts, b: NumberFacts) -> NumberFacts {
     let Some((scale, off)) = a.shared(&b) else { return sum };
     // a rounded sum of whole numbers is whole

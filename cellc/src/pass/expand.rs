@@ -3,8 +3,8 @@ use crate::kernel::Body;
 use crate::model::Activation;
 use crate::request::Accuracy;
 
-/// Expands every symbolic activation into arithmetic with the given accuracy. `profiles` are those
-/// of the file's bodies: true with fused multiply-add.
+/// Expands every symbolic activation into arithmetic with the given accuracy. `profiles`: the
+/// arithmetic of all bodies in the file, true with fused multiply-add.
 ///
 /// # Panics
 /// If the name of a symbolic function is not the label of an activation: a bug in lowering.

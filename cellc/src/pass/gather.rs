@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{Body, Expr, Kernel, Stmt, Type, Var};
 
-/// Names the results of scalar function calls, and groups independent calls of one function: a
-/// single C call computes a group. Stores and the loads after stores keep their order.
+/// Assigns the results of scalar function calls to variables, and groups independent calls of one
+/// function: one C call computes a group. Stores and the loads after stores keep their order.
 pub(crate) fn gather(body: &mut Body) {
     for kernel in &mut body.kernels {
         let mut statements = std::mem::take(&mut kernel.body);
@@ -43,7 +43,8 @@ fn is_named(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Let { mutable: false, .. })
 }
 
-/// A run of values and the stores after them. From the stores, only calls without loads are named.
+/// Reorders a run of definitions of values, and assigns the calls in the stores after the run to
+/// variables, except calls with loads.
 fn straight(kernel: &mut Kernel, lets: Vec<Stmt>, stores: &mut [Stmt], out: &mut Vec<Stmt>) {
     let mut named = Vec::new();
     for stmt in lets {
@@ -61,7 +62,7 @@ fn straight(kernel: &mut Kernel, lets: Vec<Stmt>, stores: &mut [Stmt], out: &mut
             name_calls(kernel, value, true, &mut named);
         }
     }
-    // the number of calls that each value depends on, in sequence
+    // the length of the longest chain of calls that each value depends on
     let mut waits: BTreeMap<Var, usize> = BTreeMap::new();
     let mut order = Vec::new();
     for (at, (var, value)) in named.iter().enumerate() {
@@ -83,8 +84,8 @@ fn straight(kernel: &mut Kernel, lets: Vec<Stmt>, stores: &mut [Stmt], out: &mut
     }));
 }
 
-/// Names the scalar calls in an expression, inner calls first. With `apart`, only calls without
-/// loads.
+/// Assigns the scalar calls in an expression to variables, inner calls first. With `apart`, only
+/// calls without loads.
 fn name_calls(kernel: &mut Kernel, expr: &mut Expr, apart: bool, named: &mut Vec<(Var, Expr)>) {
     let (Expr::Op(_, args) | Expr::Call(_, args)) = expr else { return };
     args.iter_mut().for_each(|arg| name_calls(kernel, arg, apart, named));

@@ -55,7 +55,7 @@ pub(crate) fn run(mut program: Program, model: &CoreModel, plan: &Plan) -> Progr
     program
 }
 
-/// Panics if a pass has left a wrong program: a fault of cellc, never of the input.
+/// Panics if a pass has left an invalid program: a bug of cellc, not a fault of the input.
 fn verified(program: &Program, pass: &str) {
     if let Err(problem) = verify(program) {
         panic!("{pass} left a program that is wrong: {problem}");

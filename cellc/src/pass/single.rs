@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{Base, Body, Copied, Expr, Kernel, Place, Stmt, Tiles, Walk, WindowId};
 
-/// Replaces loops of one iteration by their bodies. Where a kernel has as many loops in another
-/// body, and the same loop has several iterations there, the loop stays: emitted kernels of several
-/// instruction sets may then share one text.
+/// Replaces loops of one iteration by their bodies. If a kernel has as many loops in another body
+/// of the program, and the corresponding loop there has several iterations, the loop stays: emitted
+/// kernels of several instruction sets may then share one text.
 pub(crate) fn single(bodies: &mut [Body]) {
     let counts: Vec<Vec<(String, Vec<Counted>)>> =
         bodies.iter().map(|body| counts_of(&body.kernels)).collect();
@@ -38,8 +38,8 @@ pub(crate) fn single(bodies: &mut [Body]) {
 /// A loop of a kernel.
 struct Counted {
     count: usize,
-    /// True if the body needs the loop around itself: the body leaves the loop, reads the
-    /// iteration, or reads windows kept apart from compilers.
+    /// True if the statements need the loop: they leave the loop, read the iteration number, or
+    /// access windows whose relation is hidden from compilers.
     is_needed: bool,
 }
 
@@ -59,7 +59,7 @@ fn counts_of(kernels: &[Kernel]) -> Vec<(String, Vec<Counted>)> {
     kernels.iter().map(loops).collect()
 }
 
-/// Appends the loops of statements, outer ones first.
+/// Appends the loops of statements, outer loops first.
 fn count(kernel: &Kernel, body: &[Stmt], all: &mut Vec<Counted>) {
     for stmt in body {
         match stmt {
@@ -83,7 +83,8 @@ fn count(kernel: &Kernel, body: &[Stmt], all: &mut Vec<Counted>) {
     }
 }
 
-/// Statements of one kernel, with the loops among them in order.
+/// The rewriting of the statements of one kernel. `is_single`: for each loop in order, true if the
+/// loop is replaced.
 struct Scope<'a, I> {
     is_single: I,
     kernel: &'a mut Kernel,

@@ -4,13 +4,14 @@ use crate::kernel::{
     Base, Body, Copied, Expr, Kernel, Local, Loops, Place, Stmt, Tiles, Var, Walk, WindowId,
 };
 
-/// Unrolls all loops but passes over columns, of kernels whose loops are [`Loops::Unrolled`]:
-/// windows become constant offsets.
+/// Unrolls the loops of kernels whose loops are [`Loops::Unrolled`]: windows become constant
+/// offsets. Passes over columns stay, and loops whose direction or number of iterations is known
+/// only at run time.
 pub(crate) fn unroll(body: &mut Body) {
     for kernel in &mut body.kernels {
         if kernel.loops == Loops::Unrolled {
             let body = std::mem::take(&mut kernel.body);
-            // every iteration has values of its own
+            // each iteration gets new variables, and hints about the old variables are dropped
             let locals = std::mem::take(&mut kernel.locals);
             kernel.hints.chains.clear();
             kernel.hints.meanwhile.clear();
@@ -29,7 +30,7 @@ struct Unroll<'a> {
     locals: Vec<Local>,
     /// The place of each window in the current iteration.
     windows: BTreeMap<WindowId, Place>,
-    /// The name of a loop body's variable in the current iteration.
+    /// The new variable for each variable of a loop body, in the current iteration.
     renamed: BTreeMap<Var, Var>,
 }
 
@@ -49,7 +50,7 @@ impl Unroll<'_> {
         fresh
     }
 
-    /// Begins iteration `k` of `count`: the places of the windows, and the number of the iteration.
+    /// Begins iteration `k` of `count`: sets the places of the windows and the iteration number.
     fn enter(
         &mut self,
         (k, count): (usize, usize),
@@ -85,8 +86,8 @@ impl Unroll<'_> {
                     let value = self.expr(value);
                     out.push(Stmt::Store { to: self.place(*to), value });
                 }
-                // direction and number of iterations are known only at run time; passes over
-                // columns depend on the instruction set, and bodies share their text
+                // these loops stay: direction or number of iterations are known only at run time,
+                // or passes over columns depend on the instruction set while bodies share one text
                 Stmt::For { count, turn, backwards, walks, body }
                     if backwards.is_some()
                         || walks
@@ -113,7 +114,7 @@ impl Unroll<'_> {
                         self.block(body, out);
                     }
                 }
-                // the place is known only at run time
+                // the place of the window is known only at run time
                 Stmt::Pick { at, count, walk, body } => {
                     let at = self.expr(at);
                     let walk = Walk { start: self.place(walk.start), ..walk.clone() };

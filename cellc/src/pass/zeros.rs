@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use crate::kernel::{Base, Body, BufferId, Expr, LaneOp, Loops, Place, Stmt, Var, params};
 
 /// Removes products of zero weights from kernels whose products have no loops. Sums of finite
-/// elements keep their bits: sums of integers are exact, and sums of numbers begin at +0, which a
-/// product with 0 never changes. `is_zero`: true if neighbouring elements of a buffer are zero.
+/// elements keep their bits: sums of integers are exact, and sums of f32 begin at +0, to which the
+/// addition of a product with 0 adds nothing. `is_zero`: true if as many neighbouring elements of a
+/// buffer are zero.
 pub(crate) fn remove_zeros(body: &mut Body, is_zero: &impl Fn(Place, usize) -> bool) {
     for kernel in body.kernels.iter_mut().filter(|kernel| kernel.loops == Loops::WithoutZeros) {
         let is_product_of_zeros = |stmt: &Stmt| match stmt {
@@ -24,7 +25,8 @@ pub(crate) fn remove_zeros(body: &mut Body, is_zero: &impl Fn(Place, usize) -> b
     }
 }
 
-/// The first factor of a product that is added to a sum: its place and lanes.
+/// The place and the lanes of the first factor, if the value is a sum plus a product with a loaded
+/// factor.
 fn factor(value: &Expr) -> Option<(Place, usize)> {
     let Expr::Op(operation, args) = value else { return None };
     let first = args.first()?;
@@ -60,7 +62,7 @@ fn remove_unread(body: &mut Vec<Stmt>) {
     *body = kept;
 }
 
-/// Adds the variables read by statements, and the variables changed by statements.
+/// Adds to `read` the variables read by statements, and to `set` the variables changed.
 fn variables(body: &[Stmt], read: &mut BTreeSet<Var>, set: &mut BTreeSet<Var>) {
     fn expr(tree: &Expr, read: &mut BTreeSet<Var>) {
         match tree {
@@ -101,8 +103,8 @@ fn variables(body: &[Stmt], read: &mut BTreeSet<Var>, set: &mut BTreeSet<Var>) {
     }
 }
 
-/// True if neighbouring elements of a buffer are zero, for the packed weights in `bytes`. `at`: the
-/// place of a buffer, in units of 4 bytes.
+/// The condition of [`remove_zeros`] for the packed weights in `bytes`. `at`: the place of a buffer
+/// in `bytes`, in units of 4 bytes.
 pub(crate) fn zeros<'b>(
     bytes: &'b [u8],
     at: impl Fn(BufferId) -> Option<usize> + 'b,
@@ -111,7 +113,7 @@ pub(crate) fn zeros<'b>(
         let Base::Buffer(id) = from.base else { return false };
         at(id).is_some_and(|at| {
             let first = 4 * (at + from.offset);
-            // of either sign: no byte of a word of weights is -128
+            // zero of either sign; the last byte 0x80 cannot be the weight -128, which is unused
             let is_zero = |word: &[u8]| matches!(word, [0, 0, 0, 0 | 0x80]);
             bytes[first..first + 4 * lanes].chunks_exact(4).all(is_zero)
         })

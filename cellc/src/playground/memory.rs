@@ -1,4 +1,4 @@
-//! Models that are not in files: those dropped on a page.
+//! Models in memory, such as files dropped on a page.
 
 use std::path::Path;
 
@@ -7,11 +7,12 @@ use crate::front::formats::{self, ReadOptions};
 use crate::front::{amplifier, onnx, openvino};
 use crate::model::Model;
 
-/// Reads a model, given with its name and, for OpenVINO, with the file of its weights. Returns the
-/// model and all problems.
+/// Reads a model from a file with a name, and for OpenVINO from a second file with weights. Returns
+/// the model and all problems.
 ///
 /// # Errors
-/// If the bytes are no model of ONNX, OpenVINO, Neural Amp Modeler or RTNeural.
+/// If the files contain no model, or no model in a format of ONNX, OpenVINO, Neural Amp Modeler,
+/// RTNeural or AIDA-X.
 pub(super) fn read(
     files: &[(String, Vec<u8>)],
     options: &ReadOptions,

@@ -1,5 +1,5 @@
-//! What the page of the folder `playground` calls: a model in memory becomes source files, a
-//! picture and costs. Nothing reads or writes files.
+//! The functions that the page of the folder `playground` calls. They compile a model in memory to
+//! source files, a picture and costs, and access no files.
 
 mod memory;
 
@@ -14,7 +14,7 @@ use crate::report::{Report, drawing};
 use crate::request::flag::{FLAGS, FlagValue};
 use crate::request::{Language, Options, WeightsAs};
 
-/// The answer to the page.
+/// The answer to a request of the page.
 #[derive(Default, Serialize)]
 struct Answer {
     /// The errors as text. Empty if the model was compiled.
@@ -25,16 +25,16 @@ struct Answer {
     page: String,
     /// The plan and its reasons.
     plan: String,
-    /// Names and values of the costs.
+    /// Names and values of the costs of one step.
     costs: Vec<(String, String)>,
-    /// Names and shapes of the tensors that the network keeps between steps.
+    /// Names, and types with shapes, of the tensors that the network keeps between steps.
     state: Vec<(String, String)>,
     /// Names and texts of the generated files.
     files: Vec<(String, String)>,
 }
 
-/// Compiles a model for a page. `files`: names and contents; `target` and `words`: as on the
-/// command line; `language`: `rust` or `c`. The answer is JSON.
+/// Compiles a model for the page. `files`: names and contents; `target`: the name of the target;
+/// `language`: `rust` or `c`; `words`: further options, as on the command line. The answer is JSON.
 pub fn answer(files: &[(String, Vec<u8>)], target: &str, language: &str, words: &str) -> String {
     let answer = compiled(files, target, language, words)
         .unwrap_or_else(|problems| Answer { errors: problems.to_string(), ..Answer::default() });
@@ -86,7 +86,7 @@ fn target_named(name: &str) -> Result<&'static Arch, String> {
     target.copied().ok_or_else(|| format!("there is no target {}", quoted(name)))
 }
 
-/// The options of words such as `--shape x=1,16 --precision int8`.
+/// The options in a text such as `--shape x=1,16 --precision int8`.
 fn options(text: &str) -> Result<Options, String> {
     let mut options = Options::default();
     let mut words = text.split_whitespace();
@@ -103,7 +103,7 @@ fn options(text: &str) -> Result<Options, String> {
     Ok(options)
 }
 
-/// The tensors kept between steps.
+/// Names, and types with shapes, of the tensors kept between steps.
 fn state(report: &Report) -> Vec<(String, String)> {
     let of_inputs = report.outputs.iter().filter_map(|output| {
         let input = &report.inputs[output.state?];
@@ -114,7 +114,7 @@ fn state(report: &Report) -> Vec<(String, String)> {
     of_inputs.chain(of_variables).collect()
 }
 
-/// Costs of one step.
+/// Names and values of the costs of one step.
 fn costs(report: &Report) -> Vec<(String, String)> {
     let totals = &report.totals;
     let bytes = |n: u64| format!("{} bytes", grouped(n));

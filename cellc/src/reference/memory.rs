@@ -1,5 +1,5 @@
-//! Cached integers of weights. Without the cache, most of the time would go into quantising equal
-//! weights at every step.
+//! A cache of the integers of weights. Without the cache, the reference would quantise the same
+//! weights at every step, which takes most of the time.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::evaluate::MatrixRow;
 /// of a matrix.
 #[derive(Default)]
 pub(crate) struct Memory {
-    /// By format and by place of the row.
+    /// Quantised rows, by the format and the place of the row.
     rows: BTreeMap<(WeightFormat, (usize, usize)), Multiplied>,
     last: Option<(Arithmetic, Vec<f64>, Multiplied)>,
 }

@@ -58,7 +58,7 @@ pub fn initial_variables(model: &CoreModel) -> Vec<Vec<f64>> {
 }
 
 pub(crate) struct Float64<'a> {
-    /// The arithmetic of matrix products.
+    /// The precision of matrix products.
     pub(crate) products: Precisions,
     /// A cache for many steps of one model.
     pub(crate) memory: Option<&'a RefCell<Memory>>,
@@ -193,18 +193,18 @@ pub(crate) fn place_of(at: usize, element: f64) -> f64 {
 /// A row of a matrix.
 pub(crate) struct Encoded<'r> {
     row: MatrixRow<'r>,
-    /// `None`: in the cache.
+    /// `None`: the cache holds the numbers.
     numbers: Option<Multiplied>,
 }
 
-/// Quantised numbers, and their scale.
+/// The integers of a quantised row or vector, and the scale. Unquantised numbers have the scale 1.
 struct Multiplied {
     numbers: Vec<f64>,
     scale: f64,
 }
 
 impl Multiplied {
-    /// A row of a matrix in a format.
+    /// A row of a matrix, as stored in a format.
     fn row(format: WeightFormat, weights: impl Iterator<Item = f64>) -> Self {
         if format == WeightFormat::F32 {
             return Self { numbers: weights.collect(), scale: 1.0 };
@@ -217,7 +217,7 @@ impl Multiplied {
         }
     }
 
-    /// A vector.
+    /// A vector, as multiplied in an arithmetic.
     fn vector(arithmetic: encoding::Arithmetic, values: &[f64]) -> Self {
         let Some(range) = arithmetic.largest(values.len()) else {
             return Self { numbers: values.to_vec(), scale: 1.0 };
@@ -225,7 +225,7 @@ impl Multiplied {
         Self::rounded(range, values)
     }
 
-    /// Whole numbers up to a range, and their scale.
+    /// A vector rounded to integers up to `range` times one scale.
     fn rounded(range: u16, values: &[f64]) -> Self {
         let (whole, scale) = quantise(&values.iter().map(|v| *v as f32).collect::<Vec<_>>(), range);
         Self { numbers: whole.into_iter().map(f64::from).collect(), scale: f64::from(scale) }
@@ -238,7 +238,7 @@ impl Multiplied {
     }
 }
 
-/// The cells, one row of one step at a time.
+/// One step of a cell for one row of a batch.
 struct Gates<'a> {
     arithmetic: &'a Float64<'a>,
     cell: &'a CoreCell,
@@ -273,8 +273,8 @@ impl Gates<'_> {
         self.units(|j| (1.0 - z[j]) * n[j] + z[j] * h[j])
     }
 
-    /// `f, i, o = f(clip(W x + R h + B))`, `c~ = g(clip(..))`, `c' = f.c + i.c~`, `h' = o.h(c')`,
-    /// and
+    /// `f, i, o = F(clip(W x + R h + B))`, `c~ = G(clip(..))`, `c' = f.c + i.c~`, `h' = o.H(c')`
+    /// with the activations F, G and H, and
     /// * peepholes: `Pf.c`, `Pi.c` and `Po.c'` are part of the sums of f, i and o
     /// * coupled gates: `i = 1 - f`, or `f = 1 - i`
     fn lstm(&self, h: &[f64], c: &[f64]) -> (Vec<f64>, Vec<f64>) {
@@ -304,7 +304,7 @@ impl Gates<'_> {
         (h, c)
     }
 
-    /// For every unit.
+    /// The value of `element` for every unit.
     fn units(&self, element: impl Fn(usize) -> f64) -> Vec<f64> {
         (0..self.cell.hidden_size).map(element).collect()
     }

@@ -11,7 +11,7 @@ fn results(model: &Written, parameters: &[&[f64]]) -> Vec<Vec<f64>> {
     reference(&model.0, &parameters, &initial_variables(&model.0)).results
 }
 
-/// Equal but for roundings of f64.
+/// The numbers are equal up to roundings of f64.
 fn assert_near(found: &[f64], expected: &[f64]) {
     assert_eq!(found.len(), expected.len(), "{found:?} {expected:?}");
     let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-14 * b.abs().max(1.0);
@@ -138,7 +138,8 @@ fn lstm_by_hand() {
     }
 }
 
-/// Every activation has its own place: f for f, i and o, g for the candidate, h for the cell state.
+/// The first activation applies to the gates f, i and o, the second to the candidate, the third to
+/// the cell state.
 #[test]
 fn lstm_activations_stand_where_they_belong() {
     let mut model = lstm(LstmGateOrder::Fico, false, false, None);
@@ -184,7 +185,7 @@ fn sequences_by_hand() {
         results(&full, &[&x, &h]),
         [vec![7.5, 6.5, 4.5, 70.25, 60.25, 40.25], vec![7.5, 70.25]]
     );
-    // reverse starts with the last of the first L steps, and Y stays at its time
+    // a reverse cell begins with the last of the first L steps, and Y keeps the order of time
     let constant = |reverse| running_sum(reverse, |_| Lengths::Constant(vec![2, 0]));
     assert_eq!(
         results(&constant(false), &[&x, &h]),
@@ -316,7 +317,7 @@ fn softmax_by_hand() {
             let out = model.value(&[2, 2]);
             model.push(CoreOp::Softmax(Softmax { axis, log, input, out }));
             model.result(Source::Value(out));
-            // two lines: 0 and ln 3; and numbers so large that exp alone would overflow
+            // two lines: 0 and ln 3, then two numbers whose exponentials overflow
             let mut x = [0.0; 4];
             let mut expected = [0.0; 4];
             for (k, at) in order.into_iter().enumerate() {
@@ -334,7 +335,7 @@ fn views_by_hand() {
     let mut model = Written::default();
     let input = model.parameter(&[2, 3]);
     for (shape, offset, strides) in [
-        // transposed; the last column backwards, repeated; a scalar
+        // the transpose, the last column in reverse and repeated, and a scalar
         (vec![3, 2], 0, vec![1, 3]),
         (vec![2, 2], 5, vec![-3, 0]),
         (vec![], 4, vec![]),
@@ -365,7 +366,8 @@ fn concatenations_by_hand() {
     assert_eq!(found[0], [7.0, 8.0, 9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
 }
 
-/// `s <- 10 s + piece`, over the columns of `[2, 3]`; what is read around the body stays.
+/// `s <- 10 s + piece` over the columns of a `[2, 3]` tensor. Values from outside of the loop are
+/// the same in every iteration.
 #[test]
 fn loops_by_hand() {
     for (reverse, put_reverse, sums, pieces) in [
@@ -405,7 +407,7 @@ fn loops_by_hand() {
     }
 }
 
-/// What two trips hand to each other crosswise is what the trip before left, both at once.
+/// An iteration that exchanges two carried values reads both as the previous iteration left them.
 #[test]
 fn carried_values_change_together() {
     let mut model = Written::default();

@@ -26,7 +26,7 @@ impl Agreement {
         }
         for (j, (got, expected)) in got.iter().zip(expected).enumerate() {
             let error = (f64::from(*got) - expected).abs() / expected.abs().max(1.0);
-            // a NaN is wrong too
+            // a NaN is an error, too
             if error.is_nan() || error > tolerance {
                 wrong = Some(wrong.map_or(j, |first| first.min(j)));
             }

@@ -21,7 +21,7 @@ pub struct LeastWork {
 
 /// Weights of one layer, read in sequence.
 struct WeightStream {
-    /// Private memory, in cache lines.
+    /// Memory that stands for the weights, in cache lines.
     lines: Vec<Line<f32>>,
     weights: usize,
     passes: usize,
@@ -34,7 +34,7 @@ pub struct Floor {
     loops: Loops,
 }
 
-/// The samples of both halves of a floor.
+/// The samples of both times of a floor.
 pub struct FloorTimes {
     /// The name of the instruction set.
     pub isa: &'static str,
@@ -45,12 +45,12 @@ pub struct FloorTimes {
 }
 
 impl FloorTimes {
-    /// The larger half.
+    /// The samples of the larger time.
     pub fn samples(&self) -> &Samples {
         if self.is_stream() { &self.stream } else { &self.arithmetic }
     }
 
-    /// True if streaming is the larger half.
+    /// True if streaming takes longer than the multiply-adds.
     pub fn is_stream(&self) -> bool {
         self.stream.quantile(0.5) >= self.arithmetic.quantile(0.5)
     }
@@ -62,8 +62,8 @@ impl LeastWork {
         Self { parts: vec![WeightStream::new(weights, 1)], multiply_adds }
     }
 
-    /// The work of a model: each step reads the weights of a layer; multiply-adds count per row and
-    /// step.
+    /// The work of a model: each step reads the weights of each layer once, and multiply-adds count
+    /// per row of the batch and step.
     pub fn count(model: &CoreModel) -> Self {
         let mut work = Self::default();
         work.nodes(model, &model.nodes, 1);
@@ -77,7 +77,7 @@ impl LeastWork {
                 continue;
             }
             self.multiply_adds += node.op.facts().work.multiply_adds() * trips;
-            // other constants are read too
+            // constants other than weights are streamed, too
             let constant =
                 |source| if let Source::Constant(_) = source { model.len(source) } else { 0 };
             let constants: usize = node.op.reads().into_iter().map(constant).sum();
@@ -95,7 +95,7 @@ impl LeastWork {
                     (matrices + bias + peepholes, steps * trips)
                 }
                 CoreOp::Dense(dense) => (dense.inputs * dense.outputs, trips),
-                // inputs and outputs are at least as large as the weights
+                // counts inputs and outputs, which usually are at least as large as the weights
                 CoreOp::Convolve(c) => {
                     (c.batch * c.groups * (c.inputs + c.outputs) * c.wanted, trips)
                 }
@@ -107,7 +107,7 @@ impl LeastWork {
         }
     }
 
-    /// Bytes of all weights.
+    /// Bytes of all streamed data, in one pass.
     pub fn weight_bytes(&self) -> usize {
         self.parts.iter().map(|part| 4 * part.weights).sum()
     }
@@ -120,7 +120,7 @@ impl LeastWork {
 
 impl WeightStream {
     fn new(weights: usize, passes: usize) -> Self {
-        // not zeros: the system may map all zero pages to one
+        // not zeros: the system may map all zero pages to one page
         Self { lines: vec![Line([1.0; 16]); weights.div_ceil(16)], weights, passes }
     }
 
@@ -135,7 +135,7 @@ impl WeightStream {
 }
 
 impl Floor {
-    /// The two halves of the floor as turns, streaming first.
+    /// The two measurements of the floor as turns, streaming first.
     pub fn turns<'a>(&'a self, work: &'a LeastWork) -> [Turn<'a>; 2] {
         let stream = |out: &mut Line<u32>| {
             for part in &work.parts {
@@ -163,7 +163,7 @@ impl Floor {
     }
 }
 
-/// The floors of the machine's instruction sets, the best last.
+/// The floors of the machine's instruction sets, best last.
 pub fn floors() -> Vec<Floor> {
     arch::ALL.iter().filter_map(|isa| Some(Floor { isa: isa.name, loops: loops(isa)? })).collect()
 }
@@ -174,7 +174,7 @@ mod tests {
     use crate::arch::Isa;
     use crate::arch::floor::CHAINS;
 
-    /// A bit in a single weight is seen at every position: the stream leaves nothing out.
+    /// The result contains a bit of each single weight: the stream leaves out no weight.
     #[test]
     fn every_weight_is_streamed() {
         for weights in [3, 16, 127, 128, 129, 18_560, 20_019] {

@@ -40,7 +40,7 @@ impl Cores {
 /// impossible.
 pub fn on_core<T>(core: usize, own: usize, start: impl FnOnce() -> T) -> Option<T> {
     let started = put_on(core).then(start);
-    // a thread inherits the cores of its parent
+    // the started threads keep `core`: a thread inherits the cores of its parent
     put_on(own).then_some(started?)
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// The process. Dropping ends the process.
 pub struct Process {
-    /// The computed function, from the greeting.
+    /// The name of the function that the process computes, from the greeting.
     pub function: String,
     /// The version of the library, from the greeting.
     pub version: String,
@@ -93,7 +93,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // the process ends with its input
+        // the process ends when its input is closed
         drop(self.input.take());
         _ = self.child.wait();
     }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn python_without_numpy_says_so() {
-        // with nothing but the standard library
+        // runs Python with only the standard library
         let mut command = Command::new("python3");
         command.args(["-I", "-S", "-c", crate::timing::PYTHON]);
         match Process::start("Python", &mut command).map(drop) {

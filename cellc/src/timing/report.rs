@@ -18,10 +18,9 @@ pub struct Row {
     pub isa: Option<String>,
     /// The version of the library.
     pub version: String,
-    /// A function other than the workload's, if the contender computes another. `None`: the
-    /// workload's function.
+    /// The function that the contender computes. `None`: the function of the workload.
     pub other_function: Option<&'static str>,
-    /// A non-default option, if default options are measured as well.
+    /// The non-default option of this row, if another row has default options.
     pub trade: Option<&'static str>,
     /// The accuracy of the outputs.
     pub agreement: Agreement,
@@ -41,7 +40,7 @@ impl Row {
             .join(" ")
     }
 
-    /// Version and deviating function, as a note.
+    /// A note with the version, and with the function if it is not the workload's.
     fn note(&self) -> String {
         let other = self.other_function.map(|what| format!("other function: {what}"));
         [Some(self.version.clone()), other]
@@ -113,9 +112,9 @@ pub struct Report {
 /// A time relative to a floor or to another contender's time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// In the best run: the shortest time over the other's shortest time.
+    /// The quotient of the two shortest times, in the run with the smallest quotient.
     pub best: f64,
-    /// In the worst run: the shortest time over the other's shortest time.
+    /// The quotient of the two shortest times, in the run with the largest quotient.
     pub worst: f64,
     /// Quartiles of ratios round by round, from the run with the smallest median.
     quartiles: [f64; 3],
@@ -135,7 +134,7 @@ impl Ratio {
         })
     }
 
-    /// The smallest median of any run, over ratios round by round.
+    /// The smallest median of any run, of the ratios round by round.
     pub fn median(&self) -> f64 {
         self.quartiles[1]
     }
@@ -176,7 +175,8 @@ impl Report {
                 |row: &Row| row.is_cellc() && row.name == this.name && row.isa.as_deref() == isa;
             self.rows.iter().position(is_it).filter(|_| this.trade.is_some())
         };
-        // without default code for an instruction set, machines run the extended instruction set
+        // without a default row for an instruction set, machines run a body of an instruction set
+        // that this one extends
         let mut extended =
             this.isa.as_deref().and_then(Isa::from_name).into_iter().flat_map(Isa::extended);
         let default = default(this.isa.as_deref())

@@ -23,9 +23,9 @@ pub fn timed(work: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-/// Takes samples of all contenders. The starting contender rotates from round to round, so slower
-/// and faster spells of the machine affect all contenders. Ends after `rounds` rounds or after
-/// `time`.
+/// Takes samples of all contenders, one of each per round. The starting contender rotates from
+/// round to round, so slow periods of the machine affect all contenders. Ends after `rounds`
+/// rounds, or after `time` and `LEAST_ROUNDS` rounds.
 ///
 /// # Errors
 /// The first error of a turn.
@@ -43,7 +43,7 @@ pub fn measure(
         }
         for i in 0..turns.len() {
             let i = (i + round) % turns.len();
-            // warm-up: caches and branch predictors still serve the previous contender
+            // warm-up: caches and branch predictors still hold data of the previous contender
             turns[i](calls[i].div_ceil(8))?;
             samples[i].0.push(turns[i](calls[i])?.as_secs_f64() * 1e9 / calls[i] as f64);
         }
@@ -51,7 +51,7 @@ pub fn measure(
     Ok(samples)
 }
 
-/// The number of calls per sample.
+/// The number of calls per sample: the smallest power of two that takes at least `SAMPLE`.
 fn calibrate(turn: &mut Turn<'_>) -> Result<usize, String> {
     let mut calls = 1;
     while turn(calls)? < SAMPLE {
