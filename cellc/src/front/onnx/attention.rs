@@ -42,7 +42,7 @@ fn by_heads(reader: &mut GraphReader<'_>, value: ValueId, heads: i64) -> ValueId
     transposed(reader, split)
 }
 
-/// Repeats each head of keys or values for the heads of queries that share it.
+/// Repeats each head of keys or values for all heads of queries that share the head.
 fn repeated(reader: &mut GraphReader<'_>, value: ValueId, query: ValueId) -> ValueId {
     let [rows, heads, steps, width] = [0, 1, 2, 3].map(|axis| size(reader, value, axis));
     let wanted = size(reader, query, 1);

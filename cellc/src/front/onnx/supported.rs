@@ -1,5 +1,4 @@
-//! The table of supported operators. The reader looks nodes up in it, messages list it, and the
-//! reference page is generated from it.
+//! The table of supported operators, for the reader, for messages and for the reference page.
 
 use std::ops::RangeInclusive;
 

@@ -101,7 +101,7 @@ pub(super) fn gelu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<
     })))
 }
 
-/// MVN: epsilon, and for the definition before opset6 the axes.
+/// MVN: epsilon and its place, true if the variance is normalised, and before opset6 the axes.
 pub(super) fn mvn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let eps = reader.number(data, "eps");
     let normalize_variance =

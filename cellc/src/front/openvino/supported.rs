@@ -145,7 +145,7 @@ impl Supported {
         }
     }
 
-    /// The definition that holds where a layer names no operation set.
+    /// The number of the latest definition, for a layer without an operation set.
     pub(super) fn latest(&self) -> u64 {
         self.sets.iter().filter_map(|set| set_number(set)).max().unwrap_or(0)
     }
