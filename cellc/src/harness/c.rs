@@ -85,7 +85,7 @@ int main(int argc, char **argv) {{
 struct Call {
     /// Declarations of the arguments' variables.
     declared: String,
-    /// Statements in front of the first call.
+    /// Statements before the first call.
     first: String,
     /// Statements that pack weights.
     packs: String,
@@ -93,9 +93,9 @@ struct Call {
     reset: String,
     /// Statements that give the pool of threads to the struct.
     pooled: String,
-    /// Statements in front of timed calls.
+    /// Statements before timed calls.
     awake: &'static str,
-    /// Statements behind the last call.
+    /// Statements after the last call.
     last: String,
     /// The arguments of the call.
     arguments: String,
@@ -150,8 +150,9 @@ fn call(interface: &Interface, inputs: &str, outputs: &str, weights: &str) -> Ca
     call
 }
 
-/// The statements that choose the instruction set of a subject, and those that initialise its
-/// struct. `packed`: the further argument of the initialisers.
+/// The statements that choose the instruction set of a subject, and the statements that initialise
+/// the subject's struct. `packed`: the second argument of the initialisers, after a comma, or
+/// empty.
 fn choice(f: &str, isas: &[&str], packed: &str) -> (String, String) {
     if let [alone] = isas {
         return (alone_in_its_file(alone), format!("            {f}_init(&cell{packed});\n"));
@@ -272,7 +273,7 @@ static int serve_{m}(const char *name) {{
     )
 }
 
-/// The statements that report the instruction set of a file with a single one.
+/// The statements that report the only instruction set of a file.
 fn alone_in_its_file(isa: &str) -> String {
     format!(
         "    if (name != NULL && strcmp(name, \"{isa}\") != 0) return LACKING;
@@ -280,7 +281,7 @@ fn alone_in_its_file(isa: &str) -> String {
     )
 }
 
-/// The statements that choose among the instruction sets of a file, in `isa`.
+/// The statements that choose among the instruction sets of a file and store the choice in `isa`.
 fn chosen_isa(f: &str, isas: &[&str]) -> String {
     let upper = f.to_ascii_uppercase();
     let known: Vec<_> =

@@ -2,9 +2,9 @@
 //! and output, in blocks of numbers in the machine's byte order.
 //!
 //! The program's arguments are the names of a subject and of an instruction set. The program first
-//! prints the name of its instruction set. A call is a byte of flags (below), the elements of
-//! weights and variables if flagged, and the elements of the inputs. The answer holds the elements
-//! of every output and then of every variable.
+//! prints the name of the instruction set in use. A call is a byte of flags (below), the elements
+//! of variables and weights if flagged, and the elements of the inputs. The answer holds the
+//! elements of every output and then of every variable.
 
 mod c;
 mod numbers;
@@ -33,25 +33,26 @@ pub use toolchain::{Failed, Toolchain};
 /// The program's exit status if the machine lacks the instruction set.
 const LACKING: i32 = 3;
 
-/// The weights follow, to be packed.
+/// Flag of a message in which the weights follow, to be packed.
 const PACK: u8 = 1;
 
-/// Every variable is reset to its initial value.
+/// Flag of a message that resets every variable to the initial value.
 const RESET: u8 = 2;
 
-/// The variables follow.
+/// Flag of a message in which the variables follow.
 const SET: u8 = 4;
 
-/// A number of calls follows, eight bytes. The program repeats the previous call as often, and
-/// feeds the states back. The answer is the time in nanoseconds, eight bytes.
+/// Flag of a message with a number of calls in eight bytes. The program repeats the previous call
+/// as often, and feeds the states back. The answer is the time in nanoseconds, in eight bytes.
 const TIME: u8 = 8;
 
-/// Nothing follows. The struct computes two steps on the weights and inputs of the previous call,
-/// and one step after a reset. The answer is the outputs of all three steps. The program fails if
-/// properties reported by the struct are wrong.
+/// Flag of a message of one byte. The struct computes two steps on the weights and inputs of the
+/// previous call, and one step after a reset. The answer is the outputs of all three steps. The
+/// program fails if properties reported by the struct are wrong.
 const STRUCT: u8 = 16;
 
-/// The flags and [`LACKING`], each as a program declares it: `before` NAME `between` value `after`.
+/// The declarations of the flags and [`LACKING`] in a program, each as `before` NAME `between`
+/// value `after`.
 fn constants(before: &str, between: &str, after: &str) -> String {
     let all = [
         ("PACK", PACK.into()),
@@ -68,16 +69,16 @@ fn constants(before: &str, between: &str, after: &str) -> String {
 pub struct Subject<'a> {
     /// The stem of the files, and the module.
     pub name: &'a str,
-    /// The called code.
+    /// The interface of the generated code.
     pub interface: &'a Interface,
     /// The names of the instruction sets.
     pub isas: Vec<&'static str>,
-    /// True if the struct flushes given states.
+    /// True if the struct flushes the states that a caller sets.
     pub flushes: bool,
 }
 
 impl<'a> Subject<'a> {
-    /// The compilation, in files of this name.
+    /// The subject for a compilation, in files with this name.
     pub fn new(name: &'a str, compilation: &'a Compilation) -> Self {
         let isas = compilation.plan.isas.iter().map(|own| own.isa.name).collect();
         let flushes = !compilation.options.numerics.keep_denormals;
@@ -194,7 +195,7 @@ impl Executable {
     /// Starts the program on the only subject, on the named or the best instruction set.
     ///
     /// # Errors
-    /// That the machine lacks the instruction set, or that the program does not run.
+    /// If the machine lacks the instruction set, or if the program does not run.
     pub fn start(&self, isa: Option<&str>) -> Result<Harness, Diagnostic> {
         self.start_on(0, isa)?.ok_or_else(|| {
             problem(format!("this machine lacks the instruction set {}", isa.unwrap_or_default()))
@@ -205,7 +206,7 @@ impl Executable {
     /// Starts the program on a subject, by index. `None` if the machine lacks the instruction set.
     ///
     /// # Errors
-    /// Why it does not run.
+    /// If the program does not run.
     pub fn start_on(
         &self,
         subject: usize,
@@ -243,11 +244,12 @@ impl Harness {
         &self.isa
     }
 
-    /// Calls the pure function: all Parameters in document order in, all Results out. Weights among
-    /// the Parameters are packed if `pack` is true; otherwise earlier weights stay.
+    /// Calls the function with all parameters, in the order of the model. Returns all results and
+    /// variables. If `pack` is true, weights among the parameters are packed; otherwise the weights
+    /// packed last stay.
     ///
     /// # Errors
-    /// A number that is too large, or that the program has ended.
+    /// If an integer is too large for the element type of an input, or if the program has ended.
     pub fn call(
         &mut self,
         parameters: &[InputElements],
@@ -276,7 +278,7 @@ impl Harness {
     /// call, and of one step after a reset.
     ///
     /// # Errors
-    /// That the program has ended: then something that the struct says of itself is wrong.
+    /// If the program has ended, because a property reported by the struct is wrong.
     pub fn structure(&mut self) -> Result<[Vec<Vec<f32>>; 3], Diagnostic> {
         self.exchange(|harness| {
             harness.send(&[STRUCT])?;
@@ -289,7 +291,7 @@ impl Harness {
     /// The time of repeated calls on the inputs of the last call, with states fed back.
     ///
     /// # Errors
-    /// That the program has ended.
+    /// If the program has ended.
     pub fn run(&mut self, calls: usize) -> Result<Duration, Diagnostic> {
         self.steps += calls;
         self.exchange(|harness| {
@@ -377,13 +379,13 @@ impl Harness {
 
 impl Drop for Harness {
     fn drop(&mut self) {
-        // The program ends with its input; failures were reported earlier.
+        // The program ends when its input is closed. Failures were reported earlier.
         drop(self.input.take());
         _ = self.child.wait();
     }
 }
 
-/// The tensors of a message; integers as f32, as computed.
+/// The tensors of an answer. Integers are converted to f32, in which they are computed.
 fn receive(output: &mut impl Read, fields: &[Field]) -> io::Result<Vec<Vec<f32>>> {
     let mut all = vec![Vec::new(); fields.len()];
     for field in fields {

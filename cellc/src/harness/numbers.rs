@@ -6,9 +6,9 @@ use crate::model::Tensor;
 /// The elements of an input for generated code.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InputElements {
-    /// All floating point types.
+    /// Elements of any floating-point type.
     Floats(Vec<f32>),
-    /// All integer types.
+    /// Elements of any integer type, or booleans.
     Integers(Vec<i64>),
 }
 
@@ -22,7 +22,7 @@ impl InputElements {
         }
     }
 
-    /// The elements for the reference.
+    /// The elements in f64, for the reference.
     pub fn exact(&self) -> Vec<f64> {
         match self {
             Self::Floats(values) => values.iter().map(|&v| f64::from(v)).collect(),
@@ -33,7 +33,7 @@ impl InputElements {
     /// The bytes of the elements as type `element` of generated code, on this machine.
     ///
     /// # Errors
-    /// The first element too large for the type.
+    /// The first element that is too large for the type.
     pub fn bytes(&self, element: Element) -> Result<Vec<u8>, i64> {
         let mut bytes = Vec::new();
         match (self, element) {

@@ -110,7 +110,7 @@ pub(super) fn program(subjects: &[Subject<'_>]) -> String {
     );
     for subject in subjects {
         let Subject { name, interface, .. } = subject;
-        // arrays are built on the stack before they are boxed
+        // arrays are built on the stack before they are boxed: the stack must hold all arrays
         let all = [&interface.inputs, &interface.weights, &interface.outputs, &interface.variables];
         let values = all.into_iter().flatten().map(Field::len).sum::<usize>() + interface.block_len;
         arms += &format!("        {name:?} => (serve_{name}, {}),\n", (64 << 20) + 16 * values);
@@ -132,7 +132,7 @@ fn main() {{
     )
 }
 
-/// The variable of a parameter, independent of the parameter's name in the model.
+/// The name of the variable for a parameter, independent of the parameter's name in the model.
 fn variable(field: &Field) -> String {
     format!("p{}", field.index)
 }
@@ -142,7 +142,7 @@ fn place(interface: &Interface, field: &Field) -> String {
     if interface.outputs.len() == 1 { "y".to_owned() } else { format!("y.{}", field.name) }
 }
 
-/// The inputs as an argument of the subject's module.
+/// The argument for the inputs, in a call of a function of the subject's module.
 fn inputs(module: &str, tensors: &Tensors<'_>) -> String {
     let value = tensors.value(|field| format!("&{}", variable(field)));
     tensors.record.map_or(value.clone(), |_| format!("&{module}::{}", &value[1..]))
@@ -227,8 +227,7 @@ while start.elapsed().as_micros() < 500 {{
     let spoil = lines(outputs, |f| format!("{}.change(spoilt);", place(interface, f)));
     let send = lines(outputs, |f| format!("{}.send(&mut output)?;", place(interface, f)));
     let send_variables = lines(variables, |f| format!("state.{}.send(&mut output)?;", f.name));
-    // hides from the compiler the inputs of a call, and the fact that only the last outputs are
-    // read
+    // the inputs of every call are unknown to the compiler, which would else compute one call only
     let unknown = lines(&interface.inputs, |f| format!("black_box(&mut {});", variable(f)));
     let states: Vec<_> =
         interface.states.iter().map(|s| (&interface.inputs[s.input], &outputs[s.output])).collect();

@@ -20,9 +20,9 @@ pub struct Toolchain {
     pub language: Language,
     /// The compiler, with arguments for every call.
     pub compiler: Vec<OsString>,
-    /// Flags for generated code, and in C also for the program around it.
+    /// Flags for generated code. In C, also for the program around generated code.
     pub flags: Vec<String>,
-    /// In Rust: flags for the program around the generated code.
+    /// Rust: flags for the program around generated code.
     pub around: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ impl Toolchain {
             .args(objects)
             .arg("-o")
             .arg(program);
-        // fmaf, for files for machines with fused multiply-add, on a machine without
+        // libm has fmaf, which files with fused multiply-adds call on a machine without
         link.arg("-lm");
         self.run(vec![link])
     }
@@ -154,7 +154,8 @@ pub fn run_all<E: Send>(
     })
 }
 
-/// The C compiler, with arguments from the variable: `ccache gcc`.
+/// The C compiler with arguments, from the value of `CC`, such as `ccache gcc`. A value that is the
+/// path of a file has no arguments.
 fn c_compiler(variable: Option<OsString>) -> Vec<OsString> {
     match variable.as_ref().and_then(|v| v.to_str()).filter(|text| !Path::new(text).is_file()) {
         Some(text) if !text.trim().is_empty() => {

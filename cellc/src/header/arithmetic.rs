@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use crate::request::{Accuracy, Numerics, Options};
 use crate::summary::{denormals, escape};
 
-/// The lines about arithmetic, and the losses of formats of weights behind them.
+/// The lines about arithmetic, followed by the losses of the formats of weights.
 pub(super) fn lines(
     model: &CoreModel,
     (plan, products): (&Plan, &Precisions),
@@ -43,7 +43,7 @@ fn keeps_states(model: &CoreModel) -> bool {
     !model.states.is_empty() || !model.variables.is_empty()
 }
 
-/// The effect of NaN and infinities in inputs.
+/// The line about the effect of NaN and infinities in inputs.
 fn not_finite(model: &CoreModel) -> String {
     let choices = choices(model);
     let through = match &choices[..] {
@@ -98,8 +98,8 @@ pub(crate) fn not_finite_exceptions(model: &CoreModel) -> Vec<&'static str> {
     chooses.into_iter().chain(powers).collect()
 }
 
-/// The instruction sets with and without fused multiply-adds. All of them sum in the order of the
-/// model.
+/// The words about instruction sets with and without fused multiply-adds, and about the order of
+/// sums, which is the same on all instruction sets.
 fn multiply_adds(plan: &Plan) -> String {
     let names = |fused: bool| -> Vec<_> {
         plan.isas.iter().filter(|own| own.fuses == fused).map(|own| own.isa.name).collect()
@@ -115,8 +115,8 @@ fn multiply_adds(plan: &Plan) -> String {
     if plan.isas.len() > 1 { format!("{fusing}; {order}") } else { fusing }
 }
 
-/// The arithmetic of matrix products, unless all products are f32; with names of layers if layers
-/// differ.
+/// The lines about the arithmetic of matrix products, with names of layers if the arithmetics of
+/// layers differ. Empty if all products are f32.
 pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numerics) -> Vec<String> {
     let mut layers: Vec<(WeightFormat, Arithmetic, Vec<String>)> = Vec::new();
     for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
@@ -201,16 +201,16 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
     lines
 }
 
-/// The effect of left out products on sums.
+/// The line about sums if products with blocks of zero weights are left out.
 const GUARDED: &str = "Products with blocks of zero weights are left out: a vector with NaN or \
                        infinity makes every sum of its matrix NaN.";
 
-/// The arithmetic of depthwise convolutions.
+/// The line about depthwise convolutions in integers.
 const WINDOWS: &str = "Depthwise convolutions with stride 1 and at least 8 output positions \
                        multiply integers: each channel of x is rounded once, to 16 bits with one \
                        scale. A channel with NaN or infinity becomes NaN.";
 
-/// The rounding of run-time weights.
+/// The line about the rounding of run-time weights.
 const ROUNDED_ROWS: &str = "pack rounds each row of a matrix to integers times one scale, as \
                             cellc rounds weights when compiling: results have the same bits. A \
                             row of weights with NaN or infinity becomes NaN, and so does every \
@@ -241,7 +241,7 @@ fn in_integers(arithmetic: Arithmetic) -> Option<&'static str> {
     }
 }
 
-/// The errors of activation functions, unless the accuracy is exact.
+/// The lines about the errors of activation functions. Empty if the accuracy is exact.
 pub(crate) fn activations(model: &CoreModel, accuracy: Accuracy, profiles: &[bool]) -> Vec<String> {
     if accuracy == Accuracy::Exact {
         return Vec::new();

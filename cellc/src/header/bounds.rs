@@ -8,7 +8,8 @@ use crate::numerics::Precisions;
 use crate::plan::Plan;
 use crate::request::Numerics;
 
-/// The most products per step for a computed bound. The computation takes some seconds.
+/// The most work, in multiply-adds of [`bound::work`], for which a bound is computed. The
+/// computation takes some seconds.
 const MOST_WORK: usize = 1 << 30;
 
 /// The worst-case error of one step, for each arithmetic profile in a file.
@@ -16,9 +17,10 @@ const MOST_WORK: usize = 1 << 30;
 pub struct Bounds {
     /// The range of inputs and states, in words. Empty if weights are given at run time.
     range: String,
-    /// True if a state continues from one execution to the next.
+    /// True if the model keeps a state or a variable from step to step.
     continues: bool,
-    /// The profile of the last instruction set, whose body is run to measure errors.
+    /// The name of the profile of the last instruction set. The body of this instruction set is run
+    /// to measure errors.
     measured: &'static str,
     profiles: Vec<OfProfile>,
 }
@@ -32,7 +34,7 @@ struct OfProfile {
 
 #[derive(Clone, Debug)]
 enum Claims {
-    /// The model has too many products.
+    /// The bound would take too long to compute.
     NotComputed,
     /// The error depends on run-time weights.
     AtRunTime,

@@ -20,7 +20,7 @@ pub(super) fn lines(model: &CoreModel, interface: &Interface) -> Vec<String> {
         lines.push(format!("  {}", gate_order(cell, model, interface)));
         lines.extend(node.ledger.iter().filter(|entry| !is_default(entry, cell)).map(ledger_line));
     }
-    // operations around a cell repeat the cell's attributes
+    // in a model with cells, the other operations of a recurrent layer have the same attributes
     let nodes = model.nodes.iter().filter(|node| cells.is_empty() && !node.ledger.is_empty());
     let mut before: Option<&CoreNode> = None;
     for node in nodes {
@@ -36,7 +36,8 @@ pub(super) fn lines(model: &CoreModel, interface: &Interface) -> Vec<String> {
     lines
 }
 
-/// The inputs and outputs in a cell's equations, if named.
+/// The line with the names of inputs and outputs that are operands in a cell's equations, except
+/// operands that have the same name in the equations. `None` if no operand is left.
 fn operands(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Option<String> {
     let before = |value: usize| {
         let view = |node: &&CoreNode| matches!(&node.op, CoreOp::View(view) if view.out == value);
@@ -108,7 +109,7 @@ fn is_default(entry: &LedgerEntry, cell: &CoreCell) -> bool {
     }
 }
 
-/// The interpretation of an attribute of the input.
+/// The line about an attribute of the model's file, with cellc's interpretation.
 fn ledger_line(entry: &LedgerEntry) -> String {
     let (name, taken) = (escape(&entry.attribute), escape(&entry.meaning));
     match &entry.text {
@@ -119,7 +120,7 @@ fn ledger_line(entry: &LedgerEntry) -> String {
     }
 }
 
-/// The initial values of a cell in each step of the model, for constant states.
+/// The lines about initial states of a cell that are constants in each step of the model.
 fn initial_states(cell: &CoreCell, model: &CoreModel) -> Vec<String> {
     let is_zero = |source: Source| match source {
         Source::Constant(at) => {
@@ -155,7 +156,8 @@ fn adds_biases(model: &CoreModel, cell: &CoreCell) -> bool {
     })
 }
 
-/// The biases of a cell whose every gate has two in the model: one for x, one for h.
+/// The note that biases are added, if each gate of the cell has two biases in the model, one for x
+/// and one for h. Else empty.
 fn added_biases(cell: &CoreCell) -> &'static str {
     let is_in_halves = |terms: &Vec<BiasPart>| matches!(&terms[..], [a, b] if a.tensor == b.tensor);
     let biases = &cell.weights.layout.biases;
@@ -166,11 +168,11 @@ fn added_biases(cell: &CoreCell) -> &'static str {
     }
 }
 
-/// The order of gates in the model's weights and the sums that make the biases.
+/// The line about the order of gates in the model's weights, and about the terms of the biases.
 fn gate_order(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> String {
     let order = cell.weights.layout.order(cell.kind);
     let order = order.chars().map(String::from).collect::<Vec<_>>().join(", ");
-    // readers write zeros for an omitted B
+    // for an omitted B the model contains zeros
     let biased = adds_biases(model, cell);
     let parts: &[&str] = match (cell.kind, cell.kind.reset_gate()) {
         (CellKind::Rnn, _) => return "W and R have one gate".to_owned(),
@@ -192,7 +194,7 @@ fn gate_order(cell: &CoreCell, model: &CoreModel, interface: &Interface) -> Stri
             .find(|field| cell.weights.b[tensor] == WeightSource::Parameter(field.index));
         given.map_or("B", |field| &field.name)
     };
-    // rows are shown if a tensor has more parts than gates, or if one sum has two of its parts
+    // the line shows the rows of a tensor that has more parts than gates, or two parts in one sum
     let biases = &cell.weights.layout.biases;
     let in_parts = |tensor: usize| {
         let parts =

@@ -9,18 +9,17 @@ use crate::emit::names::Interface;
 use crate::plan::{DelayLines, Labels, Plan, Taps};
 use crate::summary::escape;
 
-/// The most equations in a header. Networks with more have the number of operations
-/// instead.
+/// The most equations in a header. For networks with more equations, the header has the numbers of
+/// operations instead.
 const MOST_EQUATIONS: usize = 16;
 
-/// The most operations of a network with equations. An expression is as deep as its
-/// chain of operations.
+/// The most operations of a network with equations. Limits the depth of recursion over expressions.
 const MOST_OPERATIONS: usize = 100;
 
-/// The most characters of an equation.
+/// The most bytes of an equation.
 const LONGEST: usize = 400;
 
-/// The most taps of a delay line that are all named.
+/// The most taps of a delay line for which an equation names every tap.
 const MOST_TAPS: usize = 4;
 
 /// True if a word of an equation fits a line of the comment with its indentation.
@@ -40,7 +39,8 @@ pub(super) fn lines(model: &CoreModel, plan: &Plan, interface: &Interface) -> Ve
     [vec![String::new()], lines].concat()
 }
 
-/// The number of operations of each kind, without recurrent layers.
+/// The line with the number of operations of each kind, without recurrent layers. Empty without
+/// operations.
 fn counted(model: &CoreModel) -> Vec<String> {
     let nodes = model.operations();
     // a recurrent layer adds operations to join directions and to cut sequences
@@ -50,7 +50,6 @@ fn counted(model: &CoreModel) -> Vec<String> {
         .map(|node| &node.kind[..])
         .collect();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    // an integer input is converted to f32: the model has no operation for that
     for node in nodes.iter().filter(|node| !recurrent.contains(&node.kind[..])) {
         *kinds.entry(&node.kind).or_default() += 1;
     }
@@ -84,7 +83,7 @@ impl Term {
         }
     }
 
-    /// The term as a factor.
+    /// The text of the term as a factor, in parentheses if needed.
     fn factor(&self) -> String {
         match self {
             Self::Atom(text) => text.clone(),
@@ -93,7 +92,8 @@ impl Term {
     }
 }
 
-/// The tensor behind views that change the shape alone. `producers`: by value, the operation.
+/// The tensor behind views that change only the shape. `producers`: the operation that computes
+/// each value.
 fn viewed(
     model: &CoreModel,
     lines: &DelayLines,
@@ -114,12 +114,12 @@ fn viewed(
 struct Dataflow<'a> {
     model: &'a CoreModel,
     interface: &'a Interface,
-    /// Their taps are those of the frames.
+    /// Delay lines. Equations name frames of earlier steps instead of the lines.
     delay_lines: &'a DelayLines,
     labels: Labels,
-    /// By value: the operation.
+    /// The operation that computes each value.
     producers: BTreeMap<usize, &'a CoreNode>,
-    /// By value: the name of a cell's output, or of a value with several readers.
+    /// The names of outputs of cells and of values with several readers, by value.
     names: BTreeMap<usize, String>,
     /// The values with several readers, in order.
     shared: Vec<usize>,
@@ -138,7 +138,7 @@ impl<'a> Dataflow<'a> {
             .iter()
             .flat_map(|node| node.op.outputs().into_iter().map(move |value| (value, node)))
             .collect();
-        // a reader of a view that changes the shape alone is a reader of the viewed value
+        // a reader of a view that changes only the shape counts as a reader of the viewed value
         let is_view =
             |node: &CoreNode| matches!(&node.op, CoreOp::View(view) if view.only_reshapes(model));
         let mut readers: BTreeMap<usize, usize> = BTreeMap::new();
@@ -231,7 +231,8 @@ impl<'a> Dataflow<'a> {
         })
     }
 
-    /// The meaning of functions that the network's weights define.
+    /// The line that explains the functions with weights, `denseN` and `convolveN`. `None` without
+    /// functions with weights.
     fn explained(&self, equations: &str) -> Option<String> {
         let weighted =
             [("dense", "the product of v with"), ("convolve", "the convolution of v with")];
@@ -249,7 +250,7 @@ impl<'a> Dataflow<'a> {
         }
     }
 
-    /// The tensor behind views that change the shape alone.
+    /// The tensor behind views that change only the shape.
     fn viewed(&self, source: Source) -> Source {
         viewed(self.model, self.delay_lines, &self.producers, source)
     }
@@ -281,8 +282,8 @@ impl<'a> Dataflow<'a> {
         Term::Atom(name.unwrap_or_else(|| "an input".to_owned()))
     }
 
-    /// A view, by the number and the order of its elements. Neighbouring elements have their
-    /// range in the flat tensor.
+    /// A view as a range of the flat tensor, if the elements are contiguous. Other views are called
+    /// a slice, a transpose or a repetition, by their number of elements.
     fn view_term(&self, view: &View, operand: &Term) -> Term {
         let shape = &self.model.values[view.out].shape;
         let (len, input_len) = (shape.iter().product::<usize>(), self.model.len(view.input));
@@ -426,8 +427,8 @@ mod tests {
         model
     }
 
-    /// Values behind views have names if several operations read them: an equation does not double
-    /// with each layer.
+    /// A value behind views has a name if several operations read the value: equations do not double
+    /// in length with each layer.
     #[test]
     fn equations_do_not_double_with_each_layer() {
         for (layers, are_equations) in [(6, true), (40, false)] {

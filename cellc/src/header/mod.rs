@@ -18,7 +18,7 @@ pub(crate) use arithmetic::not_finite_exceptions;
 pub(crate) use arithmetic::{activations, integers};
 pub use bounds::Bounds;
 
-/// Maximum length of a line without its comment sign, in characters.
+/// Maximum length of a line without the comment sign, in bytes.
 const COLUMNS: usize = 97;
 
 /// The least bytes of arrays on the stack that a header states.
@@ -67,7 +67,7 @@ pub(crate) fn lines(
     lines.into_iter().flat_map(wrap).collect()
 }
 
-/// The arrays on the stack.
+/// The line about arrays on the stack.
 fn stack(interface: &Interface, language: Language) -> String {
     let Interface { type_name, function, stack, .. } = interface;
     match language {
@@ -86,7 +86,7 @@ fn stack(interface: &Interface, language: Language) -> String {
     }
 }
 
-/// The states of a model and its scratch memory.
+/// The lines about the states of a model, scratch memory and stack.
 fn states(model: &CoreModel, interface: &Interface, language: Language) -> Vec<String> {
     let mut lines = Vec::new();
     if interface.states.is_empty() && model.variables.is_empty() {
@@ -137,7 +137,7 @@ fn states(model: &CoreModel, interface: &Interface, language: Language) -> Vec<S
     lines
 }
 
-/// The element type of an input that the model declares narrower than f32.
+/// The line about an input for which the model declares a float type other than f32.
 fn narrow(parameter: &Parameter) -> Option<String> {
     let element = parameter.element;
     let name = parameter.names.first().map_or("", String::as_str);
@@ -145,7 +145,7 @@ fn narrow(parameter: &Parameter) -> Option<String> {
         .then(|| format!("{} is {} in the model and f32 here.", escape(name), element.name()))
 }
 
-/// The ranges of integer inputs.
+/// The lines about the ranges of integer inputs.
 fn integer_inputs(model: &CoreModel, interface: &Interface) -> Vec<String> {
     let mut lines = Vec::new();
     for node in model.all_nodes() {
@@ -172,7 +172,7 @@ fn integer_inputs(model: &CoreModel, interface: &Interface) -> Vec<String> {
     lines
 }
 
-/// The lines about errors: bounds, and what a run of steps showed.
+/// The lines about errors: bounds, and the errors measured in a run of steps.
 pub(crate) fn errors(
     bounds: &Bounds,
     interface: &Interface,
@@ -181,7 +181,7 @@ pub(crate) fn errors(
     bounds.lines(interface, found).into_iter().flat_map(wrap).collect()
 }
 
-/// The options that differ from the defaults.
+/// The line about options that differ from the defaults.
 fn given(options: &Options) -> String {
     match &options.given()[..] {
         [] => "Options: the defaults (cellc --help lists them).".to_owned(),
@@ -192,7 +192,7 @@ fn given(options: &Options) -> String {
 }
 
 fn escape_all(words: &[String]) -> String {
-    // an open number of steps: a single question mark is no trigraph
+    // `?` in a shape is an open number of steps; a single question mark is no trigraph of C
     let words: Vec<String> = words
         .iter()
         .map(|word| escape(word).replace(",\\u{3f}", ",?").replace("=\\u{3f}", "=?"))
