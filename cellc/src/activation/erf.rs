@@ -13,7 +13,7 @@ use crate::request::Accuracy;
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| exact(v),
     expand: |_, _| expand(),
-    // measured
+    // measured over every f32
     error: |_, _, fused| ErrorBound::ulp(if fused { 1.05 } else { 1.08 }),
     image: |_, _, ends| Image::between(FRAC_2_SQRT_PI, ends, [-1.0, 1.0]),
     image_between: |_, at| at.monotone(at.all.slope * (-at.nearest() * at.nearest()).exp()),

@@ -67,7 +67,7 @@ const START: u32 = 0x3f35_04f3;
 /// The offset of exponents, so that biased exponents are not negative.
 const BIAS: u32 = 128;
 
-/// 2^23: the low bits of a sum with 2^23 are an integer.
+/// 2^23: an f32 whose upper bits are those of 2^23 is 2^23 plus the integer in the low bits.
 const INTEGER: f32 = 8_388_608.0;
 
 fn expand(accuracy: Accuracy) -> Function {

@@ -69,7 +69,7 @@ enum Evidence {
     Derived,
 }
 
-/// The evaluation of an activation of constants.
+/// How the activation of a constant is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Constants {
     /// cellc evaluates the activation: the expansion gives the f32 nearest to the exact value.
@@ -151,13 +151,13 @@ pub(crate) fn stated(
 /// terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ErrorBound {
-    /// In units of the spacing of f32 at the exact value (ulp).
+    /// The term in units of the spacing of f32 at the exact value (ulp).
     pub ulp: f64,
-    /// Relative to the exact value.
+    /// The term relative to the exact value.
     pub relative: f64,
-    /// Relative to the argument, from terms that cancel.
+    /// The term relative to the argument, for expansions whose terms cancel.
     pub of_argument: f64,
-    /// Absolute, for all arguments.
+    /// The absolute term.
     pub absolute: f64,
 }
 
@@ -214,7 +214,7 @@ struct Measured {
     /// magnitude and one in 61 elsewhere.
     fast: [f64; 2],
     audio: [f64; 2],
-    /// The absolute term next to relative errors.
+    /// The absolute term of the error bounds of the fast and audio expansions.
     absolute: f64,
 }
 

@@ -17,10 +17,10 @@ pub(super) const DEFINITION: Definition = Definition {
     constants: Constants::Rounded,
 };
 
-/// 2^23: from here on, every f32 is a whole number.
+/// 2^23: every f32 from this magnitude on is a whole number.
 const WHOLE: f32 = 8_388_608.0;
 
-/// The nearest whole number, half to even. Nonzero numbers with result 0 lose their sign.
+/// The nearest whole number, half to even. A negative number that is rounded to 0 gives +0.
 pub(super) fn nearest(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     body.comment("the sum has no room for a fraction, and is rounded");
     let above = body.float("above", sub(&add(x, &constant(WHOLE)), &constant(WHOLE)));

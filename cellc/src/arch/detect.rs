@@ -42,7 +42,7 @@ pub struct Question {
     pub rust_functions: &'static str,
 }
 
-/// Run-time detection of instruction sets.
+/// Run-time detection of the instruction sets of one architecture.
 #[derive(Debug)]
 pub struct Processor {
     /// C: the header file that `c` needs.

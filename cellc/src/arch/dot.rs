@@ -18,8 +18,8 @@ pub enum Dot {
     /// Scalar bodies: 8-bit weights are widened and multiplied by 16-bit activations, two per
     /// instruction (`SMLAD`).
     WidenedPairs,
-    /// Tiles of up to `rows` rows of elements, by `TILE_WORDS` words and columns of byte weights
-    /// (`TDPBSSD`).
+    /// Products of a tile of elements, with up to `rows` rows of `TILE_WORDS` words, and a tile of
+    /// weights, with `TILE_WORDS` columns. Each word holds four bytes (`TDPBSSD`).
     Tiles {
         /// The largest number of element rows.
         rows: usize,

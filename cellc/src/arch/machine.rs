@@ -95,7 +95,8 @@ pub struct Costs {
 /// The caches of one core.
 #[derive(Clone, Copy, Debug)]
 pub struct Caches {
-    /// Bytes of L1 cache that one panel may use.
+    /// Bytes of the L1 cache of the smallest machine. A panel that several rows share is at most as
+    /// large.
     pub first_level: usize,
     /// Range of weight sizes, in bytes, for which alternating order keeps a part of the weights in
     /// L1; a panel has at most the lower bound. Zeros: no alternating order for L1.

@@ -62,7 +62,7 @@ pub enum IsaId {
     Plain,
     /// RISC-V vectors.
     Rvv,
-    /// One lane.
+    /// One lane without fused multiply-add.
     Scalar,
     /// One lane with fused multiply-add.
     ScalarFma,
@@ -148,8 +148,8 @@ pub struct Code {
     pub load_distance: usize,
 }
 
-/// Iterations of the short loops in unrolled loops of generated Rust, or half of them: LLVM unrolls
-/// loops of this length. Unroll factors are multiples of this number.
+/// Generated Rust unrolls a loop as a loop over short loops of this many iterations, or twice as
+/// many, which LLVM unrolls. Unroll factors are multiples of this number.
 pub const TURNS: usize = 8;
 
 /// The size of a tile: words per row of elements, words per column of weights, and columns.

@@ -94,9 +94,9 @@ impl Profile {
 }
 
 /// Bounds of the error of generated code at one input, for every element of every result and of
-/// every variable's next value. Infinite if an intermediate value may overflow, if the argument of
-/// a division, a root or a logarithm may have no finite result, and after a cell with an unknown
-/// sequence length.
+/// every variable's next value. Infinite if there is no bound: an intermediate value may overflow,
+/// a divisor may be 0, an argument may lie outside of the domain of a root or a logarithm, or the
+/// length of a sequence is unknown.
 ///
 /// `values` holds all elements of each parameter, including weights; `variables` holds all elements
 /// of each variable.
@@ -114,7 +114,8 @@ pub fn bound(
 }
 
 /// Estimated time of [`over_range`], in multiply-adds. An element of an operation without
-/// multiply-adds counts as `ELEMENT` multiply-adds, a converted integer as one.
+/// multiply-adds counts as `ELEMENT` multiply-adds, a converted integer as one, and a lookup as the
+/// elements of the table.
 pub fn work(model: &CoreModel) -> usize {
     const ELEMENT: usize = 256;
     fn work_of_nodes(model: &CoreModel, nodes: &[CoreNode]) -> usize {

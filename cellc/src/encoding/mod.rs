@@ -1,5 +1,5 @@
-//! Weights in fewer bits: the packed row of a matrix in each format, and the values loaded from it
-//! by kernels.
+//! Weights in fewer bits: the packed row of a matrix in each format, and the values that kernels
+//! load from the row.
 
 mod arithmetic;
 mod format;
@@ -150,7 +150,7 @@ pub fn quantise(values: &[f32], range: u16) -> (Vec<f32>, f32) {
     (values.iter().map(whole).collect(), largest / range + poison)
 }
 
-/// A row of a matrix as computed by kernels: the stored values, and the scale of their dot product.
+/// A row of a matrix as kernels multiply the row: the stored values, and the scale of dot products.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
     /// A stored value for each weight.

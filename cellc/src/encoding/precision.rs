@@ -26,8 +26,8 @@ impl Precision {
         }
     }
 
-    /// The format of matrices with f32 products. f32 for integer precisions; [`Arithmetic::stored`]
-    /// decides their format.
+    /// The format of matrices with f32 products. f32 for integer precisions, whose format comes
+    /// from [`Arithmetic::stored`].
     pub(crate) fn storage(self) -> WeightFormat {
         match self {
             Self::F16 => WeightFormat::F16,

@@ -124,22 +124,22 @@ pub(crate) fn steps_of<A: Domain + ?Sized>(
 
 /// The operands of one step of one row.
 pub(crate) struct StepInputs<'a, V> {
-    /// `[I]`
+    /// The input, `[I]`.
     pub(crate) x: &'a [V],
-    /// `[H]`
+    /// The hidden state, `[H]`.
     pub(crate) h: &'a [V],
-    /// `[H]`; empty if the cell has no such operand.
+    /// The cell state, `[H]`. Empty if the cell has no cell state.
     pub(crate) c: &'a [V],
-    /// AUGRU only.
+    /// The attention of an AUGRU. `None` for other cells.
     pub(crate) a: Option<&'a V>,
 }
 
 /// The state of a cell.
 #[derive(Clone, PartialEq)]
 pub(crate) struct State<V> {
-    /// `[H]`
+    /// The hidden state, `[H]`.
     pub(crate) h: Vec<V>,
-    /// `[H]`; empty if the cell has no such operand.
+    /// The cell state, `[H]`. Empty if the cell has no cell state.
     pub(crate) c: Vec<V>,
 }
 
@@ -771,7 +771,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
     }
 }
 
-/// Every index of a shape, in C order.
+/// The indices of all elements of a shape, in C order.
 fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<'_> {
     (0..shape.iter().product()).map(move |mut k: usize| {
         let mut index = vec![0; shape.len()];
@@ -788,7 +788,8 @@ fn place(index: &[usize], offset: usize, strides: &[isize]) -> usize {
     (offset as isize + index.iter().zip(strides).map(step).sum::<isize>()) as usize
 }
 
-/// Strides in elements of `from` by dimension of `shape`; 0 for a broadcast dimension.
+/// For each axis of `shape`, the stride in a tensor of shape `from`, in elements. 0 for a broadcast
+/// axis.
 fn broadcast(from: &[usize], shape: &[usize]) -> Vec<isize> {
     let mut strides = vec![0; shape.len()];
     let mut elements = 1;

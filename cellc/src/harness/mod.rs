@@ -91,7 +91,7 @@ impl<'a> Subject<'a> {
 pub enum Variables<'a> {
     /// The initial values.
     Initial,
-    /// The values after the call before.
+    /// The values after the previous call.
     Kept,
     /// Given values.
     Given(&'a [Vec<f32>]),

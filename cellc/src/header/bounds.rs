@@ -38,7 +38,7 @@ enum Claims {
     NotComputed,
     /// The error depends on run-time weights.
     AtRunTime,
-    /// A bound for each result.
+    /// Claims about each result.
     Results(Vec<Claim>),
 }
 

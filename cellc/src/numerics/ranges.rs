@@ -111,8 +111,8 @@ impl<'m> NumberRanges<'m> {
         all
     }
 
-    /// The scale of a tensor, the range of its multiples, and the largest distance from a multiple.
-    /// `None` if no scale is known, or if the multiples exceed 16 bits with sign.
+    /// The scale of a tensor, the range of integers that multiply the scale, and the largest
+    /// distance from a multiple. `None` if no scale is known, or if an integer exceeds 16 bits.
     pub(crate) fn multiples(&self, source: Source) -> Option<(f32, [i16; 2], f64)> {
         let NumberFacts { ends, scale } = self.known(source);
         let (scale, off) = scale?;

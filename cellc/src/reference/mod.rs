@@ -1,6 +1,6 @@
 //! Definitions of all operations in float64, written for readers: the reference for generated code.
 //!
-//! `evaluate` iterates over operations and time steps; this module computes them.
+//! `evaluate` iterates over operations and time steps; this module defines the arithmetic.
 
 mod memory;
 

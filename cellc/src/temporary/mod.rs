@@ -1,4 +1,4 @@
-//! Temporary files and folders that outlive neither the process nor a signal.
+//! Temporary files and folders. They are removed when the process ends, also by a signal.
 //!
 //! A temporary file is locked as long as its process lives. An unlocked temporary file was left by
 //! a killed process: the next process to write to the folder removes the file.

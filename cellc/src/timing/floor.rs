@@ -27,7 +27,7 @@ struct WeightStream {
     passes: usize,
 }
 
-/// The loops of one instruction set.
+/// The loops that measure the floor of one instruction set.
 pub struct Floor {
     /// The name of the instruction set.
     pub isa: &'static str,

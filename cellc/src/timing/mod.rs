@@ -26,7 +26,7 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// Like [`pin`], with both cores.
+    /// Pins this thread like [`pin`], and finds a second core.
     pub fn pin(core: Option<usize>) -> Option<Self> {
         let ids: Vec<usize> =
             core_affinity::get_core_ids()?.into_iter().map(|core| core.id).collect();

@@ -697,7 +697,7 @@ mod tests {
     use super::super::TARGETS;
     use super::*;
 
-    /// Every dot product that Rust calls as a function is among the functions of its instruction
+    /// Every dot product that Rust calls as a function is among the functions of the instruction
     /// set.
     #[test]
     fn dot_products_have_their_functions() {

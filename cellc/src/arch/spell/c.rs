@@ -85,7 +85,7 @@ pub struct CLoads {
     /// Vectors per load. `None`: any number.
     pub count: Option<usize>,
     /// The template of a function that loads from `from` to `*to0`, `*to1`, ... A line with EACH is
-    /// repeated for every vector, with # as its number. A line with PAIR is repeated for every two
+    /// repeated for every vector, with # as the number. A line with PAIR is repeated for every two
     /// vectors, with # and $ as their numbers; a line with ODD is for a single vector left over. A
     /// line with PLAIN stands for assignments by operators. COUNT is the number of vectors, LAST
     /// the number of the last vector, and HALF the number of the last half if vectors have two

@@ -33,7 +33,7 @@ pub struct RustSpelling {
 pub struct RustVector {
     /// The number of f32 lanes.
     pub lanes: usize,
-    /// The module of `core::arch`.
+    /// The module of `core::arch` with the intrinsics.
     pub processor: &'static str,
     /// The `cfg` of the type. Empty: the body is compiled only for machines with the type.
     pub condition: &'static str,
