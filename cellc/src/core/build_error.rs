@@ -3,19 +3,19 @@
 /// The reason why a tensor or an operation cannot be built.
 #[derive(Clone, Debug)]
 pub(crate) enum BuildError {
-    /// An operand is the number of an iteration, which no kernel knows.
+    /// An operand is the iteration number of a loop, which kernels cannot read.
     Iteration,
     /// More operations than the limit.
     Operations,
     /// A tensor of this shape has no elements.
     NoElements(Vec<usize>),
-    /// More dimensions than the limit: what was found, what is valid, and help.
+    /// More dimensions than the limit. The texts: what was found, what is valid, and help.
     Dims([String; 3]),
     /// More elements than the limit.
     Elements { shape: Vec<usize>, most: usize },
-    /// Operations on constants give more bytes than the limit, all together.
+    /// The results of all operations on constants take more bytes than the limit.
     FoldedBytes { bytes: usize, most: usize },
-    /// Operations on constants compute more elements and products than the limit, all together.
+    /// All operations on constants compute more elements and products than the limit.
     FoldedElements { elements: usize, most: usize },
 }
 

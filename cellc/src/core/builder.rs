@@ -1,6 +1,6 @@
-//! The construction of a core model, operation by operation: values, constants, operations, and
-//! operations on constants computed at once. The builder knows neither nodes of models nor
-//! diagnostics: a rule of [`crate::translate`] says what to build, and words a refusal.
+//! The construction of a core model, operation by operation. The builder adds values, constants and
+//! operations, and computes operations on constants at once. The builder knows neither nodes of
+//! models nor diagnostics: the rules of [`crate::translate`] say what to build, and word a refusal.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{
 use crate::model::limits::{MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
 use crate::model::{ElementType, LedgerEntry, Tensor, wrong_rank};
 
-/// The layer of the input that the next operations compute.
+/// The layer of the input that the next operations belong to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layer {
     /// The name in the model.
@@ -28,7 +28,8 @@ pub(crate) struct Layer {
     pub(crate) is_outermost: bool,
     /// The number of elements of the layer's constant operands.
     pub(crate) most_given: usize,
-    /// True if every use of the layer's integers ends in a conversion to floating point.
+    /// True if the layer reads computed integers, and every use of its result ends in a conversion
+    /// to floating point after moves, additions and subtractions alone.
     pub(crate) becomes_float: bool,
     /// True if the layer's matrices are stored in fewer bits than f32.
     pub(crate) is_quantised: bool,
@@ -37,7 +38,7 @@ pub(crate) struct Layer {
 /// The identity of a constant: bytes, element type, shape.
 type ConstantKey = (*const u8, usize, ElementType, Vec<usize>);
 
-/// The places of constants in the list.
+/// The indices of constants in [`CoreModel::constants`].
 #[derive(Default)]
 struct Interned {
     /// By identity.
@@ -73,9 +74,10 @@ pub(crate) struct CoreBuilder {
     operations: usize,
     /// Upper limit for elements of a computed value.
     most_elements: usize,
-    /// True if the model is one step of several: products have the bits of a model of all steps.
+    /// True for the model of one step of an open number of steps. Its products must have the bits
+    /// that a model of all steps computes.
     pub(crate) is_one_step: bool,
-    /// What operations read in front of their axes.
+    /// The elements that operations read in front of their axes.
     pub(crate) history: History,
     /// The values of layers since the last call of [`Self::take_layer_values`].
     layer_values: Vec<usize>,
@@ -120,7 +122,8 @@ impl CoreBuilder {
         }
     }
 
-    /// Forgets what was built since a checkpoint. The work spent still counts for the limits.
+    /// Forgets the values, constants and operations since a checkpoint. The work spent still counts
+    /// for the limits.
     pub(crate) fn roll_back(&mut self, to: Checkpoint) {
         self.model.values.truncate(to.values);
         self.facts.truncate(to.values);
@@ -148,12 +151,12 @@ impl CoreBuilder {
         self.layer_values.push(value);
     }
 
-    /// The noted values since the last call.
+    /// The values noted since the last call.
     pub(crate) fn take_layer_values(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.layer_values)
     }
 
-    /// Notes the elements that the current layer reads in front of the axes of a tensor.
+    /// Notes the elements that the current layer reads in front of the axes of a computed tensor.
     pub(crate) fn note_lookback(&mut self, x: &Known, before: Before, fronts: Vec<Front>) {
         let node = self.layer.place.outer;
         let is_known = self.history.lookbacks.iter().any(|other| other.node == node);
@@ -189,7 +192,8 @@ impl CoreBuilder {
         self.nodes.push(CoreNode { name, kind, op, ledger, layer: *place });
     }
 
-    /// Builds a body: the operations that `add` emits, apart from those of the current graph.
+    /// Builds a body: the result of `add`, and the operations that `add` emits, which the current
+    /// graph does not get.
     pub(crate) fn body<T>(&mut self, add: impl FnOnce(&mut Self) -> T) -> (T, Vec<CoreNode>) {
         let outside = self.swap_nodes(Vec::new());
         let result = add(self);
@@ -201,7 +205,7 @@ impl CoreBuilder {
         std::mem::replace(&mut self.nodes, nodes)
     }
 
-    /// The place of a constant in the list.
+    /// The index of a constant in [`CoreModel::constants`]; adds a new constant.
     pub(crate) fn intern(&mut self, tensor: &Tensor) -> usize {
         let constants = &mut self.model.constants;
         let (bytes, start) = tensor.place();
@@ -224,7 +228,7 @@ impl CoreBuilder {
         Source::Constant(self.intern(&tensor))
     }
 
-    /// The source of a tensor; adds constants to the list.
+    /// The source of a tensor. Adds a constant to the model's constants.
     pub(crate) fn source(&mut self, known: &Known) -> Built<Source> {
         match known {
             Known::Source(source, _) => Ok(*source),
@@ -264,8 +268,8 @@ impl CoreBuilder {
         Ok(())
     }
 
-    /// The upper limit for elements of an operation on constants: at least the elements of the
-    /// largest operand.
+    /// The upper limit for elements of an operation on constants: the number of elements of the
+    /// layer's constant operands, from [`MOST_FOLDED_ALONE`] to [`MOST_ELEMENTS`].
     fn most_folded(&self) -> usize {
         self.layer.most_given.clamp(MOST_FOLDED_ALONE, MOST_ELEMENTS)
     }

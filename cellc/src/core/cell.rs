@@ -8,7 +8,7 @@ use super::{
 };
 use crate::model::{Activation, CellKind, Coupled, ResetGate, WeightLayout, counted};
 
-/// A recurrent cell in one direction, one step or a sequence, all sizes known.
+/// A recurrent cell in one direction, for one step or for a sequence, with all sizes known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoreCell {
     /// The kind of cell.
@@ -63,7 +63,7 @@ pub struct WeightSources {
 pub struct CellOutputs {
     /// The new h: `[N, H]`; of a sequence Ho, `[N, 1, H]`.
     pub h: Option<usize>,
-    /// The new c, as `h`; LSTM only.
+    /// The new c, with the shape of h; LSTM only.
     pub c: Option<usize>,
     /// Y of a sequence: `[N, 1, T, H]`.
     pub y: Option<usize>,
@@ -82,12 +82,13 @@ impl CoreCell {
         self.sequence.as_ref().map_or(1, |sequence| sequence.steps)
     }
 
-    /// The values computed for later nodes.
+    /// The values that the cell computes for later nodes.
     pub fn outputs(&self) -> Vec<usize> {
         [self.out.y, self.out.h, self.out.c].into_iter().flatten().collect()
     }
 
-    /// True if the cell computes one step of every row; a sequence may have one step.
+    /// True if the cell computes exactly one step of every row: a cell without sequence, or a
+    /// sequence of one step without lengths.
     pub fn is_one_step(&self) -> bool {
         self.sequence
             .as_ref()
@@ -237,7 +238,7 @@ impl Operation for CoreCell {
     }
 }
 
-/// The operation, its attributes, its inputs and the interpretation of each attribute of the input.
+/// The cell, its attributes and its tensors.
 impl Display for CoreCell {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let sequence = self.sequence.as_ref();

@@ -10,7 +10,7 @@ use super::{
 pub struct Concat {
     /// The axis.
     pub axis: usize,
-    /// In order.
+    /// The concatenated tensors, in order.
     pub inputs: Vec<Source>,
     /// The value.
     pub out: usize,
@@ -52,7 +52,7 @@ impl Operation for Concat {
     }
 
     fn drop_outputs(&mut self, _: &[bool]) {
-        // the output is needed
+        // nothing to drop: a Concat in the model has a needed output
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -6,9 +6,9 @@ use super::{
 };
 use crate::model::counted;
 
-/// A convolution with windows that move element by element over channels of `length` elements:
-/// `out[n, g outputs + m, q] = sum over c and t of w[g outputs + m, c, t] * x[n, g inputs + c,
-/// start + q + offset of tap t]`, summed in order from zero.
+/// A convolution whose windows move by one element over channels of `length` elements: `out[n, g
+/// outputs + m, q] = sum over c and t of w[g outputs + m, c, t] * x[n, g inputs + c, start + q +
+/// offset of tap t]`, summed in order from zero.
 ///
 /// A channel is x in C order with padding, or x in [phases](Phased).
 #[derive(Clone, Debug, PartialEq)]
@@ -36,14 +36,14 @@ pub struct Convolve {
     /// Valid elements of a channel of the output. Windows over several dimensions also produce
     /// elements across line ends.
     pub wanted: usize,
-    /// The taps by dimension: loops one after the other.
+    /// The loops over taps, by dimension. The loops of one dimension run one after the other.
     pub taps: Vec<Vec<TapLoop>>,
     /// `[batch, groups * inputs, length]`, without padding.
     pub x: Source,
     /// `[groups * outputs, inputs, taps]`.
     pub w: ConstantId,
-    /// True to multiply in f32 whatever precision is asked for: x is in phases, the output has few
-    /// positions, or the weights change at run time.
+    /// True if the convolution multiplies in f32 whatever precision the options ask for: x is in
+    /// phases, the output has few positions, or the model has run-time weights.
     pub stays_f32: bool,
     /// The output as a value, `[batch, groups * outputs, positions]`.
     pub out: usize,
@@ -111,11 +111,11 @@ pub struct PhaseRun {
 }
 
 impl Phased {
-    /// The elements of x in phase `i`.
+    /// The elements of x that phase `i` contains.
     pub fn run(&self, i: usize) -> PhaseRun {
         let first = (i * self.dilation % self.stride).cast_signed() - self.before;
         let stride = self.stride.cast_signed();
-        // elements before x
+        // elements of the phase that are zeros in front of x
         let skipped = if first < 0 { (-first).cast_unsigned().div_ceil(self.stride) } else { 0 };
         let from = (first + skipped.cast_signed() * stride).cast_unsigned();
         let most = self.size.saturating_sub(from).div_ceil(self.stride);
@@ -161,7 +161,8 @@ pub const MOST_DENSE_GROUPS: usize = 4;
 
 impl Convolve {
     /// True for a depthwise convolution: separate weights per channel of x and windows of several
-    /// elements. Integer arithmetic pays, as each rounded element is multiplied several times.
+    /// elements. Integer arithmetic pays for these convolutions alone, as each rounded element is
+    /// multiplied several times.
     pub fn is_depthwise(&self) -> bool {
         let has_own_input = self.inputs == 1 && self.groups > MOST_DENSE_GROUPS;
         has_own_input && self.offsets().len() > 1 && !self.stays_f32
@@ -180,7 +181,8 @@ impl Convolve {
         }
     }
 
-    /// By element of a channel with padding, or in phases: the element of x. `None`: zero.
+    /// By element of a channel with padding, or in phases: the index of the element in x. `None`
+    /// for a zero.
     pub fn sources(&self) -> Vec<Option<usize>> {
         if self.phases.is_empty() {
             let (line, gap) = (self.line(), self.lines.1);
@@ -191,7 +193,7 @@ impl Convolve {
             };
             return (0..self.length).map(element).collect();
         }
-        // (element of x, place) of all elements along the axes so far
+        // (index in x, place in the channel) of all elements along the axes so far
         let mut all = vec![(0, 0)];
         for axis in &self.phases {
             let runs = (0..axis.count).map(|i| axis.run(i));
@@ -286,7 +288,7 @@ impl Operation for Convolve {
     }
 
     fn drop_outputs(&mut self, _: &[bool]) {
-        // the output is needed
+        // nothing to drop: a convolution in the model has a needed output
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -9,7 +9,8 @@
 //!   pass over memory.
 //! * The operation that computes a value for a variable, for a carried value of a loop or for a
 //!   Result flushes the value. All readers see the flushed value.
-//! * A cell flushes its new states in every step.
+//! * A cell and a linear attention flush their new states in every step. A running sum flushes each
+//!   sum.
 //! * Weights and constants stay unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +28,7 @@ pub enum TensorDenormals {
     Flushed,
 }
 
-/// The flushed tensors of a model, and the flushing operations.
+/// The tensors of a model without denormals, and the operations that flush.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Denormals {
     /// `None` if the option to keep denormals is set.
@@ -89,7 +90,7 @@ impl Denormals {
         Self { known: Some(known) }
     }
 
-    /// The knowledge about a tensor.
+    /// Whether a tensor may hold denormals, and where they are flushed.
     pub fn tensor(&self, source: Source) -> TensorDenormals {
         self.known.as_ref().map_or(TensorDenormals::Flushed, |known| known.tensor(source))
     }
@@ -112,8 +113,8 @@ impl Denormals {
 }
 
 impl FlushedTensors {
-    /// Finds the operations that must flush the `wanted` values. Operations that move elements pass
-    /// the obligation to the operations of their operands.
+    /// Finds the operations that must flush the `wanted` values. An operation that moves elements
+    /// does not flush: the operations that compute its operands flush instead.
     fn places(&mut self, nodes: &[CoreNode], wanted: &mut BTreeSet<usize>) {
         for node in nodes.iter().rev() {
             if let CoreOp::Loop(body) = &node.op {
@@ -135,7 +136,8 @@ impl FlushedTensors {
         }
     }
 
-    /// [`Self::places`] of a body: its results and carried values are wanted, then its slices.
+    /// [`Self::places`] for a loop: the carried values and the values of wanted results must be
+    /// flushed in the body, and the tensors of wanted slices before the loop.
     fn places_in_loop(&mut self, body: &CoreLoop, wanted: &mut BTreeSet<usize>) {
         let results = body.results.iter().filter(|r| wanted.contains(&r.out)).map(|r| r.value);
         let taken: Vec<_> =
@@ -198,16 +200,16 @@ impl FlushedTensors {
     }
 }
 
-/// The level of a copy of several tensors.
+/// The state of a copy of several tensors.
 fn copied_level(inputs: impl IntoIterator<Item = TensorDenormals>) -> TensorDenormals {
     let kept = inputs.into_iter().any(|input| input == TensorDenormals::Kept);
     if kept { TensorDenormals::Kept } else { TensorDenormals::Flushed }
 }
 
-/// The parameters to flush before the reading operation, which would copy the parameter to flush it
-/// or reads elements several times.
+/// The float parameters that an operation would copy in order to flush them, or whose elements an
+/// operation reads several times: flushing before the operation saves work.
 fn copied(model: &CoreModel) -> BTreeSet<usize> {
-    // by value: the parameter under a view
+    // by value of a view: the parameter whose elements the view shows
     let mut shown = BTreeMap::new();
     let mut copied = BTreeSet::new();
     for node in model.all_nodes() {

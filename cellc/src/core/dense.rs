@@ -6,7 +6,7 @@ use super::{
 };
 use crate::model::counted;
 
-/// A product with a fixed matrix.
+/// `y = x W` with a fixed matrix W.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
     /// Rows of x: the product of all outer dimensions.
@@ -80,7 +80,7 @@ impl Operation for Dense {
     }
 
     fn drop_outputs(&mut self, _: &[bool]) {
-        // the output is needed
+        // nothing to drop: a product in the model has a needed output
     }
 
     fn text(&self, _: &CoreModel) -> String {

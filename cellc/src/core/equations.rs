@@ -4,8 +4,8 @@
 use super::{CoreCell, WeightSource};
 use crate::model::{CellKind, Coupled, ResetGate};
 
-/// The equations of a cell, one per value; the last gives the outputs. `activations` are the names
-/// of the functions. `clip` formats a sum as the argument of a function.
+/// The equations of a cell, one for each gate or state; the last one gives the new states.
+/// `activations`: the names of the functions. `clip` formats a sum as the argument of a function.
 fn equations(
     kind: CellKind,
     activations: &[impl AsRef<str>],

@@ -1,5 +1,5 @@
-//! The facts about each core operation, for stages that do not compute it. `evaluate` and `lower`
-//! match all operations.
+//! The facts about each core operation, for stages that need no more than facts. `evaluate` and
+//! `lower` match all operations.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use crate::model::Activation;
 /// The facts about one operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
-    /// The operation in names of kernels.
+    /// The operation's name within names of kernels.
     pub name: &'static str,
-    /// The operands without weights; for a loop also the outer values read by its body.
+    /// The operands, except weights; for a loop also the outer values that its body reads.
     pub operands: Vec<Source>,
     /// The weights.
     pub weights: Vec<WeightSource>,
@@ -19,7 +19,7 @@ pub struct Facts {
     pub outputs: Vec<usize>,
     /// The work of one execution.
     pub work: Work,
-    /// The steps needed for an element of the outputs.
+    /// The steps of the operands that one step of the outputs needs.
     pub over_time: OverTime,
     /// The operands that make the outputs zero.
     pub zeros: Zeros,
@@ -27,18 +27,20 @@ pub struct Facts {
     pub numbers: OutputNumbers,
     /// The product with fixed matrices whose precision can be chosen, if the operation is one.
     pub(crate) product: Option<FixedProduct>,
-    /// The activations that the operation computes; without the body of a loop.
+    /// The activations that the operation computes; for a loop, without the activations of its
+    /// body.
     pub(crate) activations: Vec<Activation>,
     /// The treatment of denormals.
     pub(crate) denormals: Treatment,
-    /// True if the operation chooses elements by their order, in which a NaN is behind all numbers.
+    /// True if the operation selects elements by their order. NaN comes after all numbers.
     pub(crate) by_order: bool,
-    /// The role of constant operands, in names of constants.
+    /// The role of constant operands, for names of constants in generated code.
     pub(crate) constants: &'static str,
-    /// The least reach of a search for the tensors computed from a state that passes the operation.
+    /// The smallest reach with which a search passes the operation: a search from a state to the
+    /// tensors computed from the state.
     pub(crate) reach: Reach,
-    /// The reason why the work differs between independent streams. `None`: a row for each stream
-    /// suffices.
+    /// The reason why independent streams cannot run as rows of the operation. `None`: the
+    /// operation computes a row for each stream.
     pub(crate) between_streams: Option<&'static str>,
 }
 
@@ -72,7 +74,7 @@ pub enum Effort {
     Move,
     /// The conversion of an integer input.
     Convert,
-    /// The selection of an element from a column of this table.
+    /// The selection of an element from one column of this table.
     Select(Source),
     /// An addition, a multiplication or a comparison.
     Arithmetic,
@@ -82,27 +84,30 @@ pub enum Effort {
     Function,
 }
 
-/// The steps needed for an element of the outputs, if the operands have an axis of time.
+/// The steps of the operands that one step of the outputs needs, if the operands have an axis of
+/// time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OverTime {
-    /// The element's own step; operands broadcast.
+    /// The step of the output alone; operands broadcast.
     Pointwise,
-    /// All steps, if the axis of time is among these axes of the operand. Otherwise the element's
-    /// own step.
+    /// All steps, if the axis of time is among these axes of the operand. Otherwise the step of the
+    /// output alone.
     Combines(Range<usize>),
     /// As `Combines`, for the last axis of the operand.
     CombinesLast,
     /// All steps, if the last this many elements of the operand include the axis of time. Otherwise
-    /// the element's own step.
+    /// the step of the output alone.
     CombinesRows(usize),
-    /// The element's own step and, if this axis of the operand is the axis of time, the sum of the
-    /// steps before: one addition to the sum of the step before.
+    /// If this axis of the operand is the axis of time, the step of the output and all steps
+    /// before: each sum is the previous sum plus one element. Otherwise the step of the output
+    /// alone.
     Accumulates(usize),
-    /// The step of the index. The table must not depend on the step.
+    /// The step of the index, if the table does not depend on time.
     Selects,
     /// Neighbouring steps.
     Windows,
-    /// Any steps: refused, except for the operations with a rule of their own in `stream/steps`.
+    /// Any steps. The analysis in `stream/steps` refuses these operations, unless it has a rule for
+    /// them.
     AnyStep,
 }
 
@@ -137,7 +142,7 @@ pub enum OutputNumbers {
     Any,
 }
 
-/// The operations that a search for computed tensors passes.
+/// The operations through which a search follows computed tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reach {
     /// Views, concatenations, element-wise operations and loops of one iteration.
@@ -155,11 +160,11 @@ pub(crate) struct FixedProduct {
     pub(crate) x: Factor,
     /// h of a recurrent cell.
     pub(crate) h: Option<Factor>,
-    /// True if the plan has sizes for the product.
+    /// True if the plan has panel sizes for the product.
     pub(crate) is_planned: bool,
 }
 
-/// The vectors that fixed matrices multiply.
+/// The vectors that fixed matrices multiply. For a depthwise convolution, the windows of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Factor {
     /// The tensor of the vectors. `None` for h of a sequence, which each step computes.
@@ -175,14 +180,15 @@ pub(crate) enum Treatment {
     EveryStep,
     /// Moves elements of its operand: the producer of the operand has flushed them.
     Moves,
-    /// Moves elements, and flushes elements of inputs and states.
+    /// Moves elements; flushes elements of inputs and states, which no operation has flushed.
     Copies,
     /// Flushes each sum before it adds the next element.
     EachSum,
-    /// Flushes outputs that a Result, a variable or a carried value needs. Operations of a body
-    /// stand for their loop.
+    /// Flushes outputs that a Result, a variable or a carried value needs. For a loop, the
+    /// operations of the body decide.
     Computes,
-    /// As `Computes`; reads each element of an operand of the output's size once.
+    /// As `Computes`. Operands of the output's size are read once per element, so flushing on load
+    /// costs no extra pass.
     Streams,
 }
 

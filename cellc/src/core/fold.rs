@@ -1,7 +1,9 @@
 //! Operations on constants, computed when compiling. Callers have checked shapes and limits.
 //!
-//! Floating point is computed in f64 from elements that are f32 or less and rounded to f32 once,
-//! which for `+ - * /` is the f32 operation; f64 stays f64. Integers are computed in i64.
+//! Element-wise operations and products compute floats in f64. If all operands are f64, the result
+//! is f64; otherwise the result is rounded to f32 once, and `+ - * /` of two f32 have the bits of
+//! the f32 operation. Reductions round to f32 once, running sums round each sum. Integers compute
+//! in i64.
 
 use super::{Combiner, Geometry, PointwiseFunction, broadcast_strides, strides};
 use crate::model::{
@@ -10,7 +12,7 @@ use crate::model::{
 
 const OUT_OF_RANGE: &str = "the result does not fit its integer type";
 
-/// The elements of a tensor named by a geometry.
+/// The elements of a tensor that a geometry selects.
 pub(crate) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {
     let tensor = &in_bytes(tensor);
     let size = tensor.element().size();
@@ -24,7 +26,7 @@ pub(crate) fn strided(tensor: &Tensor, geometry: &Geometry) -> Tensor {
     tensor_of(geometry.shape.clone(), tensor.element(), out)
 }
 
-/// The parts of a tensor along an axis, by `places`.
+/// The parts of a tensor at the indices `places` along an axis. `to`: the shape of the result.
 pub(crate) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usize>) -> Tensor {
     let tensor = &in_bytes(tensor);
     let block = strides(tensor.shape())[axis] * tensor.element().size();
@@ -38,7 +40,7 @@ pub(crate) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usi
     tensor_of(to, tensor.element(), out)
 }
 
-/// Tensors side by side along an axis.
+/// The concatenation of tensors along an axis. `shape`: the shape of the result.
 pub(crate) fn concat(
     tensors: &[&Tensor],
     axis: usize,
@@ -66,7 +68,7 @@ pub(crate) fn concat(
     tensor_of(shape, stored, out)
 }
 
-/// A tensor with at least a byte for each element: elements of 4 bits are widened to 8 bits.
+/// A tensor with at least one byte for each element: elements of 4 bits are widened to 8 bits.
 fn in_bytes(tensor: &Tensor) -> Tensor {
     let (wide, bytes): (_, Vec<u8>) = match tensor.element() {
         ElementType::I4 => (ElementType::I8, each_integer(tensor).map(|v| v as u8).collect()),
@@ -81,7 +83,8 @@ fn each_integer(tensor: &Tensor) -> impl Iterator<Item = i64> {
     (0..tensor.len()).map(|i| tensor.get_i64(i).unwrap_or_default())
 }
 
-/// True if every element of a tensor of integers fits into i64. Elements of u64 may not.
+/// True if every element of a tensor of integers is below the largest i64. Elements of u64 may not
+/// be.
 fn is_i64(tensor: &Tensor) -> bool {
     tensor.element() != ElementType::U64 || each_integer(tensor).all(|v| v < i64::MAX)
 }
@@ -127,7 +130,7 @@ pub(crate) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tenso
             _ => v,
         }),
         None if element == ElementType::Bool => Ok(i64::from(tensor.get_f64(i) != 0.0)),
-        // no integer type holds numbers outside of i64, or NaN
+        // NaN and numbers outside of i64 are refused
         None => match tensor.get_f64(i).trunc() {
             v if v.abs() < 9.2e18 => in_range(v as i64, element),
             _ => Err(OUT_OF_RANGE),
@@ -153,7 +156,7 @@ pub(crate) fn range(
     Ok(integers(vec![count], values.into_iter()))
 }
 
-/// Reduces the middle axis of a tensor viewed as `[outer, size, inner]`. `shape`: that of the
+/// Reduces the middle axis of a tensor viewed as `[outer, size, inner]`. `shape`: the shape of the
 /// result.
 ///
 /// # Errors
@@ -211,8 +214,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// The running sums of every line along the axis, in C order. `add(sum, i)`: the sum and the
-    /// element with index `i`.
+    /// The running sums of every line along the axis, in C order. `add(sum, i)` adds the element
+    /// with index `i` to a sum.
     fn sums<T: Copy>(
         &self,
         shape: &[usize],
@@ -229,7 +232,8 @@ impl Running {
                 let at = (line / inner * size + k) * inner + line % inner;
                 if self.exclusive {
                     out[at] = sum;
-                    // no exclusive sum includes the last element, which may overflow
+                    // the last element is not added: no exclusive sum needs it, and the addition
+                    // may overflow
                     sum = if step + 1 < size { add(sum, at)? } else { sum };
                 } else {
                     sum = add(sum, at)?;
@@ -274,7 +278,7 @@ pub(crate) struct Product {
     pub(crate) strides: Vec<[isize; 2]>,
     /// Products in a sum.
     pub(crate) inner: usize,
-    /// Elements between the operands of two neighbouring products.
+    /// Distances of neighbouring elements along the sum, in the left and in the right factor.
     pub(crate) along: [isize; 2],
 }
 
@@ -298,8 +302,8 @@ pub(crate) type Exact = fn(Activation, f64) -> f64;
 /// A folded tensor, and its element type in the model.
 type Folded = Result<(Tensor, ElementType), &'static str>;
 
-/// An operation on constants. The element type of the operands decides the arithmetic. `exact`: the
-/// values of activations.
+/// An element-wise operation on constants, in floats or integers as the operands are. `exact`
+/// computes the values of activations.
 ///
 /// # Errors
 /// Operands without a result, such as a divisor of zero.
@@ -373,7 +377,7 @@ pub(crate) fn remainder(remainder: Remainder, constants: &Broadcasts) -> Folded 
 pub(crate) struct Broadcasts<'t> {
     inputs: &'t [(&'t Tensor, ElementType)],
     shape: &'t [usize],
-    /// By axis of `shape`: the distance of neighbours in each input, in elements.
+    /// By axis of `shape`: the distance of neighbouring elements in each input.
     strides: Vec<[isize; 3]>,
 }
 
@@ -395,18 +399,19 @@ impl<'t> Broadcasts<'t> {
         Ok(Self { inputs, shape, strides })
     }
 
-    /// The elements at a place of each input; 0 for missing inputs.
+    /// One element of each input, at the index for that input; 0 for missing inputs.
     fn floats(&self, at: [usize; 3]) -> [f64; 3] {
         [0, 1, 2].map(|k| self.inputs.get(k).map_or(0.0, |(tensor, _)| tensor.get_f64(at[k])))
     }
 
-    /// The elements at a place of each input of integers; 0 for missing inputs.
+    /// One element of each input of integers, at the index for that input; 0 for missing inputs.
     fn integers(&self, at: [usize; 3]) -> [i64; 3] {
         let known = |k: usize| self.inputs.get(k).and_then(|(tensor, _)| tensor.get_i64(at[k]));
         [0, 1, 2].map(|k| known(k).unwrap_or_default())
     }
 
-    /// Floats of the type of input `first`; in f64 if that input and the later ones are.
+    /// The results of `compute` as floats, with the element type of input `first`. Stored in f64 if
+    /// the inputs from `first` on are stored in f64.
     fn to_floats(&self, first: usize, compute: impl Fn([f64; 3]) -> f64) -> Folded {
         let values = self.each(|at| Ok(compute(self.floats(at))))?;
         let operands = &self.inputs[first..];
@@ -414,7 +419,7 @@ impl<'t> Broadcasts<'t> {
         Ok((float_tensor(self.shape.to_vec(), is_f64, values), operands[0].1))
     }
 
-    /// Integers of the type of input `first`.
+    /// The results of `compute` as integers, with the element type of input `first`.
     fn to_integers(
         &self,
         first: usize,
@@ -425,7 +430,8 @@ impl<'t> Broadcasts<'t> {
         Ok((integers(self.shape.to_vec(), values.into_iter()), element))
     }
 
-    /// Truth values of the elements that `read` returns for a place.
+    /// The results of `compute` as truth values. `read` returns the elements of the inputs at an
+    /// index.
     fn to_truth<T>(
         &self,
         read: impl Fn(&Self, [usize; 3]) -> [T; 3],
@@ -501,7 +507,7 @@ fn unary_of_integer(unary: Unary, v: i64) -> Result<i64, &'static str> {
 
 const BY_ZERO: &str = "a division of integers by zero";
 
-/// Arithmetic of two integers. Division rounds down, as OpenVINO does by default.
+/// Arithmetic of two integers. Quotients are rounded down, as OpenVINO does by default.
 fn binary_of_integers(binary: Binary, a: i64, b: i64) -> Result<i64, &'static str> {
     let result = match binary {
         Binary::Add => a.checked_add(b),
@@ -551,7 +557,8 @@ fn in_range(v: i64, element: ElementType) -> Result<i64, &'static str> {
     if fits { Ok(v) } else { Err(OUT_OF_RANGE) }
 }
 
-/// Calls `visit` with the places of every element of `shape` in C order, in `N` tensors.
+/// Calls `visit` for every element of `shape` in C order, with the index of the element in each of
+/// `N` tensors.
 fn walk<const N: usize>(
     start: [isize; N],
     shape: &[usize],
@@ -584,7 +591,7 @@ fn tensor_of(shape: Vec<usize>, element: ElementType, bytes: Vec<u8>) -> Tensor 
         .expect("core: a folded tensor has as many bytes as its shape")
 }
 
-/// Numbers in f64, or each rounded to f32.
+/// A tensor of f64, or of f32 with each number rounded.
 fn float_tensor(shape: Vec<usize>, is_f64: bool, values: Vec<f64>) -> Tensor {
     let (element, bytes) = match is_f64 {
         true => (ElementType::F64, values.into_iter().flat_map(f64::to_le_bytes).collect()),

@@ -11,13 +11,13 @@ use crate::model::{ElementType, Tensor};
 /// The work and memory spent on constants.
 #[derive(Default)]
 pub(crate) struct Folded {
-    /// Elements that were computed or added up.
+    /// Elements and products that operations on constants computed.
     elements: usize,
     /// Bytes of all results.
     bytes: usize,
     /// Bytes of the model's own constants.
     given: usize,
-    /// Addresses of constants counted in `given`: several nodes may share one.
+    /// Constants counted in `given`, by address and length: several nodes may share a constant.
     known: HashSet<(usize, usize)>,
 }
 
@@ -31,7 +31,7 @@ impl Folded {
     }
     /// Counts the result of an operation on constants.
     pub(super) fn result(&mut self, count: usize, element: ElementType) -> Result<(), BuildError> {
-        // integers and booleans are held in 64 bits
+        // folded integers and booleans are stored in 64 bits
         let size = if element.is_float() && element != ElementType::F64 { 4 } else { 8 };
         self.bytes = self.bytes.saturating_add(count.saturating_mul(size));
         let most = MOST_FOLDED_BYTES.saturating_add(self.given.saturating_mul(FOLDED_PER_BYTE));

@@ -2,7 +2,7 @@
 
 use crate::model::legal_axis;
 
-/// By dimension, how many elements lie from one index to the next in C order.
+/// The distance of neighbouring elements along each dimension, in elements, in C order.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1usize; shape.len()];
     for d in (1..shape.len()).rev() {
@@ -25,12 +25,12 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// The elements in their order, under another shape.
+    /// All elements of a tensor in C order, under another shape.
     pub(crate) fn reshaped(shape: Vec<usize>) -> Self {
         Self { offset: 0, strides: signed(strides(&shape)), shape }
     }
 
-    /// Whether the elements stand one after the other.
+    /// True if the selected elements are neighbours in C order.
     pub(crate) fn is_contiguous(&self) -> bool {
         let row_major = signed(strides(&self.shape));
         self.strides
@@ -46,7 +46,7 @@ pub(crate) fn signed(strides: Vec<usize>) -> Vec<isize> {
     strides.into_iter().map(|stride| stride as isize).collect()
 }
 
-/// The common broadcast shape by NumPy's rules.
+/// The common broadcast shape by NumPy's rules. `None` if the shapes do not broadcast.
 pub(crate) fn broadcast<'s>(shapes: impl IntoIterator<Item = &'s [usize]>) -> Option<Vec<usize>> {
     let mut all: Vec<usize> = Vec::new();
     for shape in shapes {
@@ -66,7 +66,7 @@ pub(crate) fn broadcast<'s>(shapes: impl IntoIterator<Item = &'s [usize]>) -> Op
     Some(all)
 }
 
-/// The shape without some axes, or with size 1 for each kept axis.
+/// The shape without `axes`. With `keep`, the axes stay with size 1.
 pub(crate) fn without_axes(shape: &[usize], axes: &[usize], keep: bool) -> Vec<usize> {
     let size = |(axis, &size): (usize, &usize)| match axes.contains(&axis) {
         true => keep.then_some(1),
@@ -75,7 +75,8 @@ pub(crate) fn without_axes(shape: &[usize], axes: &[usize], keep: bool) -> Vec<u
     shape.iter().enumerate().filter_map(size).collect()
 }
 
-/// The strides for reading a tensor of `shape` as a tensor of the broadcast shape `to`.
+/// The strides for reading a tensor of `shape` as a tensor of the broadcast shape `to`; 0 along
+/// broadcast axes.
 pub(crate) fn broadcast_strides(shape: &[usize], to: &[usize]) -> Vec<usize> {
     let row_major = strides(shape);
     let added = to.len() - shape.len();

@@ -1,7 +1,8 @@
-//! The elements before the first step of an axis that operations read: a model of one step needs
-//! them from the steps before.
+//! The elements in front of the first step that operations read. A model of one step needs these
+//! elements from the steps before.
 
-/// What the operations of a model read in front of their axes. Operations of bodies are left out.
+/// The elements that the operations of a model read in front of their axes. Operations in bodies of
+/// loops are left out.
 #[derive(Clone, Default)]
 pub(crate) struct History {
     /// The operations whose windows reach in front of the first element of an axis.
@@ -10,8 +11,8 @@ pub(crate) struct History {
     pub(crate) short_of: Option<ShortOf>,
 }
 
-/// An operation that computes the first elements along an axis from elements in front of the axis,
-/// given by no input.
+/// An operation that computes the first elements along an axis from elements in front of the axis.
+/// No input of the model gives these elements.
 #[derive(Clone)]
 pub(crate) struct Lookback {
     /// The place of the operation in the model.
@@ -23,9 +24,9 @@ pub(crate) struct Lookback {
 /// The elements before an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Before {
-    /// Pads, given by the operation or as a constant.
+    /// Padding, by an attribute of the operation or as a constant.
     Pads,
-    /// The sum of no elements.
+    /// The initial 0 of a running sum.
     Zero,
 }
 
@@ -36,13 +37,13 @@ pub(crate) struct Front {
     pub(crate) size: usize,
     /// The number of earlier elements that the operation reads.
     pub(crate) reach: usize,
-    /// True if the operation's own attributes read no later elements.
+    /// True if the operation, by its attributes, reads no later elements along the axis.
     pub(crate) is_causal: bool,
 }
 
 impl Lookback {
-    /// The elements before the only axis of one of the sizes. Windows over maps of one pixel have
-    /// two such axes.
+    /// The elements in front of the axis whose size is one of `sizes`. `None` if no axis or several
+    /// axes have one of the sizes: windows over maps of one pixel have two such axes.
     pub(crate) fn along(&self, sizes: &[usize]) -> Option<Front> {
         let mut fitting = self.fronts.iter().filter(|front| sizes.contains(&front.size));
         fitting.next().copied().filter(|_| fitting.next().is_none())
@@ -56,10 +57,10 @@ pub(crate) struct ShortOf {
     pub(crate) node: usize,
     /// The axis, counted among the axes of the windows.
     pub(crate) axis: usize,
-    /// The number of those axes.
+    /// The number of axes of the windows.
     pub(crate) rank: usize,
     /// The size of the axis.
     pub(crate) size: usize,
-    /// The number of missing elements.
+    /// The number of elements that the axis lacks for one window.
     pub(crate) missing: usize,
 }

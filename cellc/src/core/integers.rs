@@ -6,8 +6,8 @@ use super::{
 };
 use crate::model::ElementType;
 
-/// Run-time integers are clamped to `-INTEGER_LIMIT..INTEGER_LIMIT`: f32 holds these integers, and
-/// sums of a few, exactly.
+/// Run-time integers are clamped to `-INTEGER_LIMIT..INTEGER_LIMIT`. f32 represents these integers
+/// exactly, and sums of a few of them.
 pub const INTEGER_LIMIT: i32 = 1 << 22;
 
 impl Integers {
@@ -27,15 +27,14 @@ impl Integers {
     }
 }
 
-/// An input of integers or booleans as f32.
+/// The conversion of an input of integers or booleans to f32.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Integers {
     /// Index into [`CoreModel::parameters`].
     pub parameter: usize,
     /// Lower clamp: smaller elements are treated as this value.
     pub least: i32,
-    /// Upper clamp: larger elements are treated as this value. Less than 2^23 above the lower
-    /// clamp.
+    /// Upper clamp: larger elements are treated as this value. The clamps differ by less than 2^23.
     pub most: i32,
     /// The value.
     pub out: usize,
@@ -63,7 +62,7 @@ impl Operation for Integers {
     }
 
     fn repeat(&mut self, _: &mut Rows<'_>) {
-        // every stream's integers have the same limits
+        // the limits hold for the integers of every stream
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
@@ -76,7 +75,7 @@ impl Operation for Integers {
     }
 
     fn drop_outputs(&mut self, _: &[bool]) {
-        // the output is needed
+        // nothing to drop: a conversion in the model has a needed output
     }
 
     fn text(&self, _: &CoreModel) -> String {

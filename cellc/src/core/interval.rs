@@ -3,7 +3,7 @@
 /// The least and the largest value of a tensor of integers.
 pub(crate) type Interval = [f64; 2];
 
-/// f32 holds every integer up to this magnitude.
+/// f32 represents every integer up to this magnitude exactly.
 pub(crate) const EXACT: f64 = 16_777_216.0;
 
 /// The range of unknown integers.
@@ -17,11 +17,12 @@ pub(crate) fn union(a: Interval, b: Interval) -> Interval {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 
-/// The range of a function that is monotonic in both operands, from the ends of their ranges.
+/// The range of a function that is monotonic in each operand, from the ends of the operands'
+/// ranges.
 pub(crate) fn ends(a: Interval, b: Interval, function: impl Fn(f64, f64) -> f64) -> Interval {
     let all =
         [function(a[0], b[0]), function(a[0], b[1]), function(a[1], b[0]), function(a[1], b[1])];
-    // zero times infinity is NaN, and the range is unknown
+    // 0 times infinity is NaN: the range is then unknown
     if all.iter().any(|v| v.is_nan()) {
         return ANY;
     }

@@ -6,29 +6,29 @@ use crate::model::{ElementType, Tensor};
 /// A tensor during the translation of a model.
 #[derive(Clone, Debug)]
 pub(crate) enum Known {
-    /// A compile-time tensor with the element type of the model. The bytes may have another type
-    /// with equal values.
+    /// A compile-time tensor with the element type of the model. The stored elements may have
+    /// another type, with equal values.
     Constant(Tensor, ElementType),
     /// A run-time tensor: an input, a variable or a computed value.
     Source(Source, ElementType),
-    /// The number of a loop's iteration, of this shape.
+    /// The iteration number of a loop, as a tensor of this shape.
     Iteration(Vec<usize>, ElementType),
 }
 
 impl Known {
-    /// A constant of as many floating-point numbers as its shape has elements.
+    /// A constant of floating-point numbers. `values` has one number for each element of the shape.
     pub(crate) fn floats(shape: Vec<usize>, values: &[f32], element: ElementType) -> Self {
         let tensor = Tensor::from_f32(shape, values);
         Self::Constant(tensor.expect("core: a shape has as many elements as numbers"), element)
     }
 
-    /// A constant of as many integers as its shape has elements.
+    /// A constant of integers. `values` has one number for each element of the shape.
     pub(crate) fn integers(shape: Vec<usize>, values: &[i64], element: ElementType) -> Self {
         let tensor = Tensor::from_i64(shape, values);
         Self::Constant(tensor.expect("core: a shape has as many elements as numbers"), element)
     }
 
-    /// A constant of one element of the type of another tensor.
+    /// A constant of one element, with the element type of another tensor.
     pub(crate) fn number_like(like: &Self, value: f32) -> Self {
         match like.element().is_float() {
             true => Self::floats(Vec::new(), &[value], like.element()),

@@ -1,4 +1,5 @@
-//! Linear attention: a matrix of state for each head, with an outer product added in every step.
+//! Linear attention: each head has a matrix as state, and every step adds an outer product to the
+//! matrix.
 
 use super::{
     CoreModel, CoreOp, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows, Source,
@@ -12,8 +13,8 @@ use crate::model::counted;
 /// * `S'[i] = k[i] w + decay[i] S[i]`
 /// * `y = scale sum_i q[i] S'[i]` for each query of the head
 ///
-/// Without a decay every `decay[i]` is 1. Sums over i are [`Self::chains`] sums of every so many
-/// elements, added in pairs.
+/// Without a decay, every `decay[i]` is 1. A sum over i consists of [`Self::chains`] partial sums,
+/// each of every [`Self::chains`]th element; the partial sums are added in pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearAttention {
     /// The sizes.
@@ -26,9 +27,9 @@ pub struct LinearAttention {
     pub value: Source,
     /// S before the first step, `[N, heads, K, V]`
     pub state: Source,
-    /// The factor of S.
+    /// The factor of S. `None`: 1.
     pub decay: Option<Decay>,
-    /// The rate of the delta rule, `[N, T, heads]`. `None`: the outer product is added as it is.
+    /// The rate of the delta rule, `[N, T, heads]`. `None`: the outer product of k and v is added.
     pub rate: Option<Source>,
     /// The factor of y.
     pub scale: f32,
@@ -41,13 +42,13 @@ pub struct LinearAttention {
 /// The sizes of a [`LinearAttention`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttentionSizes {
-    /// N: rows.
+    /// N: batch size.
     pub batch: usize,
     /// T: steps.
     pub steps: usize,
-    /// Matrices of a row.
+    /// Heads, each with one matrix for every batch row.
     pub heads: usize,
-    /// Queries of a head.
+    /// Queries for each head.
     pub queries: usize,
     /// K: elements of a key.
     pub key: usize,
@@ -55,12 +56,12 @@ pub struct AttentionSizes {
     pub value: usize,
 }
 
-/// The factors of the state.
+/// The factors that a step multiplies the state by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decay {
-    /// One for each head, `[N, T, heads]`.
+    /// One factor for each head, `[N, T, heads]`.
     OfHeads(Source),
-    /// One for each row of each matrix, `[N, T, heads * K]`.
+    /// One factor for each row of each matrix, `[N, T, heads * K]`.
     OfKeys(Source),
 }
 
@@ -87,9 +88,9 @@ impl AttentionSizes {
 }
 
 impl LinearAttention {
-    /// The number of sums whose total is a sum over the rows of a matrix.
+    /// The number of partial sums in a sum over the rows of a matrix.
     pub fn chains(&self) -> usize {
-        // additions one after the other take longer than the loads of a short row
+        // short rows get more partial sums: one chain of additions takes longer than the loads
         match self.sizes {
             AttentionSizes { key, value, .. } if key.is_multiple_of(4) && value <= 16 => 4,
             AttentionSizes { key, .. } if key.is_multiple_of(2) => 2,
@@ -97,7 +98,7 @@ impl LinearAttention {
         }
     }
 
-    /// The operands with an element of their own for each step.
+    /// The operands that have one element for each step.
     pub fn over_time(&self) -> impl Iterator<Item = Source> {
         let gates = [self.decay.map(Decay::source), self.rate];
         [self.query, self.key, self.value].into_iter().chain(gates.into_iter().flatten())

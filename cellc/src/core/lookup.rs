@@ -17,7 +17,7 @@ pub struct Lookup {
     pub len: usize,
     /// The row indices: integers, stored as f32. NaN selects row 0.
     pub indices: Source,
-    /// The value.
+    /// The selected rows, as a value.
     pub out: usize,
 }
 
@@ -58,7 +58,7 @@ impl Operation for Lookup {
     }
 
     fn drop_outputs(&mut self, _: &[bool]) {
-        // the output is needed
+        // nothing to drop: a lookup in the model has a needed output
     }
 
     fn text(&self, _: &CoreModel) -> String {

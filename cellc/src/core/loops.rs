@@ -16,17 +16,17 @@ pub struct CoreLoop {
     /// The values passed from one iteration to the next.
     pub carried: Vec<LoopCarried>,
     /// The carried value with the loop condition, as index into [`super::CoreModel::values`].
-    /// `None`: every iteration computes. If the condition is 0, an iteration passes its values on
-    /// unchanged and its pieces are 0, so the remaining iterations need no computation.
+    /// `None`: every iteration computes. An iteration whose condition is 0 passes the carried
+    /// values on unchanged, and its pieces are 0: generated code leaves the loop.
     pub running: Option<usize>,
-    /// In order.
+    /// The operations of the body, each after its operands.
     pub body: Vec<CoreNode>,
     /// The results.
     pub results: Vec<LoopResult>,
 }
 
-/// A sliced input: iteration `k` reads the k-th piece along an axis, in reverse the k-th from the
-/// end.
+/// A sliced input: iteration `k` reads the k-th piece along an axis, or in reverse the k-th piece
+/// from the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopSlice {
     /// The whole tensor; its size along the axis is `trips` times the size of a piece.
@@ -53,12 +53,12 @@ pub struct LoopCarried {
 /// A result of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopResult {
-    /// The value of one iteration.
+    /// The tensor that one iteration computes.
     pub value: Source,
-    /// The axis along which pieces are concatenated, and true if the first iteration's piece comes
-    /// last. `None`: only the value of the last iteration.
+    /// The axis along which the pieces of all iterations are concatenated, and true if the piece of
+    /// the first iteration comes last. `None`: the result is the tensor of the last iteration.
     pub pieces: Option<(usize, bool)>,
-    /// The value.
+    /// The result, as a value.
     pub out: usize,
 }
 

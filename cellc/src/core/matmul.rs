@@ -8,7 +8,7 @@ use super::{
 /// Products of two computed matrices, in C order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatMul {
-    /// The number of products.
+    /// The number of matrices in a, b and the output.
     pub batch: usize,
     /// Rows of a.
     pub rows: usize,
@@ -55,7 +55,7 @@ impl Operation for MatMul {
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
-        // every attribute is a size
+        // a product has no attributes but sizes
         matches!(other, CoreOp::MatMul(_))
     }
 
@@ -66,7 +66,7 @@ impl Operation for MatMul {
     }
 
     fn drop_outputs(&mut self, _: &[bool]) {
-        // the output is needed
+        // nothing to drop: a product in the model has a needed output
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -1,9 +1,8 @@
-//! The core: a small set of operations with known sizes. Every model is translated into core
-//! operations.
+//! The core: a small set of operations with known sizes, into which every model is translated.
 //!
-//! [`crate::check`] checks a [`CoreModel`] with its states and its rows of independent streams.
-//! Later stages refuse nothing: they translate operations to kernels, evaluate operations or bound
-//! their errors.
+//! [`crate::check`] checks a [`CoreModel`], its states and its rows for independent streams. Later
+//! stages refuse nothing: they translate operations to kernels, evaluate operations or bound their
+//! errors.
 
 mod build_error;
 mod builder;

@@ -6,15 +6,17 @@ use crate::model::{Activation, ElementType, InputFile, Tensor};
 /// An input of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Its tensor names, then its layer name: the candidates for `emit::names`.
+    /// The input's tensor names, then the layer name: the candidates for `emit::names`.
     pub names: Vec<String>,
-    /// Its shape, all sizes known.
+    /// The shape, all sizes known.
     pub shape: Vec<usize>,
-    /// The element type in the input. Kernels see f32 for floats, and the type itself for integers.
+    /// The element type in the input. Kernels read floats as f32 and integers in this type.
     pub element: ElementType,
-    /// True if the input is only W, R, B or P of cells: packed once, not read at every step.
+    /// True if all uses of the input are W, R, B or P of cells. Generated code packs these weights
+    /// once and does not read the input in every step.
     pub weight: bool,
-    /// T, for sequence lengths: values are clamped to 0..=T.
+    /// T, if the input holds sequence lengths: lengths are clamped to 0..=T. `None` for other
+    /// inputs.
     pub length: Option<usize>,
     /// Rows of the smallest table indexed by this input.
     pub rows: Option<usize>,
@@ -35,20 +37,21 @@ impl Parameter {
 /// An output of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultValue {
-    /// Its tensor names, then its layer name.
+    /// The output's tensor names, then the layer name.
     pub names: Vec<String>,
-    /// Its shape, all sizes known.
+    /// The shape, all sizes known.
     pub shape: Vec<usize>,
-    /// Its element type in the input.
+    /// The element type in the input.
     pub element: ElementType,
     /// The source of the output.
     pub source: Source,
-    /// The result with the run-time length along the first axis, if the length is known only at run
-    /// time.
+    /// The index of the result with the length along the first axis, if the length is known only at
+    /// run time.
     pub parts: Option<usize>,
 }
 
-/// A state pair: the parameter kept between steps, and the result with its next value.
+/// A state pair: the parameter that is kept between steps, and the result with the parameter's next
+/// value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatePair {
     /// Index into [`CoreModel::parameters`].
@@ -57,8 +60,8 @@ pub struct StatePair {
     pub result: usize,
 }
 
-/// A recurrent layer of one step whose last state is lost: every call starts from the initial
-/// state.
+/// A recurrent layer of one step whose last state is lost: every call starts the layer from the
+/// initial state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restart {
     /// The layer's name; may be anything.
@@ -70,16 +73,16 @@ pub struct Restart {
 /// A variable of ReadValue and Assign: a tensor kept between steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
-    /// Its `variable_id`, any text.
+    /// The variable's `variable_id`, any text.
     pub name: String,
-    /// Its shape, all sizes known.
+    /// The shape, all sizes known.
     pub shape: Vec<usize>,
-    /// The value before the first step. `None`: zero.
+    /// The value before the first step, as index into [`CoreModel::constants`]. `None`: zero.
     pub initial: Option<usize>,
     /// The value's next state. `None` if the value is constant across steps.
     pub next: Option<Source>,
-    /// The axis of time, for the last frames of a stream that cellc keeps. `None`: a variable of
-    /// another kind.
+    /// The axis of time, if cellc keeps the last frames of a stream in the variable. `None`: a
+    /// variable of another kind.
     pub history: Option<usize>,
 }
 
@@ -90,18 +93,18 @@ pub struct CoreValue {
     pub shape: Vec<usize>,
 }
 
-/// A model of core operations that has passed every check.
+/// A model of core operations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CoreModel {
     /// The name in the model file, if any.
     pub name: Option<String>,
-    /// The files of the model.
+    /// The input files.
     pub files: Vec<InputFile>,
     /// Inputs, in document order.
     pub parameters: Vec<Parameter>,
     /// Compile-time tensors, after constant folding.
     pub constants: Vec<Tensor>,
-    /// True if some constants of the model file have 8 bits.
+    /// True if the model file has constants of type i8 or u8.
     pub has_bytes: bool,
     /// The variables, in the order of their first use in the input.
     pub variables: Vec<Variable>,
@@ -109,8 +112,8 @@ pub struct CoreModel {
     pub values: Vec<CoreValue>,
     /// The operations, each after its operands.
     pub nodes: Vec<CoreNode>,
-    /// The layers of depthwise convolutions and products with constants that always stay f32, each
-    /// with the reason.
+    /// The layers of depthwise convolutions and of products with constants that always compute in
+    /// f32, each with the reason.
     pub in_f32: Vec<(LayerPlace, &'static str)>,
     /// Outputs, in document order.
     pub results: Vec<ResultValue>,
@@ -118,11 +121,11 @@ pub struct CoreModel {
     pub states: Vec<StatePair>,
     /// The layers whose last states are lost at the end of every call.
     pub restarts: Vec<Restart>,
-    /// The inputs and outputs of each step, for an open number of steps; the model is one step
-    /// then.
+    /// The inputs and outputs of each step, if the number of steps is open. The operations then
+    /// compute one step.
     pub steps: Option<Steps>,
-    /// The number of independent streams, the size of the first axis of every input, output and
-    /// variable. `None`: the axes of the model are its own.
+    /// The number of independent streams: the size of the first axis that every input, output and
+    /// variable has gained. `None`: no axis was added.
     pub streams: Option<usize>,
 }
 
@@ -136,13 +139,13 @@ pub struct Steps {
     pub results: Vec<bool>,
 }
 
-/// True for a product or a convolution without a choice of precision: it stays f32.
+/// True for a product or a convolution that computes in f32 whatever precision the options ask for.
 pub(crate) fn is_f32_product(node: &CoreNode) -> bool {
     matches!(node.op, CoreOp::MatMul(_) | CoreOp::Convolve(_)) && !node.op.has_precision()
 }
 
 impl CoreModel {
-    /// The names of layers that always stay f32, each with the reason.
+    /// The names of the layers in [`Self::in_f32`], each with the reason.
     pub(crate) fn names_in_f32(&self) -> impl Iterator<Item = (&str, &'static str)> {
         let nodes = self.all_nodes();
         self.in_f32.iter().filter_map(move |&(place, why)| {
@@ -151,7 +154,7 @@ impl CoreModel {
         })
     }
 
-    /// [`Self::names_in_f32`] grouped by reason, for the layers with `asked(layer)`.
+    /// [`Self::names_in_f32`] grouped by reason, for the layers with `asked(name)`.
     pub fn in_f32_by_reason(&self, asked: impl Fn(&str) -> bool) -> Vec<(&'static str, Vec<&str>)> {
         let mut reasons: Vec<(&'static str, Vec<&str>)> = Vec::new();
         for (layer, why) in self.names_in_f32().filter(|(layer, _)| asked(layer)) {
@@ -174,7 +177,7 @@ impl CoreModel {
         }
     }
 
-    /// The number of elements.
+    /// The number of elements of `source`.
     pub fn len(&self, source: Source) -> usize {
         self.shape(source).iter().product()
     }
@@ -194,7 +197,7 @@ impl CoreModel {
         all
     }
 
-    /// [`Self::all_nodes`] without cellc's own conversions of integer inputs to f32.
+    /// [`Self::all_nodes`] without the conversions of integer inputs that cellc adds.
     pub fn operations(&self) -> Vec<&CoreNode> {
         let mut nodes = self.all_nodes();
         nodes.retain(|node| !matches!(node.op, CoreOp::Integers(_)));

@@ -1,9 +1,9 @@
-//! The meaning of pointwise operations, once for all arithmetics.
+//! The semantics of pointwise operations, defined once for all number types.
 
 use super::PointwiseFunction;
 use crate::model::{Activation, Binary};
 
-/// A number that pointwise operations compute with: float64, or a value with its error.
+/// A number that pointwise operations compute with: f64, or a value with an error bound.
 pub(crate) trait Number: Copy {
     fn add(self, other: Self) -> Self;
     fn subtract(self, other: Self) -> Self;
@@ -13,7 +13,7 @@ pub(crate) trait Number: Copy {
     fn maximum(self, other: Self) -> Self;
     /// The smaller number; NaN if either is NaN.
     fn minimum(self, other: Self) -> Self;
-    /// The number if above 0, else the number times `slope`.
+    /// The number if the number is above 0, else the number times `slope`.
     fn prelu(self, slope: Self) -> Self;
     /// 1 if the number is below the other, else 0.
     fn less(self, other: Self) -> Self;
@@ -21,13 +21,12 @@ pub(crate) trait Number: Copy {
     fn less_equal(self, other: Self) -> Self;
     /// 1 if the numbers are equal, else 0.
     fn equal(self, other: Self) -> Self;
-    /// `then` if the number is 1, `otherwise` if it is 0.
+    /// `then` if the number is 1, `otherwise` if the number is 0.
     fn select(self, then: Self, otherwise: Self) -> Self;
 }
 
 impl PointwiseFunction {
-    /// The result for operands, as many as [`Self::arity`]. `activation`: the value of an
-    /// activation.
+    /// The result for [`Self::arity`] operands. `activation` computes an activation.
     pub(crate) fn compute<N: Number>(
         self,
         operands: &[N],

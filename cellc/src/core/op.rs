@@ -9,19 +9,19 @@ use crate::model::LedgerEntry;
 /// One operation, all sizes known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoreNode {
-    /// The layer's name; may be anything.
+    /// The layer's name: any text.
     pub name: String,
     /// The layer's type in the input, for messages: `GRUCell`.
     pub kind: String,
     /// The operation.
     pub op: CoreOp,
-    /// The interpretation of each attribute.
+    /// The meaning of each attribute.
     pub ledger: Vec<LedgerEntry>,
-    /// The place of the input's node, translated into this operation.
+    /// The place of the node from which this operation was translated.
     pub layer: LayerPlace,
 }
 
-/// The place of a node among those of the input.
+/// The place of a node in the model of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LayerPlace {
     /// Index of the node, or of the loop or If around the node, in the graph of the model.
@@ -30,16 +30,16 @@ pub struct LayerPlace {
     pub inner: usize,
 }
 
-/// What an operation says about itself, without defaults: a new operation states each fact. Its
-/// kernel is in `lower`, its meaning in `evaluate`.
+/// The facts and transformations of one operation. No method has a default: a new operation states
+/// each fact. The operation's kernel is in `lower`, its semantics in `evaluate`.
 pub(super) trait Operation {
     /// [`CoreOp::facts`].
     fn facts(&self) -> Facts;
 
-    /// Visits the references to tensors, in bodies of loops too.
+    /// Visits all references to tensors; for a loop, also the references in the body.
     fn visit(&mut self, visit: &mut dyn FnMut(Reference));
 
-    /// Gives every tensor a first axis, with a row for each of [`Rows::count`] streams.
+    /// Adds a first axis to every tensor, with a row for each of [`Rows::count`] streams.
     fn repeat(&mut self, rows: &mut Rows<'_>);
 
     /// [`CoreOp::same_attributes`].
@@ -48,16 +48,16 @@ pub(super) trait Operation {
     /// [`CoreOp::drop_outputs`].
     fn drop_outputs(&mut self, needed: &[bool]);
 
-    /// The operation with its operands and attributes, for people.
+    /// The operation with its operands and attributes, for `--emit model`.
     fn text(&self, model: &CoreModel) -> String;
 }
 
-/// Forgets a value that nothing needs.
+/// Replaces an output that nothing needs by `None`.
 pub(super) fn drop_unneeded(value: &mut Option<usize>, needed: &[bool]) {
     *value = value.filter(|&value| needed[value]);
 }
 
-/// The operations, each with the type of its attributes.
+/// The table of core operations: each name with the type of its attributes.
 macro_rules! operations {
     ($($(#[$doc:meta])* $variant:ident($operation:ident),)*) => {
         /// The operation of a [`CoreNode`].
@@ -135,7 +135,7 @@ impl CoreOp {
         self.operation_mut().drop_outputs(needed);
     }
 
-    /// Gives every tensor a first axis, with a row for each stream.
+    /// Adds a first axis to every tensor, with a row for each stream.
     pub(super) fn repeat(&mut self, rows: &mut Rows<'_>) {
         self.operation_mut().repeat(rows);
     }
@@ -145,12 +145,12 @@ impl CoreOp {
         self.operation().text(model)
     }
 
-    /// [`Facts::operands`].
+    /// The operands, as [`Facts::operands`].
     pub fn reads(&self) -> Vec<Source> {
         self.facts().operands
     }
 
-    /// [`Facts::outputs`].
+    /// The computed values, as [`Facts::outputs`].
     pub fn outputs(&self) -> Vec<usize> {
         self.facts().outputs
     }
@@ -160,19 +160,20 @@ impl CoreOp {
         self.outputs()[0]
     }
 
-    /// True if the operation multiplies constant matrices by vectors, with sizes in the plan.
+    /// True if the operation multiplies constant matrices by vectors and the plan has panel sizes
+    /// for the product.
     pub fn is_product(&self) -> bool {
         self.facts().product.is_some_and(|product| product.is_planned)
     }
 
-    /// True if the operation multiplies fixed matrices whose precision can be chosen: a cell, a
-    /// dense layer or a depthwise convolution.
+    /// True if options choose the precision of the operation: a cell, a dense layer or a depthwise
+    /// convolution.
     pub fn has_precision(&self) -> bool {
         self.facts().product.is_some()
     }
 }
 
-/// Visits the references of operations to tensors, in bodies of loops too.
+/// Visits all references of operations to tensors, in bodies of loops, too.
 pub(crate) fn visit_references(nodes: &mut [CoreNode], visit: &mut dyn FnMut(Reference)) {
     for node in nodes {
         node.op.operation_mut().visit(visit);

@@ -13,18 +13,18 @@ pub struct Pointwise {
     pub function: PointwiseFunction,
     /// The operands.
     pub inputs: Vec<Source>,
-    /// The value.
+    /// The output, as a value.
     pub out: usize,
 }
 
-/// The operation of a [`Pointwise`], rounded once.
+/// The operation of a [`Pointwise`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // the names say it
 pub enum PointwiseFunction {
     Activation(Activation),
     /// Arithmetic of two operands.
     Binary(Binary),
-    /// The first operand if it is above 0, else the product of both operands.
+    /// The first operand if above 0, else the product of both operands.
     PRelu,
     /// 1 if the first operand is below the second, else 0; 0 for NaN.
     Less,
@@ -38,7 +38,7 @@ pub enum PointwiseFunction {
 
 /// The facts about a [`PointwiseFunction`].
 struct Row {
-    /// The name in text.
+    /// The name in printed models.
     name: &'static str,
     /// The number of operands.
     arity: usize,
@@ -70,7 +70,7 @@ impl PointwiseFunction {
         }
     }
 
-    /// The name in text.
+    /// The name in printed models.
     pub fn name(self) -> &'static str {
         self.row().name
     }
@@ -122,7 +122,7 @@ impl Operation for Pointwise {
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
-        // an input without the first axis broadcasts
+        // a lower-rank operand broadcasts along the new axis only after its rank is extended
         rows.align(&mut self.inputs, self.out);
     }
 
@@ -136,7 +136,7 @@ impl Operation for Pointwise {
     }
 
     fn drop_outputs(&mut self, _: &[bool]) {
-        // the output is needed
+        // nothing to drop: a pointwise operation in the model has a needed output
     }
 
     fn text(&self, _: &CoreModel) -> String {

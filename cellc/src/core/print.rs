@@ -58,7 +58,8 @@ impl Display for CoreModel {
 }
 
 impl CoreModel {
-    /// At least one line for each operation. The operations of a loop's body are indented.
+    /// The operations as text, each on one or several lines. The operations of a loop's body are
+    /// indented.
     pub(super) fn text_of(&self, nodes: &[CoreNode]) -> String {
         let line = |node: &CoreNode| {
             let shape = |&v: &usize| format!("value {v} {:?}", self.values[v].shape);
@@ -73,7 +74,7 @@ impl CoreModel {
     }
 }
 
-/// The line for the interpretation of an attribute.
+/// The line for the meaning of an attribute.
 fn attribute(entry: &LedgerEntry) -> String {
     let (attribute, meaning) = (visible(&entry.attribute), &entry.meaning);
     match &entry.text {
@@ -90,7 +91,7 @@ fn all_visible(names: &[String]) -> String {
     names.iter().map(|name| format!(" {}", visible(name))).collect()
 }
 
-/// A text of the input, cut and escaped.
+/// A text of the input in quotes, cut to 60 characters and escaped.
 pub(super) fn visible(text: &str) -> String {
     const LONGEST: usize = 60;
     let end = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::model::{Binary, counted};
 
-/// An operation on two elements that reduces a list of elements to one.
+/// An operation on two elements. A reduction combines all elements with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combiner {
     /// The sum.
@@ -20,7 +20,7 @@ pub enum Combiner {
 }
 
 impl Combiner {
-    /// The result for a list of elements, in a word.
+    /// The result of the reduction, in a word.
     pub fn result(self) -> &'static str {
         match self {
             Self::Add => "sum",
@@ -71,7 +71,7 @@ pub struct Reduce {
     pub chains: usize,
     /// The input.
     pub input: Source,
-    /// The value. Its reduced axes have size 1.
+    /// The result, as a value. The reduced axes have size 1.
     pub out: usize,
 }
 
@@ -81,16 +81,17 @@ impl Reduce {
         if inner == 1 && size >= 32 { 16 } else { 1 }
     }
 
-    /// Products of the input's sizes before the reduced axes, along the reduced axes, and after.
+    /// Elements along the axes in front of the reduced axes, along the reduced axes, and along the
+    /// axes behind.
     pub fn extents(&self, shape: &[usize]) -> [usize; 3] {
         [&shape[..self.first], &shape[self.first..self.end], &shape[self.end..]]
             .map(|sizes| sizes.iter().product())
     }
 }
 
-/// The number of chains for reductions within softmax and TopK, of rows of `size` adjacent
-/// elements. Several chains hide the latency of the reduction, for which the rest of the operation
-/// waits.
+/// The number of chains for reductions within softmax and TopK, over rows of `size` adjacent
+/// elements. The operation waits for the result of the reduction, and several chains hide the
+/// latency of additions and comparisons.
 pub fn chains_of_short_rows(size: usize) -> usize {
     [16, 8, 4].into_iter().find(|chains| 2 * chains <= size).unwrap_or(1)
 }
@@ -139,7 +140,7 @@ impl Operation for Reduce {
     }
 
     fn drop_outputs(&mut self, _: &[bool]) {
-        // the output is needed
+        // nothing to drop: a reduction in the model has a needed output
     }
 
     fn text(&self, _: &CoreModel) -> String {

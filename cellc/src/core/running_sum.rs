@@ -7,7 +7,7 @@ use super::{
 
 /// `out[k] = out[k - 1] + input[k]` along one axis, from `out[-1] = 0`, in the order of `k`.
 ///
-/// Each sum is flushed before the next element is added, if sums are flushed at all.
+/// Each sum is flushed before the next element is added, unless the options keep denormals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningSum {
     /// The axis of the sums.
@@ -19,7 +19,8 @@ pub struct RunningSum {
 }
 
 impl RunningSum {
-    /// Products of the sizes before the axis, along the axis, and after.
+    /// Elements along the axes in front of the axis of the sums, along this axis, and along the
+    /// axes behind.
     pub fn extents(&self, shape: &[usize]) -> [usize; 3] {
         let (before, after) = (&shape[..self.axis], &shape[self.axis + 1..]);
         [before.iter().product(), shape[self.axis], after.iter().product()]
@@ -62,7 +63,7 @@ impl Operation for RunningSum {
     }
 
     fn drop_outputs(&mut self, _: &[bool]) {
-        // the output is needed
+        // nothing to drop: a running sum in the model has a needed output
     }
 
     fn text(&self, _: &CoreModel) -> String {

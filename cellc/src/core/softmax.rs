@@ -8,8 +8,9 @@ use crate::model::Activation;
 
 /// `exp(v) / sum exp(v)` or its logarithm.
 ///
-/// Along the last axis, the exponentials are added up in [`super::chains_of_short_rows`], as a
-/// [`super::Reduce`] adds up its elements; along other axes in one chain.
+/// Along the last axis, [`super::chains_of_short_rows`] gives the number of chains that add the
+/// exponentials, in the order of [`super::Reduce`]. Along other axes, one chain adds the
+/// exponentials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Softmax {
     /// The axis.
@@ -62,7 +63,7 @@ impl Operation for Softmax {
     }
 
     fn drop_outputs(&mut self, _: &[bool]) {
-        // the output is needed
+        // nothing to drop: a softmax in the model has a needed output
     }
 
     fn text(&self, _: &CoreModel) -> String {

@@ -1,9 +1,9 @@
-//! The places from which operations read tensors.
+//! The origins of the tensors that operations read.
 
 use std::fmt::{self, Display, Formatter};
 
-/// The origin of a tensor of a `CoreModel`. All tensors but sequence lengths are f32 to the
-/// kernels.
+/// The origin of a tensor of a `CoreModel`. Kernels read tensors as f32, except sequence lengths
+/// and other integer inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// The i-th of `CoreModel::parameters`.
@@ -50,7 +50,7 @@ pub enum WeightSource {
     Constant(usize),
     /// The i-th of `CoreModel::parameters`, with `Parameter::weight` set.
     Parameter(usize),
-    /// All zero: an omitted optional B.
+    /// All zero: an optional B that the model omits.
     Zero,
 }
 

@@ -1,4 +1,4 @@
-//! Independent streams: every input, output and state with a row for each stream.
+//! Independent streams: every input, output and state gets a row for each stream.
 
 use super::{CoreModel, CoreNode, CoreOp, CoreValue, Source, View};
 use crate::model::Tensor;
@@ -26,10 +26,10 @@ pub fn repeat(model: &mut CoreModel, count: usize) {
     model.streams = Some(count);
 }
 
-/// The shapes of one stream that [`repeat`] gives a first axis: of inputs, values, variables,
-/// results and of the constants with a copy for each stream.
+/// The shapes of one stream to which [`repeat`] adds a first axis: the shapes of inputs, values,
+/// variables, results, and of the constants that are copied for each stream.
 pub(crate) fn repeated_shapes(model: &CoreModel) -> Vec<&[usize]> {
-    // the constants stay behind, as no operation reads elements of constants
+    // the copy has no constants: finding the repeated tensors does not read their elements
     let mut copy = CoreModel {
         parameters: model.parameters.clone(),
         variables: model.variables.clone(),
@@ -49,15 +49,16 @@ pub(crate) fn repeated_shapes(model: &CoreModel) -> Vec<&[usize]> {
         .collect()
 }
 
-/// A model while its operations get rows. Shapes are those of one stream until the last operation
-/// has its rows.
+/// A model while its operations get a row for each stream. Shapes keep the sizes of one stream
+/// until all operations have their rows.
 pub(super) struct Rows<'m> {
     model: &'m mut CoreModel,
     /// The number of streams.
     pub(super) count: usize,
-    /// The constants with a copy for each stream. The copies follow the constants of the model.
+    /// The constants that are copied for each stream. The copies are stored after the constants of
+    /// the model.
     copied: Vec<usize>,
-    /// Views to put in front of the operation.
+    /// Views to insert in front of the current operation.
     views: Vec<View>,
 }
 
@@ -66,7 +67,7 @@ impl<'m> Rows<'m> {
         Self { model, count, copied: Vec::new(), views: Vec::new() }
     }
 
-    /// Gives operations, variables and results rows. Returns [`Self::copied`].
+    /// Gives operations, variables and results a row for each stream. Returns [`Self::copied`].
     fn run(mut self) -> Vec<usize> {
         let mut nodes = std::mem::take(&mut self.model.nodes);
         self.repeat(&mut nodes);
@@ -74,7 +75,8 @@ impl<'m> Rows<'m> {
         for variable in &mut variables {
             variable.initial = variable.initial.map(|constant| self.copy_of(constant));
             variable.next.iter_mut().for_each(|source| self.copy(source));
-            // rings have one place of the newest frame for all rows, but each stream has its own
+            // the rows of a ring buffer share one place of the newest frame, but streams advance
+            // alone
             variable.history = None;
         }
         let mut results = std::mem::take(&mut self.model.results);
@@ -84,7 +86,7 @@ impl<'m> Rows<'m> {
         copied
     }
 
-    /// Gives operations rows.
+    /// Gives operations a row for each stream.
     pub(super) fn repeat(&mut self, nodes: &mut Vec<CoreNode>) {
         for mut node in std::mem::take(nodes) {
             node.op.repeat(self);
@@ -104,14 +106,14 @@ impl<'m> Rows<'m> {
         self.model.len(source)
     }
 
-    /// Replaces a constant by a constant with a copy for each stream.
+    /// Replaces a constant by the constant that has a copy for each stream.
     pub(super) fn copy(&mut self, source: &mut Source) {
         if let Source::Constant(constant) = source {
             *constant = self.copy_of(*constant);
         }
     }
 
-    /// The index of the constant with a copy of this constant for each stream.
+    /// The index of the constant that has a copy of `constant` for each stream.
     fn copy_of(&mut self, constant: usize) -> usize {
         let first = self.model.constants.len();
         let known = self.copied.iter().position(|one| *one == constant);
@@ -122,8 +124,9 @@ impl<'m> Rows<'m> {
             })
     }
 
-    /// Gives operands that broadcast the rank of the value: the axes after the first one broadcast
-    /// from the last one on. Constants have no rows.
+    /// Extends the rank of broadcast operands to the rank of the value, so that the axes behind the
+    /// first one still align at the last one. Constants are shared by all rows and stay as they
+    /// are.
     pub(super) fn align(&mut self, inputs: &mut [Source], out: usize) {
         let rank = self.model.values[out].shape.len();
         for input in inputs {

@@ -90,7 +90,7 @@ fn renumber(model: &mut CoreModel, needed: &[bool]) {
     model.constants.retain(|_| at.next().is_some_and(|i: usize| read[i]));
 }
 
-/// New indices, by old index: the number of kept elements in front.
+/// New indices, by old index: the number of kept elements in front of the old index.
 fn numbers(kept: &[bool]) -> Vec<usize> {
     let mut next = 0;
     let number = |&kept: &bool| {

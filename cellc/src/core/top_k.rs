@@ -5,13 +5,13 @@ use super::{
     Source, Treatment, Work, Zeros, drop_unneeded,
 };
 
-/// The `count` largest or smallest elements of each row, best first. Of equal elements the first
-/// wins.
+/// The `count` largest or smallest elements of each row, best first. Of equal elements, the element
+/// of [`Self::last`] comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopK {
     /// `[rows, size]`
     pub input: Source,
-    /// Rows.
+    /// The number of rows.
     pub rows: usize,
     /// Elements of a row.
     pub size: usize,
@@ -19,11 +19,11 @@ pub struct TopK {
     pub count: usize,
     /// True for the largest elements, false for the smallest.
     pub largest: bool,
-    /// True if the last of equal elements comes first.
+    /// True if the last of equal elements comes first, false if the first comes first.
     pub last: bool,
     /// The elements, `[rows, count]`, as a value. `None` if unused.
     pub values: Option<usize>,
-    /// Their indices in the row, as `values`.
+    /// The indices of the elements in the row, `[rows, count]`, as a value. `None` if unused.
     pub indices: Option<usize>,
 }
 

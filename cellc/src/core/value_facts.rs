@@ -1,4 +1,5 @@
-//! Facts about values, found by the operations that compute them and read by later operations.
+//! Facts about values. The operations that compute values find the facts, and later operations read
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +7,14 @@ use super::interval::{ANY, Interval, TRUTH, union};
 use super::{Geometry, Known, Source};
 use crate::model::ElementType;
 
-/// The kind of operation that divides a tensor into a number of parts known only at run time.
+/// The kind of operation whose output has a length known only at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Divider {
     /// The iterations of a loop with a run-time end.
     Loop,
-    /// A Range whose limit is computed.
+    /// A Range whose limit is computed at run time.
     Range,
-    /// A Slice whose stop is computed.
+    /// A Slice whose stop is computed at run time.
     Slice,
 }
 
@@ -25,27 +26,28 @@ pub(crate) struct DynamicLength {
     pub(crate) count: Source,
     /// The kind of operation that determines the length.
     pub(crate) by: Divider,
-    /// True if the elements after the last part are zero.
+    /// True if the elements behind the run-time length are zero.
     pub(crate) is_zero: bool,
-    /// A truth value: true if the output was cut off at the limit. `None` if the model states the
+    /// The truth value whether the output was cut off at the limit. `None` if the model states the
     /// limit.
     pub(crate) truncated: Option<Source>,
-    /// The axis along which the output has a part for each iteration.
+    /// The axis with the run-time length. `None` for the last value of a loop: its axes have fixed
+    /// lengths.
     pub(crate) parts_along: Option<usize>,
 }
 
 /// Facts about values.
 #[derive(Default)]
 pub(crate) struct ValueFacts {
-    /// By value: its run-time length.
+    /// By value: the run-time length.
     pub(crate) lengths: BTreeMap<usize, DynamicLength>,
-    /// By value: the range of the integers.
+    /// By value of integers: the range.
     pub(crate) ranges: BTreeMap<usize, Interval>,
-    /// By value: the integer input with these elements; true if the value has all elements in
-    /// order.
+    /// By value: the integer input from which the elements come, and true if the value has all
+    /// elements of the input in order.
     pub(crate) parameter_of: BTreeMap<usize, (usize, bool)>,
-    /// By value of a convolution without elements across line ends: the value that contains these
-    /// elements, and the view that leaves them out.
+    /// By value of a convolution over several dimensions: the value that also contains the elements
+    /// across line ends, and the view that leaves them out.
     pub(crate) lines: BTreeMap<usize, (usize, Geometry)>,
 }
 
@@ -58,7 +60,7 @@ impl ValueFacts {
         self.lines.split_off(&first);
     }
 
-    /// The input with exactly the elements of an integer tensor, in order.
+    /// The input that has exactly the elements of an integer tensor, in order.
     pub(crate) fn given_integers(&self, source: Source) -> Option<usize> {
         match source {
             Source::Parameter(parameter) => Some(parameter),

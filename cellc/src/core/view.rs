@@ -5,15 +5,15 @@ use super::{
     Source, Treatment, Work, Zeros,
 };
 
-/// `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`, in elements of the input in C order;
-/// always in range.
+/// Elements of the input in another order: `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`.
+/// Offset and strides count elements of the input in C order, and every index is in range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// The input.
     pub input: Source,
-    /// The first element.
+    /// The index of the first element.
     pub offset: usize,
-    /// By dimension of the value; 0 repeats.
+    /// The strides, by dimension of the output. A stride of 0 repeats elements.
     pub strides: Vec<isize>,
     /// The value.
     pub out: usize,
@@ -67,7 +67,7 @@ impl Operation for View {
     }
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
-        // offset and strides follow from sizes: `stream/steps` compares them by their own rule
+        // offset and strides follow from sizes: `stream/steps` compares views by its own rule
         matches!(other, CoreOp::View(_))
     }
 
@@ -77,7 +77,7 @@ impl Operation for View {
     }
 
     fn drop_outputs(&mut self, _: &[bool]) {
-        // the output is needed
+        // nothing to drop: a view in the model has a needed output
     }
 
     fn text(&self, _: &CoreModel) -> String {
