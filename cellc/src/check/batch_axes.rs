@@ -1,11 +1,12 @@
-//! The open axes of inputs that count the rows of a batch.
+//! The axes of inputs that count the rows of a batch, known or assumed.
 
 use crate::model::{AxisName, Branch, Dim, Elements, Loop, Model, Op};
 use crate::rules::cell::{CellPort, roles};
 use crate::rules::input_sizes::{BatchAxes, SequenceAxes};
 use crate::rules::names::parameter_names;
 
-/// True if the name of a size means the rows of a batch. Single letters also name other sizes.
+/// True if the name of a size means the rows of a batch. `n` and `b` also name other sizes: behind
+/// a first axis of size 1, the two letters mean no batch.
 fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
     let name = name.to_ascii_lowercase();
     match &name[..] {
@@ -15,8 +16,8 @@ fn names_batch(name: &str, shape: &[Dim], axis: usize) -> bool {
     }
 }
 
-/// How converters name the unknown sizes of a model: tf2onnx, keras2onnx and skl2onnx, paddle2onnx.
-/// The first axis of an input is the batch in their frameworks.
+/// Prefixes of the names that converters give to unknown sizes: tf2onnx, keras2onnx and skl2onnx,
+/// paddle2onnx. The first axis of an input is the batch in their frameworks.
 const NAMED_BY_CONVERTERS: [&str; 3] = ["unk__", "None", "DynamicDimension."];
 
 /// True if a converter has made the name of a size.
@@ -57,7 +58,7 @@ pub(super) fn batch_axes(model: &Model, sequences: &[Option<SequenceAxes>]) -> V
         let first_is = |says: &dyn Fn(&str) -> bool| open.contains(&0) && is_named(0, says);
         let (axes, is_known) = match (&open[..], sequences[index]) {
             _ if !named.is_empty() => (named, true),
-            // [D, N, H] or [N, H]
+            // a state: [D, N, H] or [N, H]
             ([axis], _) if is_state && axis + 1 < shape.len() => (vec![*axis], true),
             (_, Some(axes)) => (vec![axes.rows], true),
             (_, None) if first_is(&names_steps) => (Vec::new(), true),
@@ -68,7 +69,7 @@ pub(super) fn batch_axes(model: &Model, sequences: &[Option<SequenceAxes>]) -> V
     reads.into_iter().enumerate().map(axes_of).collect()
 }
 
-/// The uses of a parameter, directly or after changes of the shape and arithmetic with constants.
+/// How operations read a parameter, directly or after operations that move or map its elements.
 #[derive(Clone, Copy, Default)]
 struct Reads {
     /// True if a recurrent operator reads the parameter as an initial state.
@@ -77,8 +78,8 @@ struct Reads {
     otherwise: bool,
 }
 
-/// Finds the readers of each parameter. `root`: by value, the parameter behind its elements.
-/// Returns the parameter behind each result.
+/// Notes in `found` how a graph reads each parameter. `root`: by value, the parameter from which
+/// its elements come. Returns that parameter for each result.
 fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> Vec<Option<usize>> {
     for node in &model.nodes {
         let roots: Vec<Option<usize>> = node.inputs.iter().map(|value| root[value.0]).collect();
@@ -104,8 +105,8 @@ fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> V
     model.results.iter().map(|&result| root[model.nodes[result].inputs[0].0]).collect()
 }
 
-/// Finds the readers in a branch of an If. `roots`: by input of the If, the parameter behind it.
-/// Returns the parameter behind each result.
+/// Notes in `found` how a branch of an If reads each parameter. `roots`: by input of the If, the
+/// parameter from which its elements come. Returns that parameter for each result.
 fn follow_branch(
     branch: &Branch,
     roots: &[Option<usize>],
@@ -118,7 +119,8 @@ fn follow_branch(
     follow(&branch.body, inner, found)
 }
 
-/// Finds the readers in the body of a loop. `roots`: by input of the loop, the parameter behind it.
+/// Notes in `found` how the body of a loop reads each parameter. `roots`: by input of the loop, the
+/// parameter from which its elements come.
 fn follow_loop(body_loop: &Loop, roots: &[Option<usize>], found: &mut [Reads]) {
     let mut inner = vec![None; body_loop.body.values.len()];
     for input in &body_loop.inputs {
@@ -133,14 +135,14 @@ fn follow_loop(body_loop: &Loop, roots: &[Option<usize>], found: &mut [Reads]) {
 }
 
 /// True if an operation moves or maps the elements of at most one parameter. `roots`: by port, the
-/// parameter behind the operand.
+/// parameter from which the operand's elements come.
 fn moves_one(op: &Op, roots: &[Option<usize>]) -> bool {
     let moves = matches!(op.facts().elements, Elements::Moved | Elements::Elementwise { .. });
     moves && roots.iter().flatten().count() < 2
 }
 
-/// Notes the purpose for which an operation reads parameters. `roots`: by port, the parameter
-/// behind the operand.
+/// Notes the purpose for which an operation reads parameters. `roots`: by port, the parameter from
+/// which the operand's elements come.
 fn note_reads(op: &Op, roots: &[Option<usize>], found: &mut [Reads]) {
     let roles = roles(op, roots.len()).unwrap_or_default();
     for (port, root) in roots.iter().enumerate() {

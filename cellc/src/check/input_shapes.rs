@@ -74,7 +74,7 @@ impl InputShapes<'_, '_> {
                 ),
             }
         }
-        // the batch size may also complete the shape of a variable
+        // the batch size has an effect if it completes the shape of a variable
         let mut batch_used = self.context.model.nodes.iter().any(|node| {
             let shape = || self.context.model.values[node.outputs[0].0].shape.as_ref()?.first();
             matches!(node.op, Op::ReadValue { .. }) && matches!(shape(), Some(Dim::Dynamic { .. }))
@@ -126,7 +126,7 @@ impl InputShapes<'_, '_> {
         Some(())
     }
 
-    /// `None` if the shape that the options give disagrees with the stated shape of an input.
+    /// Checks the shape that the options give against the stated shape. `None` after an error.
     fn fits_stated(
         &mut self,
         node: &Node,
@@ -153,7 +153,8 @@ impl InputShapes<'_, '_> {
         Some(())
     }
 
-    /// Refuses an input with an open size.
+    /// Refuses an input with an open size, or a given shape whose last size does not fit the
+    /// weights.
     fn unknown_sizes(&mut self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) {
         let node = &self.context.model.nodes[self.context.model.parameters[index]];
         let value = &self.context.model.values[node.outputs[0].0];
@@ -207,7 +208,7 @@ impl InputShapes<'_, '_> {
     }
 
     /// The shape of an input in the model, with open axes for sizes that only the options give.
-    /// `None` after an error.
+    /// `None` after an error, and without a shape in a partial model.
     fn stated_shape(
         &mut self,
         node: &Node,
@@ -254,7 +255,7 @@ impl InputShapes<'_, '_> {
         None
     }
 
-    /// The shape of an input. `None` after an error.
+    /// The shape of an input. `None` after an error, or if later options may fix a size.
     fn parameter_shape(
         &mut self,
         index: usize,
@@ -410,7 +411,7 @@ fn help_for_fixed_axis(
     }
 }
 
-/// The setting for the shape of an input, with an open size if one is allowed.
+/// The setting for the shape of an input: a shape with an open size if `given` has one.
 fn shape_option(given: Option<&[Option<usize>]>) -> Setting {
     let is_open = given.is_some_and(|given| given.contains(&None));
     if is_open { Setting::OpenShape } else { flag::SHAPE.setting() }

@@ -1,4 +1,4 @@
-//! Rules for loaded weights.
+//! Rules for weights that the program loads at run time.
 
 use super::CheckContext;
 use crate::core::CoreModel;
@@ -8,8 +8,8 @@ use crate::numerics::{Precisions, matrices};
 use crate::request::WeightsAs;
 use crate::request::flag;
 
-/// Refuses weights without a file of weights: inputs, other types than f32, and the weights of
-/// independent streams.
+/// Refuses weights that a file of weights cannot hold: inputs of the model, formats other than f32,
+/// and the weights of independent streams.
 pub(crate) fn loaded_weights(
     context: CheckContext,
     core: &CoreModel,

@@ -5,9 +5,10 @@
 //! * [`crate::rules`] has the rules that the translation asks too. Rules for one operation stand
 //!   beside its translation.
 //! * After the translation: `states` words the findings of [`crate::stream`], `steps` its proof for
-//!   an open number of steps, `streams` precedes the rows of independent streams.
-//! * With all rows: `integers`, `precision`, `threads`, `common_interface`. After
-//!   these checks, nothing can fail.
+//!   an open number of steps. `streams` checks a model before each independent stream becomes a
+//!   row.
+//! * With a row for each stream: `integers`, `precision`, `threads`, `common_interface`,
+//!   `loaded_weights`. After these checks, nothing can fail.
 //! * `steps` words the errors of a model with an open number of steps. `hints` runs the pipeline
 //!   with the shapes and options that a message proposes.
 

@@ -1,4 +1,4 @@
-//! Rules on the options alone, checked before the model; and options without effect on the model.
+//! Rules on the options alone, checked before the model.
 
 use super::common_interface;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
@@ -16,8 +16,9 @@ pub(crate) fn options(options: &Options) -> Diagnostics {
     diagnostics
 }
 
-/// Refuses sizes of 0, and magnitudes that are negative, infinite or NaN. [`super::inputs`] checks
-/// the sizes of inputs. `None` after an error: later passes compute with these numbers.
+/// Refuses sizes of 0, a wrong number of streams, a batch size in addition to streams, and
+/// magnitudes that are negative, infinite or NaN. [`super::inputs`] checks the sizes of inputs.
+/// `None` after an error: later passes compute with these numbers.
 pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Option<()> {
     let before = diagnostics.0.len();
     let mut refuse = |found: String, valid: &str, flag: &Flag| {
@@ -62,7 +63,8 @@ pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Optio
     (diagnostics.0.len() == before).then_some(())
 }
 
-/// Refuses a list of instruction sets that names one twice, or one of another architecture.
+/// Refuses a list of instruction sets with one twice, or with one that the target or the language
+/// does not have.
 fn instruction_sets(options: &Options, diagnostics: &mut Diagnostics) {
     let isas = options.machine.isas.as_deref().unwrap_or_default();
     if let Some((_, isa)) = isas.iter().enumerate().find(|(at, isa)| isas[..*at].contains(isa)) {

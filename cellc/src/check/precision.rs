@@ -13,7 +13,8 @@ use crate::request::{Options, Precision};
 use crate::rules::report::{at_layer, layer_named, whole_model};
 use crate::rules::unused::Unused;
 
-/// Refuses halves in a model with run-time weights, and weights outside the range of a format.
+/// Refuses wrong names of layers, f16 and bf16 in a model with run-time weights, and weights
+/// outside the range of a format. Reports weights stored in 8 bits.
 pub(crate) fn precision(
     context: CheckContext,
     core: &CoreModel,
@@ -52,7 +53,7 @@ pub(crate) fn precision(
             continue;
         }
         let too_large = matrix.elements().find(|k| !format.holds(matrix.tensor.get_f32(*k)));
-        // one error for each matrix: its first gate
+        // one error for all gates of a matrix
         if let Some(k) = too_large.filter(|_| refused.insert((layer, matrix.name))) {
             let value = matrix.tensor.get_f32(k);
             let name = stored_as(options, layer).unwrap_or_default();
@@ -122,7 +123,7 @@ fn exact_in_8_bits(model: &Model, products: &Precisions, diagnostics: &mut Diagn
     }
 }
 
-/// The name that messages give to the format of a layer's matrices; `None`: f32.
+/// The name of the format of a layer's matrices in messages. `None`: f32.
 fn stored_as(options: &Options, layer: &str) -> Option<String> {
     let precision = options.numerics.precision_in(layer);
     match (precision.arithmetic(), precision.stored()) {
@@ -132,11 +133,12 @@ fn stored_as(options: &Options, layer: &str) -> Option<String> {
     }
 }
 
-/// Refuses precisions of layers without a matrix, and two precisions for one layer.
+/// Refuses precisions of layers without a matrix, and two precisions for one layer. Warns of a
+/// precision that no layer uses.
 fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let nodes = core.all_nodes();
     let mut seen = BTreeSet::new();
-    // several layers may have one name
+    // several layers may have one name, which is listed once
     let known = nodes.iter().filter(|node| node.op.has_precision() && seen.insert(&node.name));
     let known: Vec<_> = known.map(|node| node.name.clone()).collect();
     let product =
@@ -174,7 +176,7 @@ fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnosti
                     name
                 )
             }
-            // f32 for a layer that integers would make a dense layer
+            // f32 is legal for a product that could be a dense layer
             _ if *precision == Precision::F32
                 && (stays_f32.is_some() || products.contains(layer)) =>
             {

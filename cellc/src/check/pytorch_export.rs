@@ -2,16 +2,16 @@
 
 use crate::model::{Dim, Model};
 
-/// Steps of the example input: exporters take a single step for a constant.
+/// Steps of the example input. Not 1: exporters take a single step for a constant.
 const STEPS_OF_EXPORT: usize = 16;
 
-/// The condition under which PyTorch 2.15 opens sizes.
+/// The first of the lines, a comment: PyTorch 2.15 opens sizes only in a new process.
 const NEW_PROCESS: &str = "# in a new process: PyTorch 2.15 ignores dynamic_shapes if the process \
     has exported this module without them";
 
-/// The lines that export a PyTorch model with open axes of inputs, each an input and an axis.
-/// Empty for models of other programs, and for an input with an unknown shape. `counted`: the
-/// name of the open size.
+/// The lines that export a PyTorch model with open axes of inputs, each an input and an axis. Empty
+/// for models of other programs, and for an input with an unknown shape. `counted`: the name of the
+/// open size.
 pub(crate) fn export_again(model: &Model, open: &[(usize, usize)], counted: &str) -> Vec<String> {
     let from_pytorch = model.producer.as_deref() == Some("pytorch") && !model.sizes_of_call;
     if !from_pytorch || open.is_empty() {
@@ -41,7 +41,7 @@ pub(crate) fn export_again(model: &Model, open: &[(usize, usize)], counted: &str
     let arguments: String = (0..names.len()).map(|at| format!("{}, ", variable(at))).collect();
     let arguments =
         if names.len() == 1 { arguments.trim_end() } else { arguments.trim_end_matches(", ") };
-    // shapes by argument name, or by position if a name is missing
+    // shapes by argument name, or by position if a name is no Python variable
     let shapes = shapes.into_iter().zip(&names);
     let shapes: Vec<String> = match all_words {
         true => shapes.map(|(shape, name)| format!("\"{name}\": {shape}")).collect(),

@@ -50,7 +50,8 @@ pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
         .collect()
 }
 
-/// The axes of the output of a node with several inputs, for a value at a port.
+/// The origins of the axes of a node's output, if `axes` are those of the operand at `port`. `None`
+/// if they are unknown.
 fn passed<'a>(
     op: &Op,
     port: usize,

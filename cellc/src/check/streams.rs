@@ -1,4 +1,4 @@
-//! Checks that a model can compute independent streams, each in a row of its own.
+//! Checks that a model can compute independent streams, each as a row with a state of its own.
 
 use super::subject::CheckContext;
 use crate::core::streams::repeated_shapes;

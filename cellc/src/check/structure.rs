@@ -114,7 +114,7 @@ impl Structure<'_, '_> {
         }
     }
 
-    /// Refuses a body inside of too many bodies. True if refused.
+    /// Refuses a body inside of too many other bodies. True if refused.
     fn too_deep(&mut self, node: &Node, depth: usize) -> bool {
         if depth < MOST_NESTED {
             return false;

@@ -8,11 +8,11 @@ use crate::rules::input_sizes::InputSizes;
 use crate::rules::names::{self, Side, parameter_names};
 use crate::rules::step_facts::StepFacts;
 
-/// The result for a model and its options: the core model and the warnings, or all errors and
+/// The result for a model and its options: the core model with the warnings, or all errors and
 /// warnings.
 pub(crate) type CheckResult = Result<(CoreModel, Diagnostics), Diagnostics>;
 
-/// A model after the proof of its steps. No model: the diagnostics have errors.
+/// A model after the proof of its steps. Without a model, the diagnostics have errors.
 pub(crate) struct Outcome {
     pub(crate) core: Option<CoreModel>,
     pub(crate) diagnostics: Diagnostics,
@@ -23,7 +23,8 @@ pub(crate) struct Outcome {
 pub(crate) struct Pipeline {
     /// Checks and translates a model. The context must have no pipeline: hints do not nest.
     pub(crate) check_model: fn(CheckContext) -> CheckResult,
-    /// Checks and translates a model for one size of the axes left open. `None`: no size.
+    /// Checks and translates a model with a size for the axes left open. `None`: open axes are
+    /// errors.
     pub(crate) check_at_size: for<'a> fn(CheckContext<'a>, Option<usize>) -> CheckedModel<'a>,
 }
 
@@ -32,10 +33,10 @@ pub(crate) struct Pipeline {
 pub(crate) struct CheckContext<'a> {
     pub(crate) model: &'a Model,
     pub(crate) options: &'a Options,
-    /// True if only a part of the model was read. The reader has reported the rest.
+    /// True if the reader has read only a part of the model and reported the rest.
     pub(crate) is_partial: bool,
-    /// The pipeline for hints. `None`: no hints, as this context belongs to a hint, or the model is
-    /// partial.
+    /// The pipeline for hints. `None` if there are no hints: this context belongs to a hint, or the
+    /// model is partial.
     pub(crate) pipeline: Option<Pipeline>,
 }
 

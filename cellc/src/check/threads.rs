@@ -7,8 +7,8 @@ use crate::model::{Op, ResetGate};
 use crate::request::Threads;
 use crate::rules::report::at_layer;
 
-/// Refuses two threads for models without a cell, and for loops, sequences and cells that would
-/// synchronise within a step.
+/// Refuses two threads for models without a cell, for loops and sequences, and for cells whose
+/// threads would have to synchronise twice per step.
 pub(crate) fn threads(context: CheckContext, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let CheckContext { model, options, .. } = context;
     if options.machine.threads == Threads::One {

@@ -6,7 +6,7 @@ use crate::rules::cell::{CellPort, roles};
 use crate::rules::input_sizes::Uses;
 use crate::rules::report::refusal;
 
-/// By input: its readers. Refuses inputs that are weights of cells and read as data, too.
+/// The uses of each input. Refuses inputs that are both weights of cells and data.
 pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {
     let mut all = vec![Uses::default(); model.parameters.len()];
     let mut root: Vec<Option<usize>> = vec![None; model.values.len()];
@@ -28,8 +28,8 @@ pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {
     all
 }
 
-/// Adds the readers of one graph. `root`: by value, the input with its elements. `outermost`: false
-/// for the body of a loop.
+/// Adds the readers of one graph. `root`: by value, the input that holds its elements. `outermost`:
+/// false for the body of a loop.
 fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, outermost: bool) {
     let handed_on = handed_on(model);
     for node in &model.nodes {
@@ -67,7 +67,7 @@ fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, out
 }
 
 /// Adds the readers of a loop's body, and the loop as a reader of the inputs that its body cuts or
-/// changes. `parameter_of`: the input with the elements of a value.
+/// changes. `parameter_of`: the input that holds the elements of a value.
 fn read_loop(
     all: &mut [Uses],
     node: &Node,
@@ -159,7 +159,8 @@ fn handed_on(model: &Model) -> Vec<Option<String>> {
     read.into_iter().map(text).collect()
 }
 
-/// The last size of the first input, from the matrix of the product.
+/// The last size of the first input, required by its weights: the matrix of a MatMul, or W of a
+/// cell.
 fn features(model: &Model, node: &Node, roles: &[CellPort]) -> Option<usize> {
     let (port, from_the_end) = match node.op {
         Op::MatMul { transpose_a: false, transpose_b } => (1, usize::from(!transpose_b)),

@@ -1,10 +1,11 @@
-//! Lines of Python to open axes in a model's file.
+//! Shell lines that open axes in a model's file by Python.
 
 use super::Hints;
 
 impl Hints<'_, '_> {
-    /// The lines that open axes of inputs in the file. Empty for other formats than ONNX and
-    /// OpenVINO, and for inputs without a name.
+    /// The lines that open axes of inputs in the file and compile the new file. Empty for formats
+    /// other than ONNX and OpenVINO, and if a name of the file or of an input does not fit between
+    /// quotes.
     pub(crate) fn open_in_file(&self, axes: &[(usize, usize)]) -> Vec<String> {
         let plain = |name: &str| {
             !name.is_empty() && name.chars().all(|c| !c.is_control() && !"\"\\'".contains(c))
@@ -72,7 +73,7 @@ impl Hints<'_, '_> {
         lines
     }
 
-    /// The name of an axis with a size given by name.
+    /// The name of an axis of an input, if the options give a size to the name.
     pub(crate) fn fixed_by_name(&self, input: usize, axis: usize) -> Option<&str> {
         let names = self.context.names_of_input(input);
         let given = |name: &str| {

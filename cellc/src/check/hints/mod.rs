@@ -1,5 +1,5 @@
-//! Hints: shapes, options and exports that a message proposes. Before a message gives a hint, the
-//! pipeline runs with the hint and must find no error.
+//! Hints: shapes, options and exports that a message proposes. The pipeline runs with each hint
+//! first and must find no error, except for a new export that is advised untried.
 
 use crate::check::subject::{CheckContext, CheckedModel};
 use crate::rules::input_sizes::InputSizes;

@@ -22,9 +22,9 @@ impl Hints<'_, '_> {
         self.advice_to_open(model, initial_elements, 1, true).unwrap_or((advice, Vec::new()))
     }
 
-    /// The advice to leave the number of steps open, and the lines for a file with a fixed number.
-    /// `None` if no advice is known to work. `untried`: true if a new export may be advised
-    /// although the file cannot be opened.
+    /// [`Self::open_steps`] for axes of size `steps`. `None` if no advice is known to work.
+    /// `untried`: true if a new export may be advised although the model has errors with the likely
+    /// axes open.
     pub(crate) fn advice_to_open(
         &self,
         model: &CoreModel,
@@ -54,8 +54,9 @@ impl Hints<'_, '_> {
         (!lines.is_empty()).then_some((advice, lines))
     }
 
-    /// The advice to leave axes of inputs open. `None` if the model is wrong with open axes.
-    /// `open`: the axes that the file leaves open.
+    /// The advice to leave `axes` of inputs open. `None` if the model has errors with open axes, or
+    /// if neither an export nor a change of the file is known. `open`: the step axes that the file
+    /// leaves open.
     fn advice_for_axes(
         &self,
         model: &CoreModel,
@@ -104,9 +105,9 @@ impl Hints<'_, '_> {
             .then(|| ("open the number of steps in the file, as the lines below do".into(), lines))
     }
 
-    /// The axes of steps, each an input and an axis of size `steps`. `open`: true for axes left
-    /// open by the model only. `choice`: the rank of the axis among the likely axes of an input,
-    /// likeliest first.
+    /// The axes of steps, each an input and an axis of size `steps`. `open`: true for only the axes
+    /// that the model leaves open. `choice`: the rank of the axis among the likely axes of an
+    /// input, likeliest first.
     pub(crate) fn axes_of_steps(
         &self,
         model: &CoreModel,
@@ -129,9 +130,10 @@ impl Hints<'_, '_> {
                     && self.inputs.batch_axes[index].axes.contains(axis);
                 shape[*axis] == steps && (is_open || !open) && !is_batch
             };
-            // features are the last axis, after the steps; with channels, steps are the last axis
+            // the step axis is most likely the axis in front of the features, which are last;
+            // behind channels it is the last axis
             let last = if shape.len() > 2 { shape.len() - 1 } else { shape.len() };
-            // the first axis may count steps if there are several
+            // a first axis of fixed size 1 counts rows, not steps
             let first = (open || steps > 1) && last > 1 && !self.inputs.uses[index].batch;
             let mut likely: Vec<usize> =
                 (1..last).rev().take(1).chain(1..last.saturating_sub(1)).collect();

@@ -15,19 +15,19 @@ pub(crate) struct Mistaken {
 }
 
 impl Hints<'_, '_> {
-    /// The first input for which `axis_of` gives an axis read as batch rows by a sequence.
+    /// The first input whose axis `axis_of(input)` counts the batch rows of a sequence.
     pub(crate) fn rows_as_steps(
         &self,
         axis_of: impl Fn(usize) -> Option<usize>,
     ) -> Option<Mistaken> {
         let inputs = self.inputs.sequence_axes.iter().enumerate();
         inputs.filter_map(|(input, axes)| Some(Mistaken { input, axes: (*axes)? })).find(|found| {
-            // a sequence may read one axis as rows and as steps
+            // an axis that sequences read both as rows and as steps is no mistake
             found.axes.rows != found.axes.steps && axis_of(found.input) == Some(found.axes.rows)
         })
     }
 
-    /// The batch axis of an input whose name in the model counts steps.
+    /// The batch axis of an input, if the model gives the axis a name that means steps.
     pub(crate) fn rows_named_steps(&self, input: usize) -> Option<Mistaken> {
         let names = self.context.names_of_input(input);
         let rows = self.inputs.sequence_axes[input]?.rows;
@@ -40,7 +40,7 @@ impl Hints<'_, '_> {
         self.rows_as_steps(|other| Some(rows).filter(|_| other == input))
     }
 
-    /// The meaning of the axis, with the name of the layer.
+    /// The text that the axis counts the batch rows of a layer, not its steps.
     pub(crate) fn counts_rows(&self, found: &Mistaken) -> String {
         let layer = &self.context.model.nodes[found.axes.node];
         format!(
@@ -53,7 +53,8 @@ impl Hints<'_, '_> {
         )
     }
 
-    /// The working setting, and the lines of an export with open steps.
+    /// Advice to fix the batch at 1, and the lines of an export with an open number of steps.
+    /// `None` if the model has errors with a batch of 1, or leaves another axis open.
     pub(crate) fn batch_first(&self, found: &Mistaken) -> Option<(Message, Vec<String>)> {
         let &Mistaken { input, axes } = found;
         let node = &self.context.model.nodes[self.context.model.parameters[input]];
@@ -99,7 +100,7 @@ impl Hints<'_, '_> {
     }
 }
 
-/// Notices for each batch of several rows that the model names steps.
+/// Adds a notice for each input with several batch rows along an axis with a name that means steps.
 pub(crate) fn notice_batch_named_steps(hints: Hints, diagnostics: &mut Diagnostics) {
     let model = hints.context.model;
     for input in 0..hints.inputs.shapes.len() {

@@ -20,7 +20,7 @@ const STEPS: [usize; 8] = [100, 16, 64, 256, 1024, 16_000, 10, 1];
 /// Sizes to try for open axes that count neither rows nor steps, after the sizes of the weights.
 const SIZES: [usize; 5] = [100, 64, 16, 256, 1];
 
-/// A size required by no model: a prime.
+/// A prime, which hardly any model requires as a size.
 const ANOTHER_SIZE: usize = 113;
 
 /// The most sizes of weights to try.
@@ -37,9 +37,9 @@ pub(crate) type Shapes = Vec<(usize, Vec<Option<usize>>)>;
 
 /// The meaning of the open axes of an input.
 struct OpenInput {
-    /// Its place among the inputs of the model.
+    /// The place of the input among the inputs of the model.
     index: usize,
-    /// The sizes; open sizes are replaced by sizes from options or weights.
+    /// The sizes of the input. Options or weights replace open sizes, if they give a size.
     sizes: Vec<Dim>,
     /// Axes of the rows of a batch.
     batch: Vec<usize>,
@@ -51,7 +51,7 @@ struct OpenInput {
     only_rows: bool,
 }
 
-/// How a hint gives the open sizes.
+/// How a proposed shape gives the number of steps.
 #[derive(Clone, Copy)]
 enum StepSizes {
     /// The number of steps stays open.
@@ -93,7 +93,7 @@ impl OpenInput {
     }
 }
 
-/// The working shapes, for all inputs together.
+/// The shapes with which the model has no errors, for all inputs together.
 struct WorkingShapes {
     /// With [`StepSizes::Open`].
     open: Option<Shapes>,
@@ -101,9 +101,10 @@ struct WorkingShapes {
     per_call: Option<Shapes>,
     /// With [`StepSizes::First`].
     first: Option<Shapes>,
-    /// True if a batch size without shapes is enough.
+    /// True if the model has no errors with a batch size of 1 in place of shapes.
     by_batch: bool,
-    /// True if the model also has no errors with an arbitrary size.
+    /// True if the model also has no errors with [`ANOTHER_SIZE`] for axes that count neither rows
+    /// nor steps.
     any_size: bool,
 }
 
@@ -122,12 +123,13 @@ impl Hints<'_, '_> {
         })
     }
 
-    /// True if the model had no errors if the file left these axes of its inputs open.
+    /// True if the model would have no errors if the file left these axes of its inputs open.
     pub(crate) fn accepts_open_axes(&self, axes: &[(usize, usize)]) -> bool {
         self.opened(axes).is_some()
     }
 
-    /// The core model with axes of inputs left open by the file. `None` if the model is then wrong.
+    /// The core model with axes of inputs left open by the file. `None` if the model then has
+    /// errors.
     pub(crate) fn opened(&self, axes: &[(usize, usize)]) -> Option<CoreModel> {
         if self.context.pipeline.is_none() || axes.is_empty() {
             return None;
@@ -178,8 +180,8 @@ impl Hints<'_, '_> {
         Message::joined(settings, " ")
     }
 
-    /// The shapes for the first of several numbers of steps with which the model has no errors.
-    /// `time`: by input, the axis of the steps.
+    /// The shapes for the first number in `steps` with which the model has no errors. `time`: by
+    /// input, the axis of the steps.
     pub(crate) fn shapes_per_call(
         &self,
         time: &[Option<usize>],
@@ -209,7 +211,8 @@ impl Hints<'_, '_> {
         shapes.collect()
     }
 
-    /// True if options give an input its batch size, but no shape.
+    /// True if the model leaves sizes of an input open and no option gives a shape: the batch size
+    /// gives the open sizes.
     fn is_by_batch(&self, index: usize) -> bool {
         let names = self.context.names_of_input(index);
         let stated =
@@ -219,8 +222,8 @@ impl Hints<'_, '_> {
             && self.context.options.bindings.shapes.iter().all(|(name, _)| !names.contains(name))
     }
 
-    /// Shapes for inputs whose first axis counts rows, not steps. `time`: by input, the mistaken
-    /// axis.
+    /// Shapes with one row for inputs whose first axis counts rows, not steps. `time`: by input,
+    /// the axis taken for steps. `None` if the model has errors with the shapes.
     pub(crate) fn rows_first(&self, time: &[Option<usize>]) -> Option<Shapes> {
         let shapes =
             time.iter().enumerate().filter(|(_, axis)| **axis == Some(0)).map(|(index, _)| {
@@ -249,7 +252,7 @@ impl Hints<'_, '_> {
     pub(crate) fn numbers_of_steps(&self) -> Vec<usize> {
         let mut all = STEPS.to_vec();
         all.extend(sizes_of_weights(self.context.model));
-        // a running sum of one step would be its input
+        // one step proves nothing about a running sum, which is its input then
         let steps = self.inputs.open.unwrap_or(1);
         let is_sum = |lookback: &Lookback| {
             matches!(lookback.before, Before::Zero) && lookback.along(&[steps]).is_some()
@@ -264,7 +267,8 @@ impl Hints<'_, '_> {
         self.context.model.nodes[self.context.model.parameters[index]].outputs[0]
     }
 
-    /// Adds the working shapes to the error of each input with open sizes.
+    /// Puts shapes without errors into the help of each error about an input with open sizes or
+    /// without a shape.
     pub(crate) fn advise_sizes(&self, diagnostics: &mut Diagnostics) {
         let labels: Vec<String> = self
             .context
@@ -308,7 +312,7 @@ impl Hints<'_, '_> {
         }
     }
 
-    /// The shape of an input without a shape in the model.
+    /// A shape without errors for an input that has no shape in the model.
     fn any_shape(&self, index: usize) -> Option<Vec<Option<usize>>> {
         let features = self.inputs.uses[index]
             .features
@@ -338,7 +342,7 @@ impl Hints<'_, '_> {
         let last = sizes.len() - usize::from(sizes.len() > 2 || self.inputs.uses[index].batch);
         let has_steps = !is_weight && !of_batch.is_state;
         let counts_steps = |axis: &usize| has_steps && !batch.contains(axis) && is_open(*axis);
-        // the last axis of a convolution's input counts steps
+        // behind channels, as in the input of a convolution, the last axis counts steps
         let behind = Some(sizes.len() - 1).filter(|axis| sizes.len() > 2 && counts_steps(axis));
         let time = (0..last).find(counts_steps).or(behind);
         let behind_channels = behind.is_some() && time == behind;
@@ -354,7 +358,8 @@ impl Hints<'_, '_> {
         Some(OpenInput { index, batch, time, first, only_rows, sizes })
     }
 
-    /// The sizes of an input. Options or weights give open sizes, if known.
+    /// The sizes of an input. Open sizes are replaced by sizes from the options or the weights, if
+    /// known.
     fn likely(&self, index: usize, stated: &[Dim], given: Option<&[Option<usize>]>) -> Vec<Dim> {
         let size = |(axis, dim): (usize, &Dim)| {
             let batch = self
@@ -398,7 +403,7 @@ impl Hints<'_, '_> {
         let open = if has_time { first_of(StepSizes::Open) } else { None };
         let steps = if has_time { self.numbers_of_steps() } else { vec![1] };
         let per_call = steps.iter().find_map(|&steps| first_of(StepSizes::PerCall(steps)));
-        // a model without errors at an arbitrary size does not require the sizes found
+        // if the model has no errors at an arbitrary size, the sizes found are not required
         let another = per_call
             .as_ref()
             .filter(|_| inputs.iter().any(OpenInput::has_other_axes))
@@ -517,7 +522,7 @@ impl Hints<'_, '_> {
 
     /// The name of the number that the axis of steps counts, and its name for one call.
     fn counted_by_steps(&self, input: &OpenInput) -> [&'static str; 2] {
-        // an input of floats with no other axis is a row of samples
+        // floats along the last axis, with all other axes of the batch or of size 1, are samples
         let value = &self.context.model.values[self.value_of(input.index).0];
         let mut others =
             input.sizes.iter().enumerate().filter(|(axis, _)| input.time != Some(*axis));
@@ -547,7 +552,8 @@ fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
     all.iter().map(|places| places.iter().map(|&at| sizes[at]).collect()).collect()
 }
 
-/// Sizes above 1 of constants, inputs and cells, each once, in the order of the model.
+/// The first [`MOST_SIZES`] sizes above 1 of constants, inputs and cells, each once, in the order
+/// of the model.
 fn sizes_of_weights(model: &Model) -> Vec<usize> {
     let mut sizes: Vec<usize> = Vec::new();
     for node in &model.nodes {

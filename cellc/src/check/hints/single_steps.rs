@@ -1,4 +1,4 @@
-//! Inputs with several steps, one of them read by the network. Keras writes such models for
+//! Inputs with several steps, of which the network reads one. Keras writes such models for
 //! recurrent layers with an open number of steps.
 
 use super::Hints;
@@ -114,8 +114,8 @@ impl Hints<'_, '_> {
     }
 }
 
-/// The only reader of a value, if the reader takes one step, and its name for the step. Without an
-/// open number of steps, a matrix product must follow, as in a cell.
+/// The node that reads one step of a value, and the name of the step. `None` if any node reads
+/// other steps. If the number of steps is fixed, a matrix product must read the step, as in a cell.
 fn one_step_of(model: &Model, value: ValueId, steps: Steps) -> Option<(&Node, &'static str)> {
     let mut constants: Vec<Option<&Tensor>> = vec![None; model.values.len()];
     let mut along: Vec<Option<Steps>> = vec![None; model.values.len()];
@@ -163,7 +163,7 @@ fn one_step_of(model: &Model, value: ValueId, steps: Steps) -> Option<(&Node, &'
                     along[node.inputs[port].0].map(|steps| Steps { reordered: true, ..steps });
                 along[node.outputs[0].0] = steps;
             }
-            // a shape has no elements of the input
+            // the operation reads the sizes only, no step
             Read::One if axes == Axes::Sizes => {}
             Read::One => {
                 taken[node.outputs[0].0] = true;
@@ -212,7 +212,7 @@ fn read(
     let numbers = |port: usize| constant(port).filter(|tensor| tensor.len() <= 8).map(integers);
     match node.op.facts().axes {
         Axes::Sizes => Read::One,
-        // an output of the model holds all steps
+        // not an output of the model, which holds all steps
         Axes::Same if node.op != Op::Result => Read::Each(steps),
         Axes::Broadcast(function) if function != Primitive::PRelu.into() => {
             let others = (0..node.inputs.len()).filter(|&other| other != port);
@@ -223,7 +223,7 @@ fn read(
             }
         }
         Axes::Padded if port == 0 && steps.open => Read::Each(steps),
-        // windows read a few neighbouring steps
+        // a window reads a few neighbouring steps at every step
         Axes::Convolved(_) | Axes::Pooled(_) if port == 0 && axis > 1 && steps.open => {
             Read::Each(steps)
         }

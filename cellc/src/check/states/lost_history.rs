@@ -28,7 +28,7 @@ pub(crate) fn kept_states(model: &CoreModel) -> Vec<String> {
     inputs.chain(variables.map(|(_, variable)| variable.name.clone())).collect()
 }
 
-/// `the state "h" goes on`.
+/// The text `the state "h" goes on`, or its plural.
 pub(crate) fn states_go_on(kept: &[String]) -> String {
     match kept.len() {
         1 => format!("the state {} goes on", listed(kept)),
@@ -91,8 +91,8 @@ impl StateMessages<'_, '_> {
 }
 
 impl StateMessages<'_, '_> {
-    /// True if the axis of size 1 of a running sum may be the axis of the steps: with open steps
-    /// no running sum within a step is left of the node.
+    /// True if a running sum along an axis of size 1 may sum over the steps: with an open number of
+    /// steps, no running sum within one step is left of the node.
     fn sums_steps(&self, node: &Node) -> bool {
         let is_within =
             |other: &&CoreNode| other.name == node.name && other.op.facts().over_time.accumulates();

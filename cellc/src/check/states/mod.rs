@@ -18,12 +18,12 @@ use crate::request::{Options, State};
 use crate::rules::names::{Side, find_name, list_names, name};
 use crate::stream::states::{FoundStates, Misfit, NotTaken, Wanted};
 
-/// How to name a pair of states.
+/// The setting that names a pair of states, with IN and OUT for the names.
 fn any_state() -> Setting {
     Setting::StateOf(vec![("IN".to_owned(), "OUT".to_owned())])
 }
 
-/// The tensors of a pair in the options, or why the model has no such tensors.
+/// The places of a pair's input and output, or why the model has no tensor of that name.
 type NamedPair = (Result<usize, String>, Result<usize, String>);
 
 /// The names of the inputs and outputs of a model.
@@ -75,7 +75,8 @@ struct StateMessages<'c, 'a> {
 }
 
 /// Reports refused pairs, pairs of the options that do not fit, and masks without effect. Returns
-/// the warnings about layers that start anew at every call, dropped if their states are kept.
+/// the warnings about layers that start anew at every call, which are dropped if their states are
+/// kept.
 pub(crate) fn states<'a>(
     hints: Hints<'_, 'a>,
     found: &FoundStates<'a>,
@@ -131,7 +132,8 @@ impl StateMessages<'_, '_> {
         self.diagnostics.push(Diagnostic::notice(Origin::Unknown, found).help(help));
     }
 
-    /// Warns of kept masks without effect before the first call.
+    /// Warns of masks that are kept as states: they begin at zero and mask nothing before the first
+    /// call.
     fn masks_that_begin_open(&mut self) {
         for &parameter in &self.found.open_masks {
             let found = format!(
@@ -147,7 +149,7 @@ impl StateMessages<'_, '_> {
     }
 
     /// Reports the pairs of the options with unknown names, and those that do not fit. `misfits`:
-    /// by pair with known names.
+    /// for each pair with known names.
     fn given(&mut self, pairs: &[(String, String)], misfits: &[Option<Misfit>]) {
         let names = PairNames::new(&self.found.core);
         let mut misfits = misfits.iter();

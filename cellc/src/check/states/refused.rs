@@ -32,7 +32,8 @@ fn pairs_for_option(taken: &[StatePair], refused: &[RefusedPair]) -> Vec<StatePa
 }
 
 impl StateMessages<'_, '_> {
-    /// Reports likely states, h and c of a layer together.
+    /// Reports pairs that the search refused. Pairs of one layer with one reason, such as h and c,
+    /// share a notice.
     pub(super) fn refused(&mut self, refused: &[RefusedPair]) {
         let model = &self.found.core;
         let whole = pairs_for_option(&model.states, refused);
@@ -45,8 +46,7 @@ impl StateMessages<'_, '_> {
         refused.chunk_by(alike).for_each(|refused| self.not_taken(refused, &whole));
     }
 
-    /// Reports likely states and the first reason against them. `whole`: every pair of the option
-    /// for keeping them.
+    /// Reports pairs refused for one reason. `whole`: [`pairs_for_option`].
     fn not_taken(&mut self, refused: &[RefusedPair], whole: &[StatePair]) {
         let reason = &refused[0].reason;
         let layer = layer_of(reason);

@@ -1,5 +1,5 @@
-//! Warnings about recurrent layers of one step whose initial state is a constant: no call
-//! continues from the call before.
+//! Warnings about recurrent layers of one step that start every call, or every iteration of a loop,
+//! from the same state: no call continues from the call before.
 
 use super::StateMessages;
 use super::why::direction_words;
@@ -21,7 +21,8 @@ fn states_in_words(states: &LostStates) -> String {
 }
 
 impl StateMessages<'_, '_> {
-    /// Warns of layers of one step whose state begins anew at every call. Says how to keep states.
+    /// Warns of the layers of one step that start every call or iteration anew. Says how to keep
+    /// states.
     pub(super) fn restarts(&mut self) {
         for RestartingLayer { node, lost, starts_every } in &self.found.restarting {
             match *starts_every {

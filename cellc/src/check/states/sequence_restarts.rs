@@ -1,4 +1,4 @@
-//! States of several steps per call, kept by no call.
+//! Layers of several steps per call whose states no call keeps.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ impl StateMessages<'_, '_> {
         self.restart_warnings.push(notice);
     }
 
-    /// The notice of some layers; `node` is the first.
+    /// The notice of `count` layers; `node` is the first.
     fn anew(&self, node: &Node, count: usize, steps: usize) -> Diagnostic {
         let found = match count {
             1 => format!(
@@ -34,7 +34,7 @@ impl StateMessages<'_, '_> {
                 counted(count, "layer")
             ),
         };
-        // models with open steps have one row
+        // a model with open steps has one row: an export is advised untried only for one row
         let FoundStates { core, initial_elements, is_one_row, .. } = self.found;
         let (remedy, lines) =
             self.hints.advice_to_open(core, initial_elements, steps, *is_one_row).unzip();

@@ -6,7 +6,7 @@ use crate::model::{Direction, Node, Op};
 use crate::rules::names::{Side, name};
 use crate::stream::states::{Doubt, Misfit, Order, Reason, UpdateKind};
 
-/// Why a layer keeps no state unless the layer runs forward through every step.
+/// Why the last state of a layer with sequence lengths, or of a reverse direction, is not kept.
 fn why_never(order: Order, layer: Option<&Node>) -> String {
     let name = layer.map_or(String::new(), |node| format!("{} ", quoted(&node.name)));
     match order {
@@ -82,7 +82,8 @@ fn why_doubt(model: &CoreModel, doubt: &Doubt) -> String {
     }
 }
 
-/// Why a state with this computation is not kept. `None`: only the names suggest a state.
+/// Why the search does not keep a state that the model computes in this way. `None`: only the names
+/// suggest a state.
 fn why_update(update: Option<UpdateKind>) -> &'static str {
     match update {
         None => {
@@ -120,7 +121,7 @@ pub(super) fn why(model: &CoreModel, reason: &Reason) -> String {
     }
 }
 
-/// The layer behind a reason.
+/// The layer that a reason names.
 pub(super) fn layer_of<'a>(reason: &Reason<'a>) -> Option<&'a Node> {
     match reason {
         Reason::Misfit(Misfit::NotForward { layer, .. }) => *layer,

@@ -1,4 +1,4 @@
-//! Caches that grow: a call appends its elements to an input, and the whole is an output.
+//! Caches that grow: a call appends elements to an input and returns all of them as an output.
 
 use crate::check::hints::Shapes;
 use crate::check::subject::CheckedModel;
@@ -20,7 +20,7 @@ struct GrowingCache {
 /// Follows values of a model back to their operations.
 struct Producers<'m> {
     model: &'m Model,
-    /// By value: its node.
+    /// By value: the node that computes the value.
     nodes: Vec<Option<usize>>,
 }
 
@@ -37,8 +37,8 @@ impl<'m> Producers<'m> {
         self.nodes[value.0].map(|at| &self.model.nodes[at])
     }
 
-    /// The node that computes a value, before conversions and permutations, and the axis of the
-    /// node's output for `axis` of the value.
+    /// The node that computes a value in front of conversions and permutations, and the axis of the
+    /// node's output that becomes `axis` of the value.
     fn behind_permutations(&self, value: ValueId, axis: usize) -> Option<(&'m Node, usize)> {
         let node = self.producer(value)?;
         match &node.op {
@@ -105,7 +105,7 @@ const MOST_PAIRS: usize = 4;
 pub(crate) fn refused(long: &CheckedModel) -> Option<Diagnostic> {
     let model = long.context.model;
     let mut caches = growing(model);
-    // an input without a shape is left open by the options
+    // an input without a shape has sizes that stay unknown
     caches.retain(|cache| {
         long.inputs.shapes[cache.input].is_none()
             || long.inputs.open_axes[cache.input].contains(&cache.axis)
@@ -142,8 +142,8 @@ pub(crate) fn refused(long: &CheckedModel) -> Option<Diagnostic> {
     Some(Diagnostic::error(origin, found).valid("caches of a fixed size").help(help))
 }
 
-/// Shapes for caches of a fixed size, if no other axis is open; preferably with one new element per
-/// call.
+/// Shapes for caches of a fixed size, preferably with one new element per call. `None` if an input
+/// has several open axes, or no shapes are free of errors.
 fn one_size(long: &CheckedModel, caches: &[GrowingCache]) -> Option<Shapes> {
     if long.inputs.open_axes.iter().any(|axes| axes.len() > 1) {
         return None;
@@ -159,7 +159,7 @@ fn one_size(long: &CheckedModel, caches: &[GrowingCache]) -> Option<Shapes> {
             long.hints().accepts_shapes(&shapes).then_some(shapes)
         };
         let single = with(&|_| 1)?;
-        // a mask covers the cache and the new element: other sizes are refused
+        // a mask covers the cache and the new element: only a size of `size + 1` fits
         let fits = |input: usize, own: usize| {
             with(&|wanted| if wanted == input { own } else { 1 }).is_some()
         };

@@ -58,7 +58,7 @@ pub(crate) fn fixed_steps(long: &CheckedModel, time: &[Option<usize>]) -> Messag
 }
 
 /// How to make windows without pads take any number of steps: by pads in front of the first step.
-/// `None` if the model is wrong with such pads.
+/// `None` if the model has errors with the pads.
 pub(crate) fn pads_in_front(long: &CheckedModel) -> Option<String> {
     let Pipeline { check_at_size, .. } = long.context.pipeline?;
     let mut model: Model = long.context.model.clone();
@@ -97,7 +97,8 @@ pub(crate) fn pads_in_front(long: &CheckedModel) -> Option<String> {
     ))
 }
 
-/// Adds pads in front of an axis of an operation. `None` if its padding is no number of elements.
+/// Adds pads in front of an axis of an operation. `None` if the operation is no convolution or
+/// pool, or if its padding is not given in elements.
 fn add_pads(op: &mut Op, short: ShortOf) -> Option<()> {
     let window = match op {
         Op::Convolution(convolution) if !convolution.transposed => &mut convolution.window,

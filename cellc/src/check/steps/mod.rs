@@ -76,8 +76,8 @@ pub(crate) fn advised(
     Ok((core, diagnostics))
 }
 
-/// [`open_steps`]; `None` if the model has other problems. `only_sizes`: true if every error is an
-/// open size.
+/// [`open_steps`], or `None` if the model has other problems. `only_sizes`: true if every error is
+/// an open size.
 fn model_of_one_step(
     long: &CheckedModel,
     one: Option<CheckedModel>,
@@ -111,7 +111,8 @@ fn model_of_one_step(
     Some(Ok(OpenSteps { one, steps, time, diagnostics }))
 }
 
-/// A model whose steps cannot be taken one by one; `time`: by input, the axis of the steps.
+/// The error for a model whose steps cannot be taken one by one. `time`: by input, the axis of the
+/// steps.
 fn not_stepwise(long: &CheckedModel, time: &[Option<usize>], refused: &NotStepwise) -> Diagnostic {
     let why = &in_words(refused)[..];
     let model = long.context.model;
@@ -148,7 +149,7 @@ fn not_stepwise(long: &CheckedModel, time: &[Option<usize>], refused: &NotStepwi
         .help(help)
 }
 
-/// What can be taken step by step.
+/// The models whose steps can be taken one by one.
 const ONE_BY_ONE: &str = "steps that are computed one after the other: forward sequences of one \
     row, and work on each step";
 

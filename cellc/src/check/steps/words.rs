@@ -4,7 +4,7 @@ use crate::diagnostic::quoted;
 use crate::model::counted;
 use crate::stream::steps::{InFront, ModelPlace, NotStepwise, Why};
 
-/// Operations that may read elements in front of the first step.
+/// The operations that may follow elements in front of the first step.
 const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each element follow \
     elements in front of the first step; without the pad, give them as the first steps";
 
