@@ -216,7 +216,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {
     /// .onnx, .xml (OpenVINO), .safetensors, .nam, .json (RTNeural, AIDA-X, PyTorch); - is stdin
-    // An Option only so that a subcommand can stand in its place; clap still asks for it.
+    // An Option only because subcommands take the place of the model; clap still requires a value.
     #[arg(value_name = "MODEL", required = true)]
     model: Option<PathBuf>,
 
@@ -584,7 +584,7 @@ impl CommandLine {
         let Some(path) = self.model().and_then(|arguments| arguments.model.clone()) else {
             return Ok(());
         };
-        // an output to the input's own pipe would wait for itself
+        // writing into the pipe that the model comes from would block for ever
         let place = fs::canonicalize(&path).ok().filter(|_| piped::is_pipe(&path));
         let is_same = |output: &Path| place.is_some() && fs::canonicalize(output).ok() == place;
         if let Some((option, output)) =
@@ -604,7 +604,8 @@ impl CommandLine {
         Ok(())
     }
 
-    /// The error for contradictory arguments that clap accepts.
+    /// The error for arguments that clap accepts: a missing model file whose name resembles a
+    /// command, and `--precision all` outside of `cellc check`.
     pub(crate) fn contradiction(&mut self) -> Option<String> {
         let is_check = matches!(self.command, Some(Command::Check(_)));
         let is_alone = self.command.is_none();
@@ -672,7 +673,7 @@ impl ModelArguments {
         self.read_with(&self.flags.options.bindings)
     }
 
-    /// As [`Self::read`], with other sizes and constants than those given.
+    /// As [`Self::read`], with `bindings` instead of the sizes and constants on the command line.
     ///
     /// # Errors
     /// As for [`Self::read`].
@@ -735,7 +736,7 @@ impl ModelArguments {
     fn options(&self) -> Options {
         let mut options = self.flags.options.clone();
         if self.is_weights_file() {
-            // the batch size of a declared model is one of its keys
+            // the batch size of a file of weights is one of its keys
             options.bindings.batch = None;
         }
         options
@@ -743,14 +744,14 @@ impl ModelArguments {
 }
 
 impl PackArguments {
-    /// The options of the library, without those of the generated file.
+    /// The options of the command line. The options of the generated file are to be added.
     pub(crate) fn options(&self) -> Options {
         self.model.options()
     }
 }
 
 impl CompileArguments {
-    /// The options of the library, without a default name and without the language.
+    /// The options of the command line, without a default name and without the language.
     pub(crate) fn options(&self) -> Options {
         self.flags.stored_in(self.model.options())
     }
@@ -763,7 +764,8 @@ impl ExecuteArguments {
     }
 
     fn options(&self, model: &ModelArguments) -> Options {
-        // an instruction set that does not run is not compiled
+        // the machine cannot run other instruction sets than `--isa`, so no code is generated for
+        // them
         let isas = self.isa.as_ref().map(|name| Isa::from_name(name).into_iter().collect());
         model.options().with_language(self.language()).with_isas(isas)
     }
@@ -773,7 +775,8 @@ impl RunArguments {
     /// Options for code with states as arguments, given by files.
     pub(crate) fn options(&self) -> Options {
         let options = self.keeping_states();
-        // no pairs instead of State::None: a state restarted by every call must cause a warning
+        // State::Pairs(empty) instead of State::None: states that every call restarts cause
+        // warnings
         let state = match options.bindings.state {
             State::None => State::None,
             _ => State::Pairs(Vec::new()),
@@ -788,14 +791,14 @@ impl RunArguments {
 }
 
 impl CheckArguments {
-    /// All that the library needs.
+    /// The options of the command line.
     pub(crate) fn options(&self) -> Options {
         self.execute.options(&self.model).with_range(self.range)
     }
 }
 
 impl BenchArguments {
-    /// The options of the library, without the language.
+    /// The options of the command line, without the language.
     pub(crate) fn options(&self) -> Options {
         self.model.options().with_range(self.range)
     }
@@ -807,7 +810,7 @@ impl BenchArguments {
 }
 
 impl InspectArguments {
-    /// All that the library needs.
+    /// The options of the command line.
     pub(crate) fn options(&self) -> Options {
         self.model.options()
     }
@@ -817,7 +820,7 @@ fn isa_names() -> PossibleValuesParser {
     PossibleValuesParser::new(arch::ALL.map(|isa| isa.name))
 }
 
-/// A number that is not NaN.
+/// Parses a number that is not NaN.
 fn number(text: &str) -> Result<f64, String> {
     text.trim()
         .parse()
@@ -826,7 +829,7 @@ fn number(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a number is needed".to_owned())
 }
 
-/// A limit for an error.
+/// Parses the limit of an error: a number from 0.
 fn limit(text: &str) -> Result<f64, String> {
     number(text)
         .ok()
@@ -852,7 +855,7 @@ impl fmt::Display for MaxError {
 }
 
 fn max_error(text: &str) -> Result<MaxError, String> {
-    // a number has no '='
+    // names may contain '=', numbers do not
     let (output, text) = match text.rsplit_once('=') {
         Some((output, text)) if !output.is_empty() => (Some(output.to_owned()), text),
         _ => (None, text),
@@ -860,7 +863,7 @@ fn max_error(text: &str) -> Result<MaxError, String> {
     Ok(MaxError { output, limit: limit(text)? })
 }
 
-/// A frequency with its unit.
+/// Parses a frequency with its unit. The result is in Hz.
 fn clock(text: &str) -> Result<f64, String> {
     let (number, unit) =
         text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
@@ -891,7 +894,7 @@ fn file_of(text: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-/// The range of a command whose states start at zero: the magnitude of inputs alone.
+/// Parses the range for a command whose states start at zero: the magnitude of the inputs alone.
 fn range_of_inputs(text: &str) -> Result<Range, String> {
     match text.contains(',') {
         true => Err("one magnitude is needed, as states start at zero: 2.5".to_owned()),

@@ -29,7 +29,7 @@ use super::progress::Progress;
 use super::stdio::write_stdout;
 use super::{Failure, report};
 
-/// Compiles the model, checks one call of each implementation, measures, and prints one table.
+/// Compiles the model, calls each implementation once, measures, and prints one table.
 pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     if cfg!(debug_assertions) {
         let found = "this cellc is a debug build, whose lower bound of the time is far too high";
@@ -50,7 +50,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
         programs.push((language, Executable::temporary(&compilation)?));
     }
     let model = &compilation.model;
-    // two threads on one core would wait for each other
+    // two threads on one core would wait for each other: pin them only on request
     let one_core = compilation.options.machine.threads == Threads::One || arguments.core.is_some();
     let core = if one_core { pin(arguments.core) } else { None };
     let floors: Vec<Floor> =
@@ -177,12 +177,12 @@ fn compiled(compilation: &compile::Compilation, isa: &str) -> bool {
 
 fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> Row {
     let mut agreement = Agreement::default();
-    // any distance is printed: `cellc check` compares errors with limits
+    // no distance is too large here: the table prints it, and `cellc check` compares it with limits
     agreement.see(got, expected, f64::INFINITY);
     Row { name: name.to_owned(), isa: None, version, other_function: None, trade: None, agreement }
 }
 
-/// The inputs of all calls: random numbers, initial states of zero, full lengths.
+/// The inputs of all calls: random numbers; zeros for states and integers; full lengths.
 fn inputs(model: &CoreModel, most: f32) -> Vec<InputElements> {
     let mut random = Random::new(1);
     let held = states(model);
@@ -190,8 +190,8 @@ fn inputs(model: &CoreModel, most: f32) -> Vec<InputElements> {
         let len = parameter.shape.iter().product();
         match parameter.length {
             Some(longest) => InputElements::Integers(vec![longest as i64; len]),
-            // like PyTorch's initial weights: sums have the order of 1 for every size
             None if !parameter.element.is_float() => InputElements::Integers(vec![0; len]),
+            // like PyTorch's initial weights: sums have the order of 1 for every size
             None if parameter.weight => InputElements::Floats(
                 random
                     .even(len, parameter.shape.last().map_or(1.0, |&n| (n as f32).sqrt().recip())),
@@ -203,7 +203,7 @@ fn inputs(model: &CoreModel, most: f32) -> Vec<InputElements> {
     model.parameters.iter().enumerate().map(one).collect()
 }
 
-/// A running library, with its file of inputs.
+/// A running library, and the temporary folder with the inputs of the library.
 struct Peer {
     process: Process,
     _inputs: TemporaryFolder,

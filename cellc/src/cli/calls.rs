@@ -38,7 +38,7 @@ pub(crate) struct Expected {
     pub(crate) shape: Option<Vec<Dim>>,
     /// Its element type.
     pub(crate) element: ElementType,
-    /// True for a state in a struct of generated code.
+    /// True if generated code keeps the Parameter as a state in its struct.
     pub(crate) is_state: bool,
     /// True if the number of steps is open and the Parameter has a value for each step.
     pub(crate) own_in_each_step: bool,
@@ -47,8 +47,8 @@ pub(crate) struct Expected {
 /// Valid contents of a model's Parameters.
 ///
 /// # Errors
-/// All errors of a model without open sizes. In a model with open sizes, errors show only when a
-/// call fixes them.
+/// All errors of a model without open sizes. The errors of a model with open sizes show when a call
+/// fixes these sizes.
 pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>, Diagnostics> {
     let mut all: Vec<_> = model
         .parameters
@@ -121,7 +121,7 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
             size.get_or_insert(known);
         }
     }
-    // a batch size equal to the files' has taken effect already
+    // drop `--batch` if the files already have this size at an open first dimension
     let open_batches = |value: ValueId| {
         matches!(model.values[value.0].shape.as_deref(), Some([Dim::Dynamic { .. }, ..]))
     };
@@ -143,7 +143,7 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
     options
 }
 
-/// The files of all calls in order, with one entry per Parameter. `None`: a state without a file.
+/// The files of all calls in order, with one entry per Parameter. `None`: no file for a state.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Calls {
     pub(crate) files: Vec<Vec<Option<PathBuf>>>,
@@ -391,8 +391,8 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnosti
         .ok_or_else(|| problem(path, "holds fewer bytes than its shape needs"))
 }
 
-/// Adds to the error about a file the way to split its steps into calls, for a model of one step
-/// per call.
+/// Adds help to an error about a file with several steps for a model of one step per call: a script
+/// that writes one file for each step. Other errors are unchanged.
 fn as_calls(
     refusal: Diagnostic,
     path: &Path,
@@ -460,7 +460,8 @@ pub(crate) fn frames(shape: &[usize], one: &[usize]) -> Option<usize> {
     axis_of_steps(shape, one).ok().map(|axis| axis.map_or(1, |axis| shape[axis]))
 }
 
-/// The indices of the elements of one step in a tensor of several steps.
+/// The indices of the elements of step `frame` in a tensor of several steps of shape `one`. `None`
+/// if the tensor is not a series of such steps.
 pub(crate) fn places(shape: &[usize], one: &[usize], frame: usize) -> Option<Vec<usize>> {
     let Some(axis) = axis_of_steps(shape, one).ok()? else {
         return Some((0..one.iter().product()).collect());
@@ -474,7 +475,8 @@ pub(crate) fn places(shape: &[usize], one: &[usize], frame: usize) -> Option<Vec
     )
 }
 
-/// The number of steps in the files of a call of a model of one step.
+/// The number of steps in the files of one call, for a model compiled for one step. 1 if no input
+/// has a value for each step.
 pub(crate) fn steps_of_call(
     files: &[Option<PathBuf>],
     parameters: &[Expected],
@@ -504,14 +506,14 @@ pub(crate) fn steps_of_call(
     Ok(found.map_or(1, |(steps, _)| steps))
 }
 
-/// One step, of shape `one`, of the numbers of a tensor.
+/// The elements of one step, of shape `one`, from a tensor of shape `shape`.
 pub(crate) fn one_step(
     numbers: &InputElements,
     shape: &[usize],
     one: &[usize],
     step: usize,
 ) -> InputElements {
-    // an input without an axis of steps is shared by all steps
+    // a tensor without an axis of steps has the same elements in all steps
     let step = if frames(shape, one) == Some(1) { 0 } else { step };
     let places = places(shape, one, step).expect("shapes were compared");
     match numbers {
@@ -524,7 +526,7 @@ pub(crate) fn one_step(
     }
 }
 
-/// The shape of raw elements. The number of bytes determines one open size.
+/// The shape of raw elements. The number of bytes determines the open size, if there is one.
 fn raw_shape(bytes: usize, expected: &Expected) -> Result<Vec<usize>, String> {
     let needs_npy = "; give it with --shape, or write the input as .npy, which holds its shape";
     let Some(open) = &expected.shape else {
@@ -607,7 +609,7 @@ fn print_shape(shape: &[Dim]) -> String {
 }
 
 /// Call, input, and true if the input was found by name: (2, 1, false) for `r2_in1.npy`, (2, 1,
-/// true) for `r2_h.npy` if input 1 is named h. `None` for other names.
+/// true) for `r2_h.npy` if input 1 is named h. `None` for names of other forms.
 fn call_and_input(path: &Path, parameters: &[Expected]) -> Option<(usize, usize, bool)> {
     path.extension().filter(|e| *e == "npy" || *e == "bin")?;
     let (call, input) = call_and_name(path)?;
@@ -751,7 +753,7 @@ mod tests {
             "r0_out0.bin",
             "other.npy",
         ];
-        // generated code has another state
+        // generated code has another value named state, so this output is named state_2
         let names = ["Y", "state"].map(|name| [name.to_owned()]);
         let outputs = [(&names[0][..], "y"), (&names[1][..], "state_2")];
         let found = |files: &[&str]| {

@@ -21,7 +21,7 @@ use super::progress::Progress;
 use super::stdio::{cannot_write, write_device, write_stdout};
 use super::wasm;
 
-/// Maximum size in bytes of weights in standard output.
+/// Maximum size in bytes of the weights in a source that goes to standard output.
 const LARGEST_INLINE: usize = 64 << 20;
 
 /// The target of the output.
@@ -31,14 +31,14 @@ pub(super) enum Destination {
     Stdout,
     /// A device, a pipe or an open descriptor.
     Device(PathBuf),
-    /// A source file; its header and its weights are written to the same folder.
+    /// A file; the header and the weights of a source are written to the same folder.
     File(PathBuf),
 }
 
 /// Reads a model, compiles it, and writes the output.
 pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
-    // An unsupported model file is reported before any other error. An output of another extension
-    // is refused later.
+    // An unsupported model file is reported before any other error, and an output with a wrong
+    // extension later.
     let is_right = |path: &&Path| {
         *path == Path::new("-")
             || path.extension().is_some_and(|end| end == "rs" || end == "c" || end == "wasm")
@@ -49,7 +49,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     let emit = emit(arguments, &destination)?;
     let mut options = options(arguments, &destination, emit)?;
     if package.is_some() {
-        // build systems compile the source alone
+        // build systems compile the source alone, so the weights cannot be in a file of their own
         options.output.weights_as = inline_in_package(options.output.weights_as)?;
     }
 
@@ -248,7 +248,7 @@ fn options(
 /// Chooses the target of browsers, and puts the weights into the module.
 ///
 /// # Errors
-/// If the options ask for another target, or for files beside the C.
+/// If the options ask for another target, or for weights or an interface outside of the module.
 fn for_web(options: &mut Options) -> Result<(), Failure> {
     let target = options.machine.target;
     if target != &arch::ANY && target != &arch::WASM32 {
@@ -269,10 +269,10 @@ fn for_web(options: &mut Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The place of weights in a package.
+/// The place of the weights in a package.
 ///
 /// # Errors
-/// If weights are to be in a file of their own.
+/// If the options ask for a file of weights.
 fn inline_in_package(weights_as: WeightsAs) -> Result<WeightsAs, Failure> {
     match weights_as {
         WeightsAs::File => Err(Failure::Usage(
@@ -295,7 +295,7 @@ fn write_source(
     progress: Progress,
 ) -> Result<(), Failure> {
     progress.stage("writing");
-    // the packed weights are in the files already; large constants would need too much memory
+    // `packed` has the weights: drop the constants of the model, which may be large
     compilation.model.constants = Vec::new();
     let path = match destination {
         Destination::File(path) => path,
@@ -325,7 +325,7 @@ fn write_source(
     };
     let mut emitted = compilation.emit(&stem(path));
     let source = emitted.pop().expect("there is always a source");
-    // in the folder as written by the user
+    // next to the source, in the folder as the user wrote it
     let beside = |OutputFile { name, bytes }| NewFile { path: path.with_file_name(name), bytes };
     let mut new: Vec<_> = emitted.into_iter().map(beside).collect();
     if let Some(other) = new.iter().find(|other| other.path.file_name() == path.file_name()) {
@@ -436,7 +436,7 @@ fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Fai
     if files::is_foreign(source) == Some(false) {
         return Ok(());
     }
-    // `common_interface` checks its own file
+    // `common_interface` has checked the file of the interface
     match new.iter().find(|file| {
         *file.bytes != INTERFACE.as_bytes() && files::is_foreign(&file.path) == Some(true)
     }) {
@@ -448,8 +448,8 @@ fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Fai
     }
 }
 
-/// Refuses to overwrite input files: `cellc gru.xml -o gru.rs` may write gru.bin, the model's own
-/// file of weights.
+/// Refuses to overwrite input files. For example, `cellc gru.xml -o gru.rs` may write gru.bin,
+/// which may be the model's file of weights.
 pub(super) fn refuse_to_overwrite_inputs<'a>(
     model: &ModelArguments,
     option: &str,

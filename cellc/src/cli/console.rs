@@ -13,7 +13,7 @@ use crate::diagnostic::{Diagnostics, Severity};
 use crate::model::counted;
 use crate::summary::escape;
 
-/// The most cells in the line of success. Further cells are counted.
+/// The largest number of cells that the line of success names. Further cells are only counted.
 const MOST_CELLS: usize = 3;
 
 /// True if only errors are printed.
@@ -38,16 +38,16 @@ pub(super) fn report(diagnostics: &Diagnostics) {
     write(&coloured(&Diagnostics(errors.cloned().collect()).to_string()));
 }
 
-/// Prints a line of success, if standard error is a terminal and output is not restricted to
-/// errors.
+/// Prints the files and a summary of the model, if standard error is a terminal and output is not
+/// restricted to errors.
 pub(super) fn report_success(files: &[String], compilation: &Compilation) {
     if !is_quiet() && io::stderr().is_terminal() {
         write(&format!("{}\n", success(files, compilation)));
     }
 }
 
-/// Writes to standard error, without colours unless it is a terminal. Respects `NO_COLOR`. Write
-/// errors are ignored.
+/// Writes to standard error, without colours unless standard error is a terminal. Respects
+/// `NO_COLOR`. Write errors are ignored.
 fn write(text: &str) {
     _ = anstream::stderr().lock().write_all(text.as_bytes());
 }

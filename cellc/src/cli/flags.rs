@@ -33,12 +33,12 @@ impl Compared {
     }
 }
 
-/// The given flags of every command that reads a model.
+/// The values of the flags of all commands that read a model.
 #[derive(Debug)]
 pub(super) struct ModelFlags {
-    /// The options without flags of [`Commands::Compile`].
+    /// The options that the flags set.
     pub(super) options: Options,
-    /// The precisions.
+    /// The precisions to compile the model in.
     pub(super) compared: Compared,
 }
 
@@ -71,7 +71,7 @@ impl FromArgMatches for ModelFlags {
     }
 }
 
-/// The given flags of the command that writes files.
+/// The values of the flags of the command that writes files.
 #[derive(Debug)]
 pub(super) struct CompileFlags(Vec<FlagOccurrence>);
 
@@ -97,7 +97,7 @@ impl FromArgMatches for CompileFlags {
 }
 
 impl CompileFlags {
-    /// The options with the given values.
+    /// The options, changed by the flags.
     pub(super) fn stored_in(&self, mut options: Options) -> Options {
         for given in &self.0 {
             given.store(&mut options).expect("cli: the parser has checked the value");
@@ -106,7 +106,7 @@ impl CompileFlags {
     }
 }
 
-/// A flag with a value; a switch has the value "".
+/// A flag of the command line with its value; the value of a switch is "".
 struct FlagOccurrence {
     flag: &'static Flag,
     value: String,
@@ -128,12 +128,12 @@ impl FlagOccurrence {
     }
 }
 
-/// The flags of some commands, in the order of the help.
+/// The flags of these commands, in the order of the help.
 fn flags(commands: Commands) -> impl Iterator<Item = &'static Flag> {
     FLAGS.iter().copied().filter(move |flag| flag.commands == commands)
 }
 
-/// The given values of the flags of some commands.
+/// The values on the command line for the flags of these commands.
 fn given(commands: Commands, matches: &ArgMatches) -> Vec<FlagOccurrence> {
     let values = |flag: &Flag| match flag.operand {
         FlagValue::Switch => matches.get_flag(flag.name).then(String::new).into_iter().collect(),
@@ -182,7 +182,7 @@ fn argument(flag: &'static Flag) -> Arg {
     }
 }
 
-/// The words of a flag.
+/// A parser for the words that a flag accepts.
 fn one_of(flag: &Flag) -> PossibleValuesParser {
     PossibleValuesParser::new(flag.words().into_iter().chain(flag.several).map(possible))
 }
@@ -196,7 +196,7 @@ fn possible(word: Word) -> PossibleValue {
     }
 }
 
-/// Reads the word of an option with a flag for one command.
+/// A parser for the words of `T`.
 pub(super) fn words<T: Words + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let values = T::words().into_iter().map(|word| PossibleValue::new(word.text));
     PossibleValuesParser::new(values).map(|text| T::from_word(&text).unwrap_or_default())

@@ -17,14 +17,14 @@ pub(crate) fn cmake() -> Result<(), Failure> {
     Ok(write_stdout(CMAKE.as_bytes())?)
 }
 
-/// Prints a script for a shell.
+/// Prints the completion script for a shell.
 pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut CommandLine::command(), "cellc", &mut script);
     Ok(write_stdout(&script)?)
 }
 
-/// Prints a page in the words of troff.
+/// Prints a manual page in troff.
 pub(crate) fn man(arguments: &ManArguments) -> Result<(), Failure> {
     let mut command = CommandLine::command();
     command.build();

@@ -104,7 +104,7 @@ pub fn command() -> ExitCode {
         console::be_quiet();
     }
     let done = command_line.fetch().and_then(|()| execute(&command_line));
-    // process exit skips destructors: this one removes the copy of a model from a pipe
+    // `exit` runs no destructors: this drop removes the copy of a model from a pipe
     drop(command_line);
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -127,7 +127,7 @@ pub fn command() -> ExitCode {
 /// Parses the words of a command line.
 fn parsed(words: Vec<OsString>) -> Result<CommandLine, clap::Error> {
     let command = CommandLine::command();
-    // the few options of -h stand in one list, and its text fits a screen
+    // -h lists its few options under one heading, so that its text fits a screen
     let command = match words.iter().any(|word| word == "--help" || word == "help") {
         true => command,
         false => command
@@ -183,7 +183,7 @@ fn execute(command_line: &CommandLine) -> Result<(), Failure> {
     }
 }
 
-/// The error for an unsupported model file, in a command without another required argument.
+/// The error for an unsupported model file, if the command line lacks a required argument.
 fn foreign_model(error: &clap::Error) -> Option<Diagnostics> {
     if error.kind() != ErrorKind::MissingRequiredArgument {
         return None;

@@ -101,7 +101,7 @@ pub(crate) fn write(element: Element, shape: &[usize], values: &[f32]) -> Vec<u8
     file
 }
 
-/// The rest of a Python literal: a dict of strings, booleans and tuples of integers.
+/// The unread rest of a Python literal: a dict of strings, booleans and tuples of integers.
 struct Literal<'a>(&'a str);
 
 impl Literal<'_> {
@@ -214,7 +214,7 @@ mod tests {
             let header = read_header(&file(header, 48)).unwrap();
             assert_eq!((header.shape, header.element), (vec![2, 3], ElementType::F64));
         }
-        // A vector is the same in either order.
+        // The order makes no difference for a vector.
         assert!(
             read_header(&file("{'descr': '|i1', 'fortran_order': True, 'shape': (1, 3)}", 3))
                 .is_ok()

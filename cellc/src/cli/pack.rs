@@ -17,10 +17,10 @@ use super::arguments::PackArguments;
 use super::compile::refuse_to_overwrite_inputs;
 use super::console::report;
 
-/// Reads and compiles a model with the options of a generated file, and writes its weights.
+/// Reads and compiles a model with the options of a generated file, and writes the model's weights.
 ///
 /// # Errors
-/// If the file loads no weights, or those of another layout than the model's.
+/// If the generated file loads no weights, or weights of another layout than the model's.
 pub(super) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
     arguments.model.recognise()?;
     let like = &arguments.like;
@@ -48,7 +48,7 @@ pub(super) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a generated file says about the weights that it loads.
+/// The record of a generated file: options and layout of the weights that the file loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Record {
     /// The version of cellc.
@@ -59,7 +59,7 @@ struct Record {
 }
 
 impl Record {
-    /// The record in the text of a generated file. `None`: it loads no weights.
+    /// Finds the record in the text of a generated file. `None` if there is no valid record.
     fn find(text: &str) -> Option<Self> {
         let (_, rest) = text.split_once(RECORD)?;
         let (record, _) = rest.split_once('"')?;
@@ -72,7 +72,7 @@ impl Record {
     }
 }
 
-/// The word of [`encoded`](crate::emit::record::encoded).
+/// The inverse of [`encoded`](crate::emit::record::encoded). `None` if `text` is not encoded.
 fn decoded(text: &str) -> Option<String> {
     let (first, rest) = text.split_once('%').map_or((text, None), |(a, b)| (a, Some(b)));
     let mut bytes = first.as_bytes().to_vec();
@@ -100,10 +100,10 @@ fn record(like: &Path) -> Result<Record, Failure> {
     Ok(Record::find(&text).ok_or_else(none)?)
 }
 
-/// The language of a generated file, by its name.
+/// The language of a generated file, by the extension of the file.
 ///
 /// # Errors
-/// If it is another file.
+/// If the extension is neither `.rs` nor `.h`.
 fn language(like: &Path) -> Result<Language, Failure> {
     match like.extension().and_then(OsStr::to_str) {
         Some("rs") => Ok(Language::Rust),
@@ -115,10 +115,10 @@ fn language(like: &Path) -> Result<Language, Failure> {
     }
 }
 
-/// The options of a generated file.
+/// The options of the command line, with the options of a generated file.
 ///
 /// # Errors
-/// If this version of cellc does not know one.
+/// If this version of cellc does not know an option of the generated file.
 fn options(
     arguments: &PackArguments,
     record: &Record,
@@ -136,7 +136,8 @@ fn options(
     Ok(options)
 }
 
-/// The error for a model of another layout: `None`, without weights.
+/// The error for a model whose weights have another layout than the recorded one. `found`: the
+/// layout of the model; `None` if no weights are loaded.
 fn other_layout(like: &Path, record: &Record, found: Option<Layout>) -> Failure {
     let name = quoted(&like.to_string_lossy());
     let same_shapes = found.is_some_and(|found| found.shapes == record.layout.shapes);

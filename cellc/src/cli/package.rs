@@ -23,15 +23,15 @@ pub(super) enum BuildSystem {
     Arduino,
 }
 
-/// A folder to write.
+/// A folder to write, and the build system that takes the folder.
 #[derive(Clone, Debug)]
 pub(super) struct Package {
     build_system: BuildSystem,
     folder: PathBuf,
 }
 
-/// A file that describes the network to a build system: its path in the folder and its text, in
-/// both of which NAME, UPPER, ABOUT and VERSION are filled in.
+/// A file that describes the network to a build system: path in the folder, and text. NAME, UPPER,
+/// ABOUT and VERSION are replaced in path and text.
 type Template = (&'static str, &'static str);
 
 const ZEPHYR: &[Template] = &[
@@ -48,7 +48,8 @@ const ARDUINO: &[Template] =
     &[("library.properties", include_str!("package/arduino_library.properties"))];
 
 impl BuildSystem {
-    /// The folder of the C within the package, and the files beside it.
+    /// The subfolder for the C sources, and the files that describe the network to the build
+    /// system.
     fn layout(self) -> (&'static str, &'static [Template]) {
         match self {
             Self::Zephyr => ("src", ZEPHYR),
@@ -60,10 +61,10 @@ impl BuildSystem {
 }
 
 impl Package {
-    /// The package that `--package KIND DIR` asks for.
+    /// The package given by `--package KIND DIR`. `None` without the option.
     ///
     /// # Errors
-    /// If there is no such build system.
+    /// If KIND is no build system.
     pub(super) fn given(values: &[PathBuf]) -> Result<Option<Self>, Failure> {
         let [kind, folder] = values else { return Ok(None) };
         let kind = kind.to_string_lossy();
@@ -78,7 +79,7 @@ impl Package {
         }
     }
 
-    /// The path of the source of a network with this prefix.
+    /// The path of the C source of a network with this prefix.
     pub(super) fn source(&self, prefix: &str) -> PathBuf {
         let (folder, _) = self.build_system.layout();
         self.folder.join(folder).join(format!("{prefix}.c"))
@@ -104,7 +105,7 @@ impl Package {
     }
 }
 
-/// A sentence about the network, with characters that no format gives a meaning.
+/// A sentence about the network, without characters that have a meaning in one of the formats.
 fn about(read: &[InputFile]) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+ ".contains(c);
     let plain = |name: &str| name.replace(|c: char| !is_plain(c), "_");

@@ -14,7 +14,7 @@ use crate::report::drawing::{self, LARGEST};
 
 use super::Failure;
 
-/// Monospaced families, the first for pictures that look like those in a browser.
+/// Monospaced font families in the order of preference. Browsers draw with the first, too.
 const FONTS: [&str; 8] = [
     "DejaVu Sans Mono",
     "Liberation Mono",
@@ -54,7 +54,8 @@ impl PictureKind {
     /// Refuses a file with the extension of another kind of picture.
     ///
     /// # Errors
-    /// With the option for this extension, or with a name for this option.
+    /// For such an extension. The message suggests the option for the extension, or another file
+    /// name.
     pub(super) fn refuse_other_files(self, path: &Path) -> Result<(), Failure> {
         const OTHERS: [&str; 13] = [
             "svg", "png", "html", "htm", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf",
@@ -92,8 +93,7 @@ impl PictureKind {
     }
 }
 
-/// The picture in pixels: two for each of the picture's, where the result is not larger than the
-/// largest picture.
+/// The picture as PNG, at twice the size of the SVG unless this exceeds [`LARGEST`].
 fn png(report: &Report) -> Result<Vec<u8>, Failure> {
     let picture = drawing::picture(report);
     let mut options = Options { font_family: "monospace".to_owned(), ..Options::default() };
@@ -116,10 +116,10 @@ fn png(report: &Report) -> Result<Vec<u8>, Failure> {
     pixels.encode_png().map_err(|error| not_drawn(error.to_string()))
 }
 
-/// The fonts of the machine, with one for monospaced text.
+/// The fonts of the machine, with a family chosen for monospaced text.
 ///
 /// # Errors
-/// If there is none.
+/// If the machine has no monospaced font.
 fn fonts() -> Result<Database, Failure> {
     let mut fonts = Database::new();
     fonts.load_system_fonts();

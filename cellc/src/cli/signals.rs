@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM: the process ends without its temporary files.
+//! Handles SIGINT and SIGTERM: temporary files are removed before the process ends.
 
 use std::thread;
 
@@ -10,7 +10,7 @@ use crate::temporary;
 
 /// Removes the temporary files once a signal arrives; then the signal ends the process as usual.
 pub(super) fn watch() {
-    // Without a handler the next process removes the files.
+    // If no handler can be installed, a later process of cellc removes the files.
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
     thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {

@@ -1,4 +1,4 @@
-//! Standard output, standard error, and devices.
+//! Output to standard output, standard error, and devices.
 
 use std::io::{self, Write};
 use std::path::Path;

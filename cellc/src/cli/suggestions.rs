@@ -21,7 +21,7 @@ const OTHERS: [(&str, &str); 7] = [
     ("input-shape", "--shape x=1,100,16 gives the shape of an input"),
 ];
 
-/// Options of earlier versions, and their replacements.
+/// Options of earlier versions, and their replacements. "": the option has no replacement.
 const RENAMED: [(&str, &str); 5] = [
     ("weight-format", "precision"),
     ("arithmetic", "precision"),
@@ -106,8 +106,8 @@ pub(super) fn named(mut error: clap::Error) -> clap::Error {
     }
 }
 
-/// The message for an option of another command or another compiler. `None` for other unknown
-/// options.
+/// The message for an option of an earlier version, of another command or of another compiler.
+/// `None` for other unknown options.
 fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
     let name = option.trim_start_matches('-').split('=').next().unwrap_or_default();
     let spelled = name.replace('_', "-");
@@ -144,7 +144,8 @@ fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
     meant.map(|meant| format!("unexpected argument '{option}': {meant}"))
 }
 
-/// The message for a second word after the model. The first word may stand for a command.
+/// The message for a second word that is no option. The first word is the model, or stands for a
+/// command.
 fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
     let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
     if [".c", ".rs"].iter().any(|extension| word.ends_with(extension)) && !names.contains(&first) {

@@ -9,8 +9,8 @@ use crate::front::keys::{Key, KeyValue, Keys, Takes};
 pub(super) const HEADING: &str =
     "Options for PyTorch's weights (.safetensors), also valid as keys of the file's metadata";
 
-/// The keys for files of weights: key, placeholder of the value, help. Models have none of these
-/// options.
+/// The keys for files of weights: key, placeholder of the value, help. These options are refused
+/// for files with a complete model.
 #[rustfmt::skip]
 const OPTIONS: [(Key, &str, &str); 13] = [
     (Key::Cell, "CELL", "The kind of cell: rnn, gru or lstm"),
@@ -77,7 +77,7 @@ impl FromArgMatches for WeightsFileArguments {
     }
 }
 
-/// The command's name for a key.
+/// The option of the command line for a key.
 pub(super) fn option(key: Key) -> String {
     crate::diagnostic::option(&key.setting())
 }

@@ -7,8 +7,8 @@ use super::distance::error;
 pub(super) struct Compared {
     /// The largest distance.
     pub(super) error: f64,
-    /// Sums over all elements: squared distances, squared recorded values, squared computed values,
-    /// and products of recorded and computed values.
+    /// Sum of the squared distances of all elements. Sums over elements with finite values: squared
+    /// recorded values, squared computed values, and products of recorded and computed values.
     squares: f64,
     recorded: f64,
     computed: f64,
@@ -36,7 +36,7 @@ impl Compared {
             self.error = self.error.max(distance);
             self.squares += distance * distance;
             let got = f64::from(got);
-            // NaN and infinite values have no power
+            // NaN and infinite values are left out of powers and of the cosine
             if recorded.is_finite() && got.is_finite() {
                 self.recorded += recorded * recorded;
                 self.computed += got * got;
@@ -61,7 +61,7 @@ impl Compared {
     }
 
     /// The power of the recording over the power of the distances, in decibels. Infinite if all
-    /// distances are 0.
+    /// distances are 0, NaN if the recording is 0, too.
     pub(super) fn snr(&self) -> f64 {
         10.0 * (self.recorded / self.squares).log10()
     }

@@ -1,7 +1,7 @@
 //! The distance of a computed value from the exact value.
 
-/// The distance between `got` and `exact`. Infinite if only one of the two is NaN, or only one is
-/// infinite.
+/// The distance between `got` and `exact`. Zero if both are NaN, or both are infinite once `exact`
+/// is rounded to f32, with equal signs. Infinite for other pairs with a NaN or an infinite value.
 pub(super) fn error(exact: f64, got: f32) -> f64 {
     if (exact.is_nan() && got.is_nan()) || exact as f32 == got {
         // beyond the largest f32 the correct result is infinity

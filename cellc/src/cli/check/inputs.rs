@@ -57,8 +57,8 @@ impl<'a> Inputs<'a> {
         Self { source, random: Random::new(seed), call: None }
     }
 
-    /// Sets the parameters of a step. States without a file continue from `reached`, the
-    /// reference's states after the previous step.
+    /// Sets the parameters of a step. States continue from `reached`, the reference's states after
+    /// the previous step, unless a sequence starts or a file gives the state.
     pub(super) fn next(
         &mut self,
         step: usize,

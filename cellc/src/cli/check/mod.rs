@@ -192,7 +192,7 @@ fn checked(
     let has_integers = !layers_in_integers(model, of_products).is_empty();
     let drawn = if has_integers || precisions > 1 { INTEGER_STEPS } else { STEPS };
     let steps = source.steps(arguments.steps, drawn)?;
-    // for a single precision, the contribution of each layer
+    // the errors of each layer alone are measured for a single precision only
     let mut integers =
         (has_integers && precisions == 1).then(|| IntegerRuns::new(model, of_products));
     progress.count("checking", steps);
@@ -293,7 +293,7 @@ impl<'m> Run<'m> {
         for (r, table) in self.tables.iter_mut().enumerate() {
             table.one_step(step, part(&expected, r), part(&got, r), part(&bounds, r));
         }
-        // a recording with states continues from the recorded states
+        // a recording with states is compared with the step from the recorded states
         let brings_states =
             matches!(source, Source::Recorded(recording) if recording.gives_states(model));
         if brings_states {

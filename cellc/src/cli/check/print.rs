@@ -370,7 +370,7 @@ fn decibels(value: f64) -> String {
     }
 }
 
-/// Nine decimals: a cosine near 1 differs in its last nines.
+/// A cosine with nine decimals: cosines near 1 differ in late decimals.
 fn cosine(value: f64) -> String {
     if value.is_nan() { "-".to_owned() } else { format!("{value:.9}") }
 }

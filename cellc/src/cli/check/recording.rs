@@ -49,7 +49,8 @@ impl Recording {
         };
         let has_steps = parameters.iter().any(|expected| expected.own_in_each_step);
         if !has_steps {
-            // later calls with other shapes are refused when their files are read
+            // the first call fixes the sizes: later calls with other shapes are refused when they
+            // are read
             let shape = |(path, expected): (&Option<PathBuf>, _)| match path {
                 Some(path) => Ok(Some(calls::read(path, expected)?.shape().to_vec())),
                 None => Ok(None),
@@ -140,7 +141,7 @@ impl Recording {
         unreachable!("check: the recording has as many steps as are taken")
     }
 
-    /// True if files give the initial states of each call.
+    /// True if calls are single steps and files give initial states.
     pub(super) fn gives_states(&self, model: &CoreModel) -> bool {
         let mut states = model.states.iter().map(|pair| self.inputs[0][pair.parameter].is_some());
         model.steps.is_none() && states.any(|given| given)
@@ -184,7 +185,7 @@ impl Recording {
             };
             let at_frame = if wanted == 1 { 0 } else { frame };
             let shape = tensor.shape();
-            // the first axis may be shorter: only the parts of this call
+            // the recording may hold only the valid parts of the first axis
             let is_part = |most: &usize| {
                 shape.first().is_some_and(|parts| parts <= most) && shape[1..] == one[1..]
             };
@@ -233,7 +234,7 @@ mod tests {
             (&[1, 5, 2][..], &[1, 1, 2][..], Some(5), Some(vec![2, 3])),
             (&[2, 3, 1], &[2, 1, 1], Some(3), Some(vec![1, 4])),
             (&[1, 1, 2], &[1, 1, 2], Some(1), Some(vec![0, 1])),
-            // as other programs record it
+            // recordings of other programs leave out axes of size 1
             (&[5, 2], &[1, 1, 2], Some(5), Some(vec![2, 3])),
             (&[2], &[1, 1, 2], Some(1), Some(vec![0, 1])),
             (&[1, 5, 2], &[1, 2], Some(5), Some(vec![2, 3])),

@@ -46,7 +46,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     progress.suspend(|| report(&compilation.warnings));
     let plan = &compilation.plan;
     let isas: Vec<_> = plan.isas.iter().map(|own| own.isa.name).collect();
-    // default: the body for the target's compiler, or the last body if the target has no compiler
+    // default: the body that the target's compiler selects; without a compiler, the last body
     let own = if plan.arch.c.compiler.is_empty() { isas.len() - 1 } else { plan.usual() };
     let asked = arguments.isa.as_deref().unwrap_or(isas[own]);
     let isa = isas.iter().position(|isa| *isa == asked).ok_or_else(|| {
@@ -79,7 +79,10 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The given clock frequency, and the number of instructions issued per cycle.
+/// The given clock frequency, and the number of instructions that the target issues per cycle.
+///
+/// # Errors
+/// If the target has no estimate of instructions.
 fn clock(hertz: f64, compilation: &Compilation, isa: usize) -> Result<(f64, u64), Failure> {
     let arch = compilation.options.machine.target;
     if arch.instructions_of(compilation.plan.isas[isa].isa).is_some() {

@@ -11,10 +11,10 @@ use crate::report::{
 use super::done;
 use crate::report::words::{folded, grouped, shapes, visible};
 
-/// Maximum length of a line of text in characters.
+/// Length in characters at which lines of text are wrapped. Rows of tables may be longer.
 const COLUMNS: usize = 110;
 
-/// Everything, for a terminal.
+/// The whole report for a terminal.
 pub(super) fn table(report: &Report) -> String {
     let mut text = String::new();
     let profile = if report.fused_multiply_add { "fused" } else { "unfused" };

@@ -35,7 +35,7 @@ type CallShapes = Vec<Vec<usize>>;
 /// A call: the index of its input shapes, and its index among the calls.
 type CallOfShapes = (usize, usize);
 
-/// The input shapes of the calls, each once, and the calls. Calls with equal input shapes share one
+/// The distinct input shapes of the calls, and the calls. Calls with equal input shapes share one
 /// compilation.
 fn by_shape(
     calls: &[Vec<Option<PathBuf>>],
@@ -63,7 +63,7 @@ fn by_shape(
 struct Running {
     harness: Harness,
     interface: Interface,
-    /// By output: index of the output with its number of valid parts.
+    /// By output: index of the output that holds the number of valid parts. `None`: all are valid.
     parts: Vec<Option<usize>>,
     limits: Vec<IntegerLimit>,
 }
@@ -91,7 +91,7 @@ impl Grouped<'_> {
         }
         progress.count("running", self.calls.len());
         let mut programs: BTreeMap<usize, Running> = BTreeMap::new();
-        // The previous call's program, and its variables after the call.
+        // The previous call's program, and the variables after the previous call.
         let mut before: Option<(usize, Vec<Vec<f32>>)> = None;
         for (shape, k) in order {
             if !self.keeps {
@@ -169,8 +169,8 @@ impl Grouped<'_> {
     }
 }
 
-/// The warnings of a compilation. With an open number of steps, the cause of single-step calls is
-/// in the files, not in the model, so a notice replaces the warning.
+/// The warnings of a compilation. If the number of steps is open and every call has one step, a
+/// notice about the files replaces the warning that every call starts anew.
 fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagnostics {
     let Compilation { model, warnings, .. } = compilation;
     let is_open =
@@ -182,7 +182,8 @@ fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagn
     Diagnostics(others.chain([single_steps(calls)]).collect())
 }
 
-/// The valid parts of an output along its first axis. `parts`: their number; `None`: all.
+/// The valid parts of an output along the first axis. `parts`: the number of valid parts; `None`:
+/// all.
 fn first_parts<'v>(
     shape: &[usize],
     values: &'v [f32],

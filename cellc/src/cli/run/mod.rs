@@ -95,7 +95,7 @@ impl Results<'_> {
         let mut write = |path| self.files.push(NewFile { path, bytes: Arc::clone(&bytes) });
         if let Some(folder) = &self.arguments.outputs {
             write(folder.join(format!("r{k}_out{}.npy", field.index)));
-            // an output may be named like another output's index: the index takes precedence
+            // a field may be named like the index of another output: the index takes precedence
             let is_place = (0..outputs.len()).any(|j| field.name == format!("out{j}"));
             if self.by_field && !is_place {
                 write(folder.join(format!("r{k}_{}.npy", field.name)));
@@ -244,7 +244,7 @@ impl Kept {
         InputElements::Floats(self.state(parameter).value.clone())
     }
 
-    /// Updates the state that an output updates.
+    /// Stores the values of an output as the next values of the output's state, if there is one.
     fn take(&mut self, result: usize, values: &[f32]) {
         for state in self.states.iter_mut().filter(|state| state.pair.result == result) {
             state.value = values.to_vec();

@@ -27,8 +27,8 @@ pub(super) struct Streamed<'a> {
     pub(super) kept: Kept,
 }
 
-/// Stores an output of one step in the call's output: at the given places, or as its whole value,
-/// which the next step replaces.
+/// Stores an output of one step at the given places of the call's output. `None`: the output has no
+/// axis of steps, and the last step's values remain.
 fn put(whole: &mut Vec<f32>, values: &[f32], places: Option<Vec<usize>>) {
     match places {
         Some(places) => places.iter().zip(values).for_each(|(&place, &value)| whole[place] = value),
