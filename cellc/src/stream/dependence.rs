@@ -1,5 +1,5 @@
-//! Dependence of tensors on inputs and variables, within a call and through variables from call to
-//! call.
+//! The dependence of tensors on inputs and variables: within a call, and through variables from
+//! call to call.
 
 use std::cmp::max;
 
@@ -19,17 +19,18 @@ pub(crate) enum Change {
     Inputs,
 }
 
-/// The effect of operands on a tensor: when the tensor is zero, and how changes of operands count.
+/// How a tensor depends on its operands: when the tensor is zero, and which changes of the operands
+/// pass to the tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OperandEffect {
     /// Zero if every operand is zero.
     Linear,
     /// Zero if one operand is zero.
     Product,
-    /// Never known to be zero.
+    /// Never known to be zero, whatever the operands are.
     Any,
-    /// A variable: zero if its initial and next values are. Changes of its next value by inputs
-    /// count as [`Change::Variables`].
+    /// A variable: zero if its initial value and its next value are zero. If inputs change the next
+    /// value, the variable's change is still [`Change::Variables`].
     Assigned,
 }
 
@@ -39,13 +40,13 @@ pub(crate) struct Dependence<'m> {
     model: &'m CoreModel,
     /// By constant: true if every element is zero.
     zeros: Vec<bool>,
-    /// By tensor: its rule and its operands. Tensors are numbered: the model's values, then its
-    /// variables.
+    /// By tensor: the operands' effect, and the operands. Tensors are numbered: the model's values,
+    /// then the variables.
     rules: Vec<(OperandEffect, Vec<Source>)>,
     changes: Vec<Change>,
     /// By tensor: the number of its group. Tensors of one group depend on each other.
     groups: Vec<usize>,
-    /// Tensors visited by [`Self::propagate`] and [`Self::group`], with repetition: the cost of the
+    /// The number of visits to tensors in [`Self::propagate`] and [`Self::group`]: the cost of the
     /// analysis.
     pub(crate) looks: usize,
 }
@@ -128,7 +129,7 @@ impl<'m> Dependence<'m> {
                 self.rules[slice.piece] = (OperandEffect::Linear, vec![slice.whole]);
             }
             for carried in &body.carried {
-                // a single iteration reads the initial value alone
+                // the only iteration of a loop of one trip reads the initial value alone
                 let next = Some(carried.next).filter(|_| body.trips > 1);
                 let sources = [Some(carried.initial), next].into_iter().flatten();
                 self.rules[carried.value] = (OperandEffect::Linear, sources.collect());
@@ -144,7 +145,8 @@ impl<'m> Dependence<'m> {
             Zeros::Always => (OperandEffect::Linear, Vec::new()),
             Zeros::IfAll => (OperandEffect::Linear, weights.collect()),
             Zeros::IfOne => (OperandEffect::Product, weights.collect()),
-            // constants neither change nor make anything zero
+            // of the weights, only run-time weights count: constants neither change nor make
+            // outputs zero
             Zeros::Unknown => (
                 OperandEffect::Any,
                 weights.filter(|source| matches!(source, Source::Parameter(_))).collect(),
@@ -157,8 +159,8 @@ impl<'m> Dependence<'m> {
         }
     }
 
-    /// Starts every tensor at its least change, and raises readers to the changes of their operands
-    /// until all rules hold. Returns the number of visited readers.
+    /// Starts every tensor at its least change, then raises each reader of a changed tensor until
+    /// no change is missing. Returns the number of visited readers.
     fn propagate(&mut self, readers: &[Vec<usize>]) -> usize {
         let least = |(rule, _): &(OperandEffect, Vec<Source>)| {
             if *rule == OperandEffect::Any { Change::Never } else { Change::Zero }
@@ -181,7 +183,7 @@ impl<'m> Dependence<'m> {
             open.extend((self.changes[product] > Change::Zero).then_some(product));
         }
         let mut looks = 0;
-        // each tensor is raised at most three times
+        // ends, as a tensor is raised at most three times
         while let Some(tensor) = open.pop() {
             for &reader in &readers[tensor] {
                 looks += 1;
@@ -211,7 +213,7 @@ impl<'m> Dependence<'m> {
         let (count, mut looks) = (self.rules.len(), 0);
         let reader = |tensor: usize, at: usize| {
             let reader = *readers[tensor].get(at)?;
-            // a tensor of zeros depends on nothing
+            // a tensor that is zero depends on nothing, so the search does not continue there
             Some(Some(reader).filter(|&reader| self.changes[reader] > Change::Zero))
         };
         let (mut order, mut seen) = (Vec::with_capacity(count), vec![false; count]);

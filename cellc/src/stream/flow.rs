@@ -1,12 +1,12 @@
-//! Origins of the elements of tensors, followed through views, concatenations and loops of one
-//! iteration.
+//! The origins of the elements of tensors, traced back through views, concatenations and loops of
+//! one iteration.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::core::{Concat, CoreModel, CoreNode, CoreOp, Source, View};
 
-/// The most work of one [`Flow`], in steps of one element through one operation.
+/// The most work of one [`Flow`]. One unit of work traces one element through one operation.
 const MOST_FLOW: usize = 1 << 26;
 
 /// A tensor, and the index of one of its elements in C order.
@@ -19,11 +19,11 @@ pub(crate) enum Producer<'m> {
     Concat(&'m Concat),
     /// A loop of one iteration: the value equals this tensor.
     Same(Source),
-    /// Any other operation. Elements are followed no further.
+    /// Any other operation, which is the origin of the value's elements.
     Operation,
 }
 
-/// Follows elements through a model.
+/// Traces elements back through a model.
 pub(crate) struct Flow<'m> {
     model: &'m CoreModel,
     producers: Vec<Producer<'m>>,
@@ -31,7 +31,7 @@ pub(crate) struct Flow<'m> {
 }
 
 impl<'m> Flow<'m> {
-    /// `nodes`: the nodes to follow elements through, including nodes in bodies of loops.
+    /// `nodes`: the nodes through which elements are traced, including nodes in bodies of loops.
     pub(crate) fn new(model: &'m CoreModel, nodes: &[&'m CoreNode]) -> Self {
         let mut producers = vec![Producer::Operation; model.values.len()];
         for node in nodes {
@@ -55,13 +55,13 @@ impl<'m> Flow<'m> {
         Self { model, producers, followed: Cell::new(0) }
     }
 
-    /// Spends all work, so that the next search ends at [`MOST_FLOW`].
+    /// Spends all work, so that every later search stops without a result.
     #[cfg(test)]
     pub(crate) fn give_up(&self) {
         self.followed.set(MOST_FLOW + 1);
     }
 
-    /// True if a search ended at [`MOST_FLOW`].
+    /// True if a search stopped at [`MOST_FLOW`].
     pub(crate) fn gave_up(&self) -> bool {
         self.followed.get() > MOST_FLOW
     }
@@ -72,14 +72,15 @@ impl<'m> Flow<'m> {
     }
 
     /// The origin of each element of a tensor, in C order: an input, a constant, a variable, or a
-    /// value with [`Producer::Operation`]. `None` if the search ended at [`MOST_FLOW`].
+    /// value with [`Producer::Operation`]. `None` if the search stopped at [`MOST_FLOW`].
     pub(crate) fn origins(&self, source: Source) -> Option<Vec<TensorElement>> {
         let len = self.model.len(source);
         let mut found: Vec<TensorElement> = Vec::with_capacity(len);
         found.extend((0..len).map(|i| (source, i)));
         let Source::Value(value) = source else { return Some(found) };
-        // By value: places in `found`, each with the index of the value's element for the place.
-        // Values read values of smaller numbers, so the largest open value comes first.
+        // By value: pairs of an index in `found` and the index of the value's element at this
+        // place. An operation reads values of smaller numbers, so all readers of the largest open
+        // value have been traced.
         let mut open = BTreeMap::from([(value, (0..len).map(|i| (i, i)).collect::<Vec<_>>())]);
         while let Some((value, elements)) = open.pop_last() {
             self.followed.set(self.followed.get().saturating_add(elements.len()));
@@ -108,8 +109,8 @@ impl<'m> Flow<'m> {
         Some(found)
     }
 
-    /// By element of a tensor: the index of the element in the value `target`, if views lead there.
-    /// `None` if the tensor is computed in other ways, or if the search ended at [`MOST_FLOW`].
+    /// The indices of a tensor's elements in the value `target`, if views alone lead from `target`
+    /// to the tensor. `None` for other tensors, or if the search stopped at [`MOST_FLOW`].
     pub(crate) fn places_in(&self, mut source: Source, target: usize) -> Option<Vec<usize>> {
         let mut places: Vec<usize> = (0..self.model.len(source)).collect();
         loop {
@@ -133,8 +134,8 @@ impl<'m> Flow<'m> {
         }
     }
 
-    /// The element of a Concat's inputs at element `index` of the output. `shape`: the output's
-    /// shape.
+    /// The input of a Concat, and the index of the element in this input, for element `index` of
+    /// the output. `shape`: the output's shape.
     fn part(&self, concat: &Concat, shape: &[usize], index: usize) -> TensorElement {
         let inner: usize = shape[concat.axis + 1..].iter().product();
         let (outer, mut along, rest) =

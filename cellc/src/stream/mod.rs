@@ -1,5 +1,5 @@
-//! Time in core models: changes of tensors from call to call, states, and models of one step for an
-//! open number of steps.
+//! The analysis of time in core models: changes of tensors from call to call, states, and models of
+//! one step for an open number of steps.
 
 pub(crate) mod dependence;
 mod flow;

@@ -1,5 +1,5 @@
 //! The search for the states of a model. [`find_states`] writes states and restarts into the core
-//! model, and returns its other findings as values: [`crate::check`] words them.
+//! model, and returns its other findings, which [`crate::check`] words.
 
 use std::collections::HashMap;
 
@@ -16,9 +16,9 @@ use crate::stream::dependence::Dependence;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Nothing,
-    /// Inputs that serve only as initial states, with the outputs of the last states.
+    /// Inputs that serve only as initial states, each with the output that has the last state.
     Automatic,
-    /// The pairs of the options.
+    /// The pairs that the options name.
     Pairs(Vec<StatePair>),
 }
 
@@ -27,7 +27,8 @@ pub(crate) struct SearchContext<'s, 'a> {
     pub(crate) wanted: Wanted,
     /// By place of a recurrence: the layer.
     pub(crate) layers: &'s HashMap<usize, &'a Node>,
-    /// True if the sizes of the inputs are the sizes of recorded calls: layers may begin anew.
+    /// True if the inputs have the sizes of recorded calls. Layers are then not reported as
+    /// beginning anew in every call.
     pub(crate) sizes_of_call: bool,
 }
 
@@ -36,25 +37,26 @@ pub(crate) struct FoundStates<'a> {
     /// The model with its states and restarts.
     pub(crate) core: CoreModel,
     pub(crate) not_taken: NotTaken<'a>,
-    /// Layers of several steps per call and the same initial state in each call, with the number of
-    /// steps.
+    /// The layers that compute several steps per call and start every call from the same state,
+    /// each with the number of steps.
     pub(crate) begin_anew: Vec<(&'a Node, usize)>,
-    /// Layers of one step per call whose last state is lost.
+    /// The layers that compute one step per call and lose their last state.
     pub(crate) restarting: Vec<RestartingLayer<'a>>,
-    /// Inputs that are states and masks, added before a softmax. Their zeros hide nothing.
+    /// Inputs that are states and masks, added before a softmax: a mask that starts as zeros masks
+    /// nothing.
     pub(crate) open_masks: Vec<usize>,
-    /// True if the model moves too many elements to follow all of them.
+    /// True if the model moves more elements than the search traces.
     pub(crate) gave_up: bool,
     /// The number of steps of each recurrence.
     pub(crate) steps: Vec<usize>,
     /// True if every recurrent cell has one row.
     pub(crate) is_one_row: bool,
-    /// By tensor and element: how many elements of initial states are this element.
+    /// By tensor and element: the number of elements of initial states that come from this element.
     pub(crate) initial_elements: HashMap<Source, Vec<usize>>,
 }
 
-/// Finds the states of a model and writes them into the model, together with the layers that every
-/// call starts anew.
+/// Finds the states of a model and writes them into the model, together with the layers whose last
+/// states are lost.
 pub(crate) fn find_states<'a>(
     mut core: CoreModel,
     given: &SearchContext<'_, 'a>,

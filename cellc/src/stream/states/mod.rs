@@ -1,4 +1,4 @@
-//! The states of a model: the values passed from step to step by recurrent operators, with their
+//! The states of a model: the tensors that recurrent operators pass from step to step, with their
 //! initial values and their values after the last step.
 
 mod find;
@@ -37,7 +37,7 @@ use crate::core::{
 /// The order of a recurrent operator's steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// From the first step to the last, every step.
+    /// From the first step to the last, all steps for every row.
     Forward,
     /// From the last step to the first.
     Reverse,
@@ -47,8 +47,8 @@ pub(crate) enum Order {
 
 /// A state passed from step to step: h or c of a cell, or a carried value of a loop.
 pub(crate) struct Recurrence<'m> {
-    /// The origin of each element of the initial state. `None` if the search for the origins was
-    /// too long.
+    /// The origin of each element of the initial state. `None` if the search for the origins
+    /// stopped.
     pub(crate) initial: Option<Vec<TensorElement>>,
     /// The values with the state after the last step.
     pub(crate) last: Vec<usize>,
@@ -68,8 +68,8 @@ pub(crate) struct Recurrences<'m> {
     by_last: HashMap<usize, usize>,
     /// By value Y of a cell: the index of the recurrence of h.
     by_y: HashMap<usize, usize>,
-    /// By tensor and element: how many elements of initial states are this element. Moved elements
-    /// are counted at their origin.
+    /// By tensor and element: the number of elements of initial states that come from this element.
+    /// Elements that views and concatenations moved count at their origin.
     pub(crate) initial_elements: HashMap<Source, Vec<usize>>,
     /// Tensors read for other purposes than as initial states.
     pub(crate) read: BTreeSet<Source>,
@@ -90,7 +90,7 @@ impl<'m> Recurrences<'m> {
             read: BTreeSet::new(),
         };
         found.reads(model, &nodes);
-        // bodies before their loops
+        // cells of a body come before the loop, whose carried values may be states of the cells
         for node in nodes.iter().rev() {
             match &node.op {
                 CoreOp::Cell(cell) => found.cell(cell),
@@ -151,8 +151,8 @@ impl<'m> Recurrences<'m> {
         self.add(Recurrence { initial, last, order, steps, cell: None, place });
     }
 
-    /// Adds the carried values of a loop of several iterations, if they serve only as states of
-    /// recurrent operators in the body. Marks initial values of carried values as read.
+    /// Adds the carried values of a loop of several iterations that serve only as states of
+    /// recurrent operators in the body. Marks the initial values of other carried values as read.
     fn back_edges(&mut self, model: &CoreModel, body: &'m CoreLoop) {
         for carried in &body.carried {
             let value = Source::Value(carried.value);
@@ -183,7 +183,8 @@ impl<'m> Recurrences<'m> {
         }
     }
 
-    /// True if a tensor serves only as initial states, and each element starts at most one state.
+    /// True if a tensor serves only as initial states, and each element is the initial value of at
+    /// most one element of a state.
     pub(crate) fn serves_only_as_state(&self, source: Source) -> bool {
         !self.read.contains(&source)
             && self
@@ -192,8 +193,8 @@ impl<'m> Recurrences<'m> {
                 .is_none_or(|starts| starts.iter().all(|n| *n <= 1))
     }
 
-    /// The place of an LSTM whose initial h and initial c contain the same element of a tensor:
-    /// exporters merge equal tensors.
+    /// The place of an LSTM whose initial h and initial c read the same element of a tensor. `None`
+    /// if there is none. Exporters merge equal tensors, so one input may start both states.
     pub(crate) fn of_h_and_c(&self, source: Source) -> Option<usize> {
         let states_of = |letter: char| {
             let all = self.all.iter().filter(move |r| r.cell.is_some_and(|(_, own)| own == letter));
@@ -206,8 +207,8 @@ impl<'m> Recurrences<'m> {
         states_of('h').find(|start| c.contains(start)).map(|(place, _)| place)
     }
 
-    /// Marks the tensors read by Results, variables and operations. Operations that move elements
-    /// are left out, as are initial states.
+    /// Marks the tensors that Results, variables and operations read. Initial states are not
+    /// marked, and operations that move elements read nothing by themselves.
     fn reads(&mut self, model: &CoreModel, nodes: &[&CoreNode]) {
         let mut read: Vec<Source> = model.results.iter().map(|result| result.source).collect();
         read.extend(model.variables.iter().filter_map(|variable| variable.next));
@@ -222,7 +223,7 @@ impl<'m> Recurrences<'m> {
                     read.extend(
                         body.results.iter().filter(|r| r.pieces.is_some()).map(|r| r.value),
                     );
-                    // `back_edges` marks initial values that are no states
+                    // `back_edges` marks the initial values of loops that are no states
                 }
                 op => read.extend(op.reads()),
             }
@@ -230,7 +231,7 @@ impl<'m> Recurrences<'m> {
         self.mark(read);
     }
 
-    /// Marks tensors as read, together with the tensors from which operations moved their elements.
+    /// Marks tensors as read, together with the tensors from which their elements were moved.
     fn mark(&mut self, read: Vec<Source>) {
         let mut open = read;
         while let Some(source) = open.pop() {
@@ -248,7 +249,7 @@ impl<'m> Recurrences<'m> {
         }
     }
 
-    /// The recurrence whose state after the last step contains an element, and the index within the
+    /// The recurrence whose last state contains an element, and the index of the element in the
     /// state. `by_y`: true if the last step of Y counts as the state, too.
     fn recurrence_ending_in(
         &self,
@@ -272,10 +273,10 @@ impl<'m> Recurrences<'m> {
             .then_some((recurrence, row * cell.hidden_size + unit))
     }
 
-    /// For a tensor of states after the last step: the tensor with the initial states, true if
-    /// every element keeps its index, and the recurrences between the two tensors. `None` if an
-    /// element is no such state, if the initial states come from several tensors, or if the two
-    /// tensors differ in length.
+    /// For a tensor that consists of last states: the tensor with the initial states, true if every
+    /// element has the same index in both tensors, and the recurrences between the two tensors.
+    /// `None` if some element is in no last state, if the initial states come from several tensors,
+    /// or if the two tensors differ in length.
     pub(crate) fn update(
         &self,
         model: &CoreModel,
@@ -298,17 +299,17 @@ impl<'m> Recurrences<'m> {
 }
 
 impl<'m> Recurrences<'m> {
-    /// The first of some recurrences that runs in reverse, else the first with sequence lengths.
-    /// `None` if all run forward through every step.
+    /// The first of the recurrences `through` that runs in reverse, else the first with sequence
+    /// lengths. `None` if all recurrences run forward through every step.
     pub(crate) fn not_forward(&self, through: &BTreeSet<usize>) -> Option<&Recurrence<'m>> {
         let with_order =
             |order: Order| through.iter().map(|&index| &self.all[index]).find(|r| r.order == order);
         with_order(Order::Reverse).or_else(|| with_order(Order::Lengths))
     }
 
-    /// A recurrence from a parameter to a tensor that does not run forward through every step.
+    /// A recurrence between a parameter and a tensor that runs in reverse or has sequence lengths.
     /// Element-wise arithmetic may lie between the parameter and the initial state, and between the
-    /// state after the last step and the tensor.
+    /// last state and the tensor.
     pub(crate) fn not_forward_between(
         &self,
         model: &CoreModel,
@@ -340,8 +341,9 @@ impl<'m> Recurrences<'m> {
     }
 }
 
-/// True if the state of a cell continues from call to call as from step to step: through a state
-/// pair or a variable, each element of `last` becomes the element of `initial` with the same index.
+/// True if a cell's state continues from call to call as from step to step: each element of
+/// `initial` is kept between calls, by a state pair or a variable, and its next value is the
+/// element of `last` with the same index.
 pub(crate) fn goes_on(
     flow: &Flow,
     model: &CoreModel,

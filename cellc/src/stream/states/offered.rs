@@ -1,5 +1,5 @@
-//! Pairs of an input and an output that are likely a state, although no recurrent operator alone
-//! computes the output from the input. Messages offer these pairs to the user.
+//! Pairs of an input and an output that are likely a state, although the output is not the last
+//! state of recurrent operators that start from the input. Messages offer these pairs to the user.
 
 use super::Recurrences;
 use super::state_names::NameWords;
@@ -9,7 +9,7 @@ use crate::core::{CoreModel, Source, StatePair};
 /// An input and an output offered as a state.
 pub(crate) struct Offer {
     pub(crate) pair: StatePair,
-    /// The computation of the output from the input. `None` if only the names suggest a state.
+    /// How the output is computed from the input. `None` if only the names suggest a state.
     pub(crate) update: Option<UpdateKind>,
     /// Other outputs that could be the next state instead of the pair's output.
     pub(crate) others: Vec<usize>,
@@ -32,10 +32,10 @@ struct Search<'m> {
     offers: Vec<Offer>,
 }
 
-/// A pair, other outputs that could be the next state, and the computation of the pair's output.
+/// A pair, the other outputs that could be the next state, and how the pair's output is computed.
 type SeveralOutputs = (StatePair, Vec<usize>, Option<UpdateKind>);
 
-/// The new elements of a window. `None` if the output is no window of the input.
+/// The new elements of a window. `None` if the output is not a window of the input.
 fn added(update: Option<UpdateKind>) -> Option<New> {
     update.and_then(UpdateKind::added_to_window)
 }
@@ -110,7 +110,7 @@ impl Search<'_> {
         self.offers.push(Offer { pair, update, others });
     }
 
-    /// Offers pairs with matching names, if neither name matches in another pair.
+    /// Offers each pair of matching names whose input and output match no other name.
     fn by_names(&mut self) {
         let named: Vec<&Candidate> =
             self.candidates.iter().filter(|candidate| candidate.named).collect();
@@ -125,8 +125,9 @@ impl Search<'_> {
         found.into_iter().for_each(|(pair, update)| self.offer(pair, update, Vec::new()));
     }
 
-    /// Offers pairs one by one until no pair is found: an input with a single candidate, whose
-    /// output is the single candidate of no other input. `counts`: the candidates to consider.
+    /// Offers pairs one by one, until no pair is found: an input with a single candidate, if no
+    /// other input has the candidate's output as its single candidate. `counts` selects the
+    /// candidates.
     fn one_by_one(&mut self, counts: fn(&Self, &Candidate) -> bool) {
         loop {
             let counting: Vec<&Candidate> =
@@ -167,8 +168,8 @@ impl Search<'_> {
         candidate.update.is_some() && !constants && self.has_others(parameter) && !data
     }
 
-    /// True if all new elements of the output are constants. Next to windows that are states, such
-    /// an input is a mask of the filled places of the windows.
+    /// True if all new elements of the output are constants: if other inputs are windows, the input
+    /// is a mask of the filled places in the windows.
     fn is_mask_of_window(&self, candidate: &Candidate) -> bool {
         added(candidate.update) == Some(New::Constant)
     }
@@ -180,8 +181,8 @@ impl Search<'_> {
         named && self.has_others(parameter)
     }
 
-    /// Offers inputs that are surely states, each with several possible outputs, if no two of the
-    /// inputs share a possible output.
+    /// Offers inputs that are surely states but have several possible outputs, if no other input
+    /// has one of these outputs as a possible output.
     fn of_several(&mut self) {
         let mut several: Vec<SeveralOutputs> = Vec::new();
         for candidate in self.candidates.iter().filter(|candidate| self.is_sure(candidate)) {

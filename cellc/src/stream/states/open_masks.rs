@@ -1,4 +1,5 @@
-//! Masks kept between calls and added before a softmax. They begin at zero and hide nothing.
+//! Masks that are states and are added before a softmax. Such a mask starts as zeros and masks
+//! nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,8 +24,8 @@ impl<'m> Readers<'m> {
         Self { by_source: readers }
     }
 
-    /// The tensors with elements of a tensor, moved but not changed; `sums`: true if numbers may be
-    /// added to them.
+    /// The tensors to which operations move elements of a tensor unchanged. `sums`: true to follow
+    /// additions and subtractions, too.
     fn moved(&self, start: Source, sums: bool) -> HashSet<Source> {
         let (mut found, mut open) = (HashSet::from([start]), vec![start]);
         while let Some(source) = open.pop() {
@@ -45,7 +46,7 @@ impl<'m> Readers<'m> {
         found
     }
 
-    /// True if a tensor is added to the input of a softmax.
+    /// True if a sum of a tensor and another one reaches a softmax through moves and sums.
     fn masks(&self, start: Source) -> bool {
         let added = |op: &&CoreOp| match op {
             CoreOp::Pointwise(pointwise)
@@ -78,7 +79,7 @@ fn is_softmax(op: &&CoreOp) -> bool {
     matches!(op, CoreOp::Softmax(_))
 }
 
-/// The inputs that are masks without effect before the first call.
+/// The states that are masks: a mask of zeros, as before the first call, has no effect.
 pub(super) fn open_masks(
     model: &CoreModel,
     recurrences: &Recurrences,

@@ -1,5 +1,5 @@
-//! The choice of pairs: an input and an output that are one state before and after a call, or the
-//! reason against the pair.
+//! The choice of pairs: an input and an output that are one state before and after a call. Other
+//! pairs get the reason why they are no state.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -8,9 +8,9 @@ use super::{NameWords, Order, Reach, UpdateKind, offered, reached, windows};
 use crate::core::{CoreModel, ResultValue, Source, StatePair};
 use crate::model::Node;
 
-/// Pairs that are no states.
+/// The pairs that the search does not take as states.
 pub(crate) enum NotTaken<'a> {
-    /// No pair was wanted.
+    /// The search wanted no states.
     Nothing,
     Automatic {
         /// Pairs that look like states.
@@ -18,7 +18,7 @@ pub(crate) enum NotTaken<'a> {
         /// Pairs of integers with the names of states.
         integers: Vec<StatePair>,
     },
-    /// For each pair of the options, the reason against it. `None` for a state.
+    /// For each pair of the options, the reason why the pair is no state. `None` for a state.
     Given(Vec<Option<Misfit<'a>>>),
 }
 
@@ -32,9 +32,9 @@ pub(crate) struct RefusedPair<'a> {
 
 /// The reason why the search does not take a pair.
 pub(crate) enum Reason<'a> {
-    /// No option makes the pair a state.
+    /// The pair cannot be a state, even if an option names the pair.
     Misfit(Misfit<'a>),
-    /// The options may name the pair.
+    /// The pair is a state if an option names the pair.
     Doubt(Doubt),
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum Misfit<'a> {
         input: Vec<usize>,
         output: Vec<usize>,
     },
-    /// The input or the output is in a pair taken before.
+    /// The input or the output is in an earlier pair that is a state.
     InAnotherPair,
     /// A layer between the input and the output runs in reverse or has sequence lengths.
     NotForward {
@@ -62,20 +62,20 @@ pub(crate) enum Misfit<'a> {
     HAndC(Option<&'a Node>),
 }
 
-/// The reason why only the options make a pair a state.
+/// The reason why a pair is a state only if an option names the pair.
 pub(crate) enum Doubt {
     /// The output holds the elements in another order.
     OtherOrder,
-    /// So many outputs hold the next value.
+    /// This many outputs hold the next value.
     SeveralOutputs(usize),
     /// Another operation reads the input.
     ReadOtherwise,
     /// Several layers start from the same elements of the input.
     SeveralLayers,
-    /// The last state is this output, and the name of the pair's output fits better.
+    /// The pair's output has the better name, but this output, by its index, holds the last state.
     OtherName(usize),
-    /// No recurrent operator alone computes the output from the input. `None` if only the names
-    /// suggest a state.
+    /// The output is not the last state of recurrent operators that start from the input. `None` if
+    /// only the names suggest a state.
     OtherUpdate(Option<UpdateKind>),
 }
 
@@ -89,7 +89,7 @@ struct Update {
 }
 
 /// The output of a pair. Refused if another output has the shape of the input, is computed from the
-/// input, and has the name of its next state.
+/// input, and has the name of the input's next state, but the pair's output has no such name.
 fn unless_named_otherwise<'a>(
     model: &CoreModel,
     pair: StatePair,
@@ -116,8 +116,8 @@ fn unless_named_otherwise<'a>(
 }
 
 impl<'a> Search<'_, '_, 'a> {
-    /// Inputs used only as the initial state of forward recurrent operators with the last state in
-    /// one output.
+    /// The states: inputs that are only initial states of forward recurrent operators, with the
+    /// last states in one output, and windows that operators define as states.
     pub(super) fn automatic_states(&self) -> (Vec<StatePair>, NotTaken<'a>) {
         let Self { model, recurrences, needed, .. } = *self;
         let mut taken = Vec::new();
@@ -155,7 +155,7 @@ impl<'a> Search<'_, '_, 'a> {
         (taken, NotTaken::Automatic { refused, integers: integers_like_states(model) })
     }
 
-    /// By input: the outputs with the new value.
+    /// By input: the outputs that hold the next value.
     fn updates(&self) -> BTreeMap<usize, Vec<(usize, Update)>> {
         let Self { model, recurrences, .. } = *self;
         let mut updates: BTreeMap<usize, Vec<(usize, Update)>> = BTreeMap::new();
@@ -178,14 +178,14 @@ impl<'a> Search<'_, '_, 'a> {
                 }
             }
         }
-        // Y of one step equals the state: taken if no other output is the state
+        // Y of one step equals the last state: Y counts if no other output holds the last state
         for (result, update) in by_y {
             updates.entry(update.parameter).or_insert_with(|| vec![(result, update)]);
         }
         updates
     }
 
-    /// The output with the next value of an input, or the reason against a state.
+    /// The output that holds the next value of an input, or the reason why the input is no state.
     fn next_value(
         &self,
         parameter: usize,
@@ -222,7 +222,7 @@ impl<'a> Search<'_, '_, 'a> {
         Err(RefusedPair { pair, reason, others: Vec::new() })
     }
 
-    /// The pairs of the options that are states, and the reasons against the others.
+    /// The pairs of the options that are states, and for each pair the reason why it is none.
     pub(super) fn given_states(&self, pairs: &[StatePair]) -> (Vec<StatePair>, NotTaken<'a>) {
         let mut states: Vec<StatePair> = Vec::new();
         let mut misfits = Vec::new();
@@ -236,7 +236,7 @@ impl<'a> Search<'_, '_, 'a> {
         (states, NotTaken::Given(misfits))
     }
 
-    /// The reason why a pair of the options cannot be a state. `states`: the pairs before.
+    /// The reason why a pair of the options cannot be a state. `states`: the states taken before.
     fn misfit(&self, pair: StatePair, states: &[StatePair]) -> Option<Misfit<'a>> {
         let Self { model, recurrences, .. } = *self;
         let StatePair { parameter, result } = pair;
@@ -269,7 +269,7 @@ impl<'a> Search<'_, '_, 'a> {
     }
 }
 
-/// Inputs and outputs of integers with the names of a state.
+/// Pairs of an integer input and an integer output that have the names of a state.
 fn integers_like_states(model: &CoreModel) -> Vec<StatePair> {
     let mut found = Vec::new();
     for (parameter, input) in model.parameters.iter().enumerate() {

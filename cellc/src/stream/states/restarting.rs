@@ -8,7 +8,7 @@ use crate::core::{CoreOp, Restart, Source};
 use crate::model::{Node, Op};
 use crate::stream::dependence::{Change, Dependence};
 
-/// The states of a layer, kept by no call.
+/// The lost states of a layer: no call passes them on to the next call.
 pub(crate) struct Lost {
     pub(crate) start: Start,
     pub(crate) states: LostStates,
@@ -24,11 +24,11 @@ pub(crate) enum LostStates {
     Carried,
 }
 
-/// How often a layer starts from its initial state.
+/// How often a layer starts from the initial state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StartsEvery {
-    /// `opens`: true if an open number of steps may keep the state, as the layer has one row and no
-    /// lengths.
+    /// `opens`: true if a model of an open number of steps may keep the state: the layer has one
+    /// row and no sequence lengths.
     Call {
         opens: bool,
     },
@@ -43,14 +43,15 @@ pub(crate) struct RestartingLayer<'a> {
 }
 
 impl RestartingLayer<'_> {
-    /// The entry of the core model. `None` for a layer in a loop.
+    /// The layer as an entry of [`crate::core::CoreModel::restarts`]. `None` for a layer in a loop
+    /// of several iterations.
     pub(super) fn restart(&self) -> Option<Restart> {
         let (name, kind) = (self.node.name.clone(), kind_of(self.node));
         matches!(self.starts_every, StartsEvery::Call { .. }).then_some(Restart { name, kind })
     }
 }
 
-/// What the layer is called in OpenVINO.
+/// OpenVINO's name of the layer's operation.
 fn kind_of(node: &Node) -> String {
     match &node.op {
         Op::Cell(cell) => cell.kind.op_name().to_owned(),
@@ -60,8 +61,8 @@ fn kind_of(node: &Node) -> String {
 }
 
 impl<'a> Search<'_, '_, 'a> {
-    /// By place: the states of layers of one step that no call keeps. `continued`: the recurrences
-    /// that calls continue.
+    /// By place: the lost states of the layers that compute one step. `continued`: the recurrences
+    /// that another recurrence of the model continues.
     pub(super) fn lost(
         &self,
         dependence: &Dependence,
@@ -75,8 +76,8 @@ impl<'a> Search<'_, '_, 'a> {
         found
     }
 
-    /// The layers of several steps per call that do not continue from the previous call, with the
-    /// number of steps.
+    /// The layers that compute several steps per call and do not continue from the previous call,
+    /// each with the number of steps.
     pub(super) fn begin_anew(
         &self,
         dependence: &Dependence,
@@ -86,7 +87,8 @@ impl<'a> Search<'_, '_, 'a> {
         found.iter().filter_map(|(&place, &steps)| Some((self.layer(place)?, steps))).collect()
     }
 
-    /// The layers that lose their states, each layer once.
+    /// The layers that lose their states, each layer once. Layers in a loop of several iterations
+    /// count if they start from constants.
     pub(super) fn restarting(&self, found: BTreeMap<usize, Lost>) -> Vec<RestartingLayer<'a>> {
         let repeated = repeated_cells(self.model);
         let mut seen: HashSet<*const Node> = HashSet::new();
@@ -112,7 +114,7 @@ impl<'a> Search<'_, '_, 'a> {
         layers
     }
 
-    /// By place: the states of recurrent cells of one step that no call keeps.
+    /// By place: the lost states of recurrent cells that compute one step.
     fn lost_of_cells(
         &self,
         dependence: &Dependence,
@@ -144,8 +146,8 @@ impl<'a> Search<'_, '_, 'a> {
         found
     }
 
-    /// Adds loops of one iteration whose carried value starts from a constant: the bodies are cells
-    /// made of separate operations.
+    /// Adds loops of one iteration with a carried value that starts from a constant. The body of
+    /// the loop is a cell that consists of separate operations.
     fn add_lost_of_loops(&self, dependence: &Dependence, found: &mut BTreeMap<usize, Lost>) {
         let is_constant = |initial| {
             let origins = self.recurrences.flow.origins(initial).into_iter().flatten();

@@ -1,4 +1,4 @@
-//! Layers of one step whose states are lost at the end of a call.
+//! Layers that compute one step per call and lose their states at the end of the call.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,18 +14,18 @@ use crate::stream::dependence::{Change, Dependence};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// A value that is equal in every call. `as_it_is`: true for a constant of the model, false for
-    /// a value computed from constants. Models with an open number of steps keep the state only if
-    /// true.
+    /// a value computed from constants. A model of an open number of steps keeps the state only if
+    /// `as_it_is` is true.
     Constant { as_it_is: bool },
-    /// A variable that no output of the cell updates, by its index. `None`: a value computed from
-    /// such variables.
+    /// The variable with this index, which does not depend on the outputs of the cell. `None`: a
+    /// value computed from variables that do not depend on the outputs of the cell.
     Variables(Option<usize>),
-    /// A constant, multiplied by the recurrent matrix of a cell that consists of separate
-    /// operations.
+    /// A constant in a cell that consists of separate operations: the recurrent matrix multiplies
+    /// the constant.
     InParts,
 }
 
-/// The nearest cells that a tensor is computed from, with no other cell between.
+/// The nearest cells among those that a tensor is computed from: no other cell lies between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Nearest {
     None,
@@ -44,7 +44,7 @@ impl Nearest {
     }
 }
 
-/// Content of a constant: type, shape, bytes, and the position of the first bit in the first byte.
+/// The content of a constant: type, shape, bytes, and the index of the first bit in the first byte.
 type Held<'m> = (ElementType, &'m [usize], &'m [u8], usize);
 
 /// Identities of weights: weights of equal content have equal identities.
@@ -59,8 +59,8 @@ impl<'m> WeightContents<'m> {
         Self { model, first: HashMap::new() }
     }
 
-    /// The identity of a weight: a run-time weight is its parameter, a constant the first constant
-    /// of equal content.
+    /// The identity of a weight: for a run-time weight the parameter, for a constant the first
+    /// constant of equal content.
     pub(crate) fn number(&mut self, weight: WeightSource) -> (Option<Source>, usize) {
         match weight {
             WeightSource::Constant(constant) => {
@@ -77,8 +77,9 @@ impl<'m> WeightContents<'m> {
 }
 
 impl Recurrences<'_> {
-    /// Indices of recurrences that another recurrence of equal weights continues, as in unrolled
-    /// steps: the initial state of the other recurrence is computed from the outputs of the cell.
+    /// The recurrences that another recurrence of equal weights continues, as in unrolled steps:
+    /// the initial state of the other recurrence is computed from the outputs of the cell. By
+    /// index.
     pub(crate) fn continued(&self, model: &CoreModel, dependence: &Dependence) -> HashSet<usize> {
         let nearest = self.nearest(model, dependence);
         let begins_at = |recurrence: &Recurrence| {
@@ -125,14 +126,15 @@ impl Recurrences<'_> {
                             before != index && weights[before] == weights[index]
                         }));
                 }
-                // several cells are nearest: any recurrence of these weights may be continued
+                // with several nearest cells, any recurrence of equal weights may be the continued
+                // one
                 _ => continued.extend(of_weights.remove(&weights[index]).unwrap_or_default()),
             }
         }
         continued
     }
 
-    /// By value: the nearest cells that the value is computed from.
+    /// By value: the nearest cells among those that the value is computed from.
     fn nearest(&self, model: &CoreModel, dependence: &Dependence) -> Vec<Nearest> {
         let mut nearest = vec![Nearest::None; model.values.len()];
         for recurrence in &self.all {
@@ -145,8 +147,8 @@ impl Recurrences<'_> {
             if nearest[value] != Nearest::None {
                 continue;
             }
-            // Values read values of smaller numbers. Back edges of loops are the exception, and are
-            // ignored.
+            // Operations read values of smaller numbers, which have their nearest cells already.
+            // The next values of carried values are the exception, and do not count.
             let before = dependence.reads(value).iter().filter_map(|source| match *source {
                 Source::Value(read) if read < value => Some(nearest[read]),
                 _ => None,
@@ -157,7 +159,7 @@ impl Recurrences<'_> {
     }
 }
 
-/// Places of the cells in loops of several iterations.
+/// The places of the cells in loops of several iterations.
 pub(crate) fn repeated_cells(model: &CoreModel) -> HashSet<usize> {
     let mut repeated = HashSet::new();
     let bodies = model.all_nodes().into_iter().filter_map(|node| match &node.op {
@@ -177,7 +179,7 @@ pub(crate) fn repeated_cells(model: &CoreModel) -> HashSet<usize> {
     repeated
 }
 
-/// The path from the product of a matrix to the activation of a gate, at one operation.
+/// How one operation continues the path from a matrix product to the activation of a gate.
 enum GatePath {
     /// The path continues at this value.
     Continues(usize),
@@ -186,7 +188,7 @@ enum GatePath {
     Ends,
 }
 
-/// `is_constant`: true if the operand is constant. The activation of a constant is no gate.
+/// `is_constant`: true if the operand is constant. An activation of a constant is no gate.
 fn gate_path(reader: &CoreOp, is_constant: bool) -> GatePath {
     use Binary::{Add, Multiply, Subtract};
     let pointwise = match reader {
@@ -229,9 +231,9 @@ fn gates_of(
 /// exports of `GRUCell` and `LSTMCell`. Returns the products of the initial state with the
 /// recurrent matrix, `[H, 3 H]` or `[H, 4 H]`.
 ///
-/// A product must reach a Sigmoid and a Tanh, together with tensors that are not constant. One of
-/// the activations (for an LSTM: a Sigmoid) must then meet a constant state in an element-wise
-/// product or difference. Each sign alone also occurs in other models.
+/// A product must reach a Sigmoid and a Tanh, after operations with tensors that are not constant.
+/// An element-wise product or difference of one of the activations (for an LSTM: a Sigmoid) must
+/// then read a constant state. Each sign alone also occurs in other models.
 pub(crate) fn cells_in_parts(
     model: &CoreModel,
     dependence: &Dependence,
@@ -253,7 +255,7 @@ pub(crate) fn cells_in_parts(
         return Vec::new();
     }
     let mut contents = WeightContents::new(model);
-    // unrolled steps: the next step multiplies a computed state by equal weights
+    // weights that also multiply a computed state are unrolled steps, which keep the state
     let goes_on: HashSet<_> = products()
         .filter(|dense| !is_constant(dense.x))
         .map(|dense| contents.number(dense.w))
@@ -309,7 +311,7 @@ pub(crate) fn cells_in_parts(
 }
 
 /// The initial value of a state that is lost at the end of a call. `None` if every element comes
-/// from inputs, or from variables updated from the cell's outputs.
+/// from inputs, or from variables that depend on the cell's outputs.
 pub(crate) fn lost(
     recurrence: &Recurrence,
     cell: &CoreCell,

@@ -1,4 +1,4 @@
-//! The facts that the search for states reads.
+//! The inputs of the search for states.
 
 use std::collections::HashMap;
 
@@ -6,17 +6,17 @@ use super::Recurrences;
 use crate::core::CoreModel;
 use crate::model::Node;
 
-/// The facts that each part of the search reads.
+/// The inputs that all parts of the search for states read.
 pub(super) struct Search<'s, 'm, 'a> {
     pub(super) model: &'m CoreModel,
     pub(super) recurrences: &'s Recurrences<'m>,
-    /// By value: true if an output depends on the value.
+    /// By value: true if a Result or a variable depends on the value.
     pub(super) needed: &'s [bool],
     pub(super) layers: &'s HashMap<usize, &'a Node>,
 }
 
 impl<'a> Search<'_, '_, 'a> {
-    /// The layer of a recurrence.
+    /// The layer of the recurrence at `place`.
     pub(super) fn layer(&self, place: usize) -> Option<&'a Node> {
         self.layers.get(&place).copied()
     }

@@ -1,4 +1,4 @@
-//! Layers of several steps per call whose states are lost at the end of every call.
+//! Layers that compute several steps per call and lose their states at the end of the call.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use crate::stream::dependence::{Change, Dependence};
 type Anew = BTreeMap<usize, usize>;
 
 /// The layers that compute several steps per call and do not continue from the previous call. Empty
-/// for a model that reads whole sequences: some layer runs in reverse or has sequence lengths.
+/// if some layer runs in reverse or has sequence lengths: the model then reads whole sequences.
 pub(crate) fn begins_anew(
     model: &CoreModel,
     recurrences: &Recurrences,
@@ -33,7 +33,7 @@ pub(crate) fn begins_anew(
     found
 }
 
-/// Adds sequence operators of several steps.
+/// Adds sequence operators of several steps that start anew.
 fn sequences(
     model: &CoreModel,
     recurrences: &Recurrences,
@@ -53,8 +53,8 @@ fn sequences(
     }
 }
 
-/// Adds loops over slices of tensors that depend on inputs. `None` if such a loop reads its slices
-/// in reverse.
+/// Adds loops over slices of tensors that depend on inputs, if a carried value starts anew. `None`
+/// if one of the loops reads its slices in reverse.
 fn loops(
     model: &CoreModel,
     recurrences: &Recurrences,
@@ -82,8 +82,8 @@ fn loops(
     Some(())
 }
 
-/// The place of a loop, its first carried value, if any carried value starts from constants and
-/// depends on inputs.
+/// The place of a loop, which is the first carried value. `None` unless some carried value starts
+/// from constants and depends on inputs.
 fn carried_anew(
     body: &CoreLoop,
     recurrences: &Recurrences,
@@ -107,14 +107,14 @@ fn carried_anew(
     begins.and(body.carried.first()).map(|carried| carried.value)
 }
 
-/// True if an input of at least three dimensions has an axis of length `steps` before the last
+/// True if an input of at least three dimensions has an axis of length `steps` in front of the last
 /// axis.
 fn is_axis_of_steps(model: &CoreModel, steps: usize) -> bool {
     let has = |shape: &[usize]| shape.len() > 2 && shape[..shape.len() - 1].contains(&steps);
     model.parameters.iter().any(|parameter| !parameter.weight && has(&parameter.shape))
 }
 
-/// Adds unrolled cells, one cell for each step.
+/// Adds unrolled cells that start anew: one cell for each step.
 fn written_out_cells(
     model: &CoreModel,
     recurrences: &Recurrences,
@@ -148,8 +148,9 @@ fn written_out_cells(
     }
 }
 
-/// Adds unrolled products with a recurrent matrix, one product for each step. The product of the
-/// first step may be missing: with a constant initial state, the product is a constant.
+/// Adds unrolled products with a recurrent matrix that start anew: one product for each step. The
+/// product of the first step may be missing, as its result is a constant for a constant initial
+/// state.
 fn written_out_products(
     model: &CoreModel,
     dependence: &Dependence,
@@ -165,7 +166,7 @@ fn written_out_products(
             groups.entry(contents.number(dense.w)).or_default().push((dense.out, dense.x));
         }
     }
-    // a model with variables or state pairs keeps its states
+    // a model with variables or state pairs keeps its states from call to call
     if !model.variables.is_empty() || !model.states.is_empty() {
         return;
     }
@@ -183,7 +184,7 @@ fn written_out_products(
     }
 }
 
-/// True if each product is computed from the product before.
+/// True if each product depends on all products before it, one after the other.
 fn is_chain(model: &CoreModel, products: &[(usize, Source)]) -> bool {
     let mut depth: HashMap<Source, usize> = HashMap::new();
     let outputs: HashSet<usize> = products.iter().map(|(out, _)| *out).collect();
@@ -231,7 +232,8 @@ mod tests {
         Parameter { names, shape, element, weight: false, length: None, rows: None }
     }
 
-    /// A loop of four steps that adds `x` to a state, which starts as a view of the input `h`.
+    /// A loop of four steps that adds slices of `x` to a state. The initial state is a view of the
+    /// input `h`.
     fn summed() -> CoreModel {
         let mut model = CoreModel {
             parameters: vec![parameter("h", vec![STATE]), parameter("x", vec![4, STATE])],

@@ -15,7 +15,8 @@ const AFTER: &[&str] = &[
 /// Words of an output that mark a state even if the input's name has no mark.
 const SURELY_AFTER: &[&str] = &["new", "next", "nxt", "present", "updated", "n"];
 
-/// Words that name a state if the output has the same name apart from marks.
+/// Words of states. Names that differ only in marks are the names of one state if they share one of
+/// these words.
 const STATE: &[&str] = &[
     "state", "states", "hidden", "h", "c", "cell", "cache", "caches", "cached", "buf", "buffer",
     "buffers", "mem", "memory", "hist", "history", "kv", "key", "value", "k", "v", "carry", "ctx",
@@ -100,7 +101,7 @@ const DATA: &[&str] = &[
     "skip",
 ];
 
-/// Words of a name in lower case: `convCache_0` has `conv`, `cache` and `0`.
+/// The words of a name in lower case: `convCache_0` has `conv`, `cache` and `0`.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut before = ' ';
@@ -122,7 +123,8 @@ fn words(name: &str) -> Vec<String> {
     words.into_iter().flat_map(taken_apart).collect()
 }
 
-/// Splits a word like `hn`, `cx` or `stateout` into the state and the mark. Other words stay whole.
+/// Splits a word like `hn`, `cx` or `stateout` into the word of a state and the mark. Returns other
+/// words unchanged.
 fn taken_apart(word: String) -> Vec<String> {
     let marks = BEFORE.iter().chain(AFTER).chain(&["x"]);
     for mark in marks {
@@ -143,14 +145,14 @@ impl NameWords {
         Self(names.iter().map(|name| words(name)).collect())
     }
 
-    /// True if a name consists of words for data alone.
+    /// True if one of the names consists of words for data alone.
     pub(super) fn are_data(&self) -> bool {
         self.0.iter().any(|words| {
             !words.is_empty() && words.iter().all(|word| DATA.contains(&word.as_str()))
         })
     }
 
-    /// True if a name of this input is the name of a state, regardless of the output's name.
+    /// True if one of the names is the name of a state, whatever the output's name is.
     pub(super) fn are_surely_state(&self) -> bool {
         self.0.iter().any(|words| {
             let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
@@ -163,7 +165,7 @@ impl NameWords {
         })
     }
 
-    /// True if a name of this output has a word for a result of networks, such as `logits`.
+    /// True if one of the names has a word for results of networks, such as `logits`.
     pub(super) fn are_findings(&self) -> bool {
         let plain = ["x", "y", "in", "out", "input", "inputs", "output", "outputs", "add"];
         let finding =
@@ -171,8 +173,8 @@ impl NameWords {
         self.0.iter().any(|words| words.iter().any(finding))
     }
 
-    /// True if a name of this input and a name in `after` are names of one state, before and after
-    /// a call.
+    /// True if a name of this input and a name of the output `after` are the names of one state,
+    /// before and after a call.
     pub(crate) fn become_names(&self, after: &Self) -> bool {
         self.0.iter().any(|before| after.0.iter().any(|after| become_words(before, after)))
     }
@@ -193,8 +195,8 @@ fn become_words(before: &[String], after: &[String]) -> bool {
     !of_data && !hidden_states && (named || marked)
 }
 
-/// A name without its marks. If the last word is 0, the mark of a first state as in `h0`, also
-/// without the 0.
+/// A name without its marks. If the last word is 0, as in `h0`, the second stem lacks the 0, which
+/// marks an initial state.
 fn stems(words: &[String], marks: &[&str]) -> Vec<Vec<String>> {
     let rest = |word: &&String| !marks.contains(&word.as_str()) && *word != "x";
     let stem: Vec<String> = words.iter().filter(rest).cloned().collect();

@@ -1,4 +1,4 @@
-//! The computation of outputs from inputs of equal shape, as evidence of a state.
+//! How outputs are computed from inputs of equal shape, as evidence of states.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,11 @@ use crate::core::{
 use crate::model::Binary;
 use crate::stream::flow::Producer;
 
-/// The most states of recurrent operators, and of inputs, to follow.
+/// The most states of recurrent operators, and the most inputs, whose computed tensors the search
+/// follows.
 pub(super) const MOST_FOLLOWED: usize = 64;
 
-/// Largest output, in elements, whose elements are followed one by one.
+/// Largest output, in elements, whose elements are traced back one by one.
 const MOST_MOVED: usize = 1 << 18;
 
 /// Longest chain of sums and products between an input and an output.
@@ -36,8 +37,8 @@ struct CellState {
     initial: Source,
     /// True if the operator runs forward through every step.
     forward: bool,
-    /// The tensors computed from the state after the last step, within [`Reach::Near`] and
-    /// [`Reach::Far`].
+    /// The tensors computed from the last state through operations of [`Reach::Near`], and through
+    /// operations of [`Reach::Far`].
     near: HashSet<Source>,
     far: HashSet<Source>,
 }
@@ -68,7 +69,7 @@ fn of_loop(body: &CoreLoop) -> Vec<Ends> {
     found
 }
 
-/// The new elements of an output, next to elements of the input.
+/// The new elements of an output whose other elements come from the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum New {
     /// At least one new element is not a constant.
@@ -77,24 +78,24 @@ pub(crate) enum New {
     Constant,
 }
 
-/// The kind of computation of an output from an input.
+/// How an output is computed from an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UpdateKind {
     /// Through a recurrent operator or a loop.
     Recurrent(Reach),
-    /// Through products with a matrix for each gate, as in a cell that consists of separate
-    /// operations.
+    /// By products with recurrent matrices, `[H, H]` for each gate, as in a cell that consists of
+    /// separate operations.
     Multiplied(Reach),
-    /// Elements cut out of the input with new elements appended.
+    /// A part of the input with appended new elements.
     Appended(New),
-    /// Elements of the input, all shifted by one distance, and new elements.
+    /// Elements of the input, all shifted by the same distance, and new elements.
     Moved(New),
     /// The input times a factor, plus a term independent of the input.
     Averaged,
 }
 
 impl UpdateKind {
-    /// True if only states are likely to be computed in this way.
+    /// True if only the next values of states are likely to be computed in this way.
     pub(super) fn is_sure(self) -> bool {
         use New::Computed;
         matches!(self, Self::Recurrent(Reach::Near) | Self::Multiplied(Reach::Near))
@@ -118,11 +119,11 @@ pub(super) struct Passages<'a, 'm> {
     states: Vec<CellState>,
 }
 
-/// The computation of a tensor from an input by sums and products.
+/// How sums and products compute a tensor from an input.
 struct Linear {
     /// True if a factor multiplies the input.
     scaled: bool,
-    /// True if a tensor independent of the input and other than a constant is added.
+    /// True if a term is added that is independent of the input and no constant.
     added: bool,
 }
 
@@ -132,8 +133,8 @@ pub(super) struct Start {
     near: HashSet<Source>,
     far: HashSet<Source>,
     pub(super) any: HashSet<Source>,
-    /// The reach of the products of the input with matrices of gates, and the tensors computed from
-    /// the products. `None` if there are no products.
+    /// The reach of the products of the input with recurrent matrices, and the tensors computed
+    /// from the products. `None` if there are no products.
     multiplied: Option<(Reach, HashSet<Source>)>,
 }
 
@@ -187,8 +188,7 @@ impl<'a, 'm> Passages<'a, 'm> {
         self.states.iter().any(otherwise)
     }
 
-    /// The kind of computation of an output from an input of equal shape. `None` if nothing
-    /// suggests a state.
+    /// How an output is computed from an input of equal shape. `None` if nothing suggests a state.
     pub(super) fn update_kind(&self, start: &Start, output: Source) -> Option<UpdateKind> {
         let recurrent = |reach: Reach| {
             let from = if reach == Reach::Near { &start.near } else { &start.far };
@@ -220,14 +220,14 @@ impl<'a, 'm> Passages<'a, 'm> {
     }
 
     /// True if an output is the input times a factor, plus a term independent of the input. False
-    /// for the only output of a model.
+    /// if the model has no other output.
     fn averages(&self, start: &Start, output: Source) -> bool {
         let linear = self.linear(start, output, MOST_TERMS);
         self.model.results.len() > 1 && linear.is_some_and(|linear| linear.scaled && linear.added)
     }
 
-    /// The computation of a tensor from the input by sums and products. `None` if other operations
-    /// take part, or more than `most` sums and products.
+    /// How sums and products compute a tensor from the input. `None` if other operations take part,
+    /// or more than `most` sums and products.
     fn linear(&self, start: &Start, source: Source, most: usize) -> Option<Linear> {
         use Binary::{Add, Multiply, Subtract};
         let source = self.behind_views(source);
@@ -261,8 +261,8 @@ impl<'a, 'm> Passages<'a, 'm> {
     }
 
     /// The products of the input with recurrent matrices, `[H, H]` for each gate: their reach, and
-    /// the tensors computed from them. The reach is near if only views lie between the input and a
-    /// product. `None` if there are no products.
+    /// the tensors computed from the products. The reach is [`Reach::Near`] if only views lie
+    /// between the input and a product. `None` if there are no products.
     fn multiplied(
         &self,
         parameter: usize,
@@ -296,8 +296,8 @@ impl<'a, 'm> Passages<'a, 'm> {
         source
     }
 
-    /// The new elements of an output, if all other elements are elements of the input, shifted by
-    /// one distance. `None` if the output has no shifted elements or no new elements.
+    /// The new elements of an output whose other elements are elements of the input, all shifted by
+    /// the same distance. `None` if the output has no shifted elements or no new elements.
     fn moved(&self, input: Source, output: Source) -> Option<New> {
         let Source::Value(value) = output else { return None };
         let computed = matches!(self.recurrences.flow.producer(value), Producer::Operation);
@@ -321,8 +321,8 @@ impl<'a, 'm> Passages<'a, 'm> {
     }
 }
 
-/// The elements appended to an input, if the output is cut out of a Concat of the whole input,
-/// first, and other tensors. `None` for other outputs.
+/// The new elements of an output that is a part of a Concat, if the first operand of the Concat is
+/// the whole input and further operands follow. `None` for other outputs.
 fn appended(
     model: &CoreModel,
     recurrences: &Recurrences,
@@ -349,7 +349,8 @@ fn appended(
     None
 }
 
-/// True if a tensor is the input, or views of the input with the input's length.
+/// True if a tensor is the input, or a chain of views of the input that each have the input's
+/// length.
 fn is_all_of(
     model: &CoreModel,
     recurrences: &Recurrences,

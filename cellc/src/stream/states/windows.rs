@@ -1,11 +1,11 @@
-//! States that are windows: a step appends elements, and the last elements of the whole are the
-//! next state.
+//! States that are windows: a step appends elements to the window, and the last elements of the
+//! concatenation are the next state.
 
 use super::super::flow::Flow;
 use crate::core::{Concat, CoreModel, CoreNode, CoreOp, Source, StatePair};
 
-/// The operator, in any domain, whose definition has a window as a state. Other windows may be
-/// inputs of data.
+/// The operator, in any domain, that defines a window as its state. Windows of other operators may
+/// be inputs of data.
 const WITH_WINDOW: &str = "CausalConvWithState";
 
 /// The windows that operators define as states, each with its next value.
@@ -27,8 +27,8 @@ pub(crate) fn windows(model: &CoreModel, flow: &Flow) -> Vec<StatePair> {
     pairs.iter().filter(is_alone).copied().collect()
 }
 
-/// The input in front of the elements that a Concat appends, and the only output with the last
-/// elements of the whole, in the order of the input. `None` for other Concats.
+/// For a Concat that appends elements to an input: the input, and the only output with the last
+/// elements of the concatenation, in the order of the input. `None` for other Concats.
 pub(crate) fn window(model: &CoreModel, flow: &Flow, concat: &Concat) -> Option<StatePair> {
     let &[past, _] = &concat.inputs[..] else { return None };
     let front = flow.origins(past)?;

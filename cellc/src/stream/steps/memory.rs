@@ -1,9 +1,10 @@
-//! Padding in front of the first step, and running sums. In the model of one step, a variable with
-//! elements of earlier steps replaces the padding, and a variable holds the sum of all of them.
+//! Padding in front of the first step, and running sums over the steps. In the model of one step, a
+//! variable with the last elements replaces the padding, and a variable with the last sum makes a
+//! running sum one addition.
 //!
-//! In a tensor with `n` elements in front of the first step, step `t` computes the elements `t` to
-//! `t + n`. Element-wise operations keep all `n` elements in front. Windows over `k` elements keep
-//! `n + 1 - k`.
+//! If a tensor has `n` elements in front of the first step, the model of one step computes the
+//! elements `t` to `t + n` in step `t`. Element-wise operations keep all `n` elements in front.
+//! Windows over `k` elements leave `n + 1 - k` elements in front.
 
 use super::{InFront, ModelPlace, NotStepwise, StepAnalysis, Stepwise, Time, Why, strides};
 use crate::core::{
@@ -13,7 +14,8 @@ use crate::core::{
 use crate::model::Binary;
 use crate::stream::states::window;
 
-/// Padding in front of the first step and running sums, for all tensors of a model.
+/// The operations with padding in front of the first step, and the running sums, of a model. Fields
+/// index the nodes of the model.
 #[derive(Default)]
 pub(super) struct Padded {
     /// Concats of a constant and the steps, in the order of the nodes.
@@ -43,7 +45,7 @@ pub(super) struct Windows {
 }
 
 impl StepAnalysis<'_> {
-    /// The time of a Concat's output.
+    /// The time of the output of Concat `at`.
     pub(super) fn concat(&mut self, at: usize, concat: &Concat) -> Stepwise<Time> {
         let all: Vec<Time> =
             concat.inputs.iter().map(|&input| self.time(input)).collect::<Stepwise<_>>()?;
@@ -58,7 +60,7 @@ impl StepAnalysis<'_> {
                 _ => Time::WithFront(concat.axis, before),
             });
         }
-        // a window that goes on from call to call
+        // a window that is a state holds the elements in front of the steps
         if let (&[past, _], &[Time::Before, Time::Along(axis)]) = (&concat.inputs[..], &all[..])
             && axis == concat.axis
             && window(self.model, &self.flow, concat).is_some_and(|found| {
@@ -72,7 +74,8 @@ impl StepAnalysis<'_> {
             return Err(Why::PadsAfter(ahead));
         }
         let time = self.joined(&concat.inputs)?;
-        // along another axis: only inputs of equal time, or constants next to a padded tensor
+        // a Concat along another axis needs inputs of equal time, or constants next to a padded
+        // tensor
         let is_pad =
             |input: &Source| matches!((time, input), (Time::WithFront(..), Source::Constant(_)));
         let mut inputs = concat.inputs.iter().zip(&all);
@@ -85,7 +88,7 @@ impl StepAnalysis<'_> {
         }
     }
 
-    /// The time of the sums of node `at` along `axis`, from the time of the operand.
+    /// The time of the running sums of node `at` along `axis`. `time`: the time of the operand.
     pub(super) fn sum(&mut self, at: usize, time: Time, axis: usize) -> Stepwise<Time> {
         match time {
             Time::Along(steps) if steps == axis => {
@@ -97,8 +100,8 @@ impl StepAnalysis<'_> {
         }
     }
 
-    /// Number of elements that a Concat appends after the last step. `None` if nothing is appended,
-    /// or if several inputs depend on time.
+    /// The number of elements that a Concat appends after the last step. `None` if the Concat
+    /// appends nothing, or if several inputs depend on time.
     fn ahead(&self, concat: &Concat, all: &[Time]) -> Option<usize> {
         let steps = all.iter().position(|time| time.axis() == Some(concat.axis))?;
         let behind =
@@ -108,7 +111,7 @@ impl StepAnalysis<'_> {
         })
     }
 
-    /// The node that first puts elements in front of the first step of one of the tensors. `None`
+    /// The first node that puts elements in front of the first step of one of the tensors. `None`
     /// if no tensor has elements in front.
     pub(super) fn in_front(&self, sources: &[Source]) -> Option<InFront> {
         let value = sources.iter().find_map(|source| match source {
@@ -127,8 +130,8 @@ impl StepAnalysis<'_> {
     }
 }
 
-/// Turns each running sum over the steps into an addition to a variable with the last sum. The
-/// variable starts as zero.
+/// Turns each running sum over the steps into an addition of the step's element to a variable with
+/// the previous sum. The variable starts as zero.
 pub(super) fn carry_sums(
     long: &CoreModel,
     model: &mut CoreModel,
@@ -217,8 +220,8 @@ pub(super) fn remember(
     Ok(())
 }
 
-/// Checks that windows over padded tensors reach equally far back in the model of one step and in
-/// the model of many steps.
+/// Checks that windows over padded tensors read equally many earlier elements in the model of one
+/// step and in the model of many steps.
 pub(super) fn same_windows(
     long: &CoreModel,
     one: &CoreModel,
@@ -235,7 +238,7 @@ pub(super) fn same_windows(
             let period = stride * (steps + before);
             let place_of =
                 |offset: usize| [offset / period, offset % period / stride, offset % stride];
-            // the last elements begin behind as many elements as there are steps
+            // the last `before` elements begin behind the first `steps` elements
             let skipped = if is_last { steps * stride } else { 0 };
             let mut places = vec![place_of(view.offset.checked_sub(skipped)?)];
             for (&size, &step) in many.iter().zip(&view.strides) {

@@ -1,8 +1,8 @@
-//! Models of one step, for an open number of steps: callers repeat the step.
+//! Models of one step, for an open number of steps. Callers repeat the step.
 //!
-//! Repeated single steps compute the results of a sequence only if steps are independent of each
-//! other, apart from states. The proof uses the model compiled for a number of steps found nowhere
-//! else in the model: every tensor must have one of the kinds of [`Time`].
+//! Repeated single steps compute the results of a sequence only if, states aside, no step depends
+//! on another step. To prove this, the analysis reads the model compiled for a number of steps that
+//! no other size of the model equals, and finds the [`Time`] of every tensor.
 
 mod memory;
 mod not_stepwise;
@@ -34,7 +34,7 @@ pub(crate) fn why_not_stepwise(
     StepAnalysis::new(model, steps, axes.to_vec()).run().err()
 }
 
-/// The model of one step, to be repeated by callers. `one`: the model compiled for one step.
+/// The model of one step, which callers repeat. `one`: the model compiled for one step.
 ///
 /// # Errors
 /// The reason why the steps of `long`, the model compiled for `steps` steps, cannot be computed one
@@ -51,7 +51,7 @@ pub(crate) fn one_step(
     carry_sums(long, &mut one, &padded.sums, &pairs)?;
     remember(&mut one, &padded.memories, &pairs)?;
     carry(&mut one)?;
-    // layers reset at every call now keep their states
+    // layers that restarted at every call now keep their states from step to step
     one.restarts.clear();
     one.steps = Some(found);
     Ok(one)
@@ -64,8 +64,9 @@ enum Time {
     Fixed,
     /// One element for each step, along this axis.
     Along(usize),
-    /// `WithFront(axis, count)`: along `axis`, `count` elements before the first step, then one
-    /// element for each step. A step computes its own element and the `count` elements before it.
+    /// `WithFront(axis, count)`: along `axis`, `count` elements in front of the first step, then
+    /// one element for each step. The model of one step computes the element of the step and the
+    /// `count` elements before it.
     WithFront(usize, usize),
     /// A result of the last step.
     Last,
@@ -74,7 +75,7 @@ enum Time {
 }
 
 impl Time {
-    /// The axis with one element for each step. `None` if the tensor has no such axis.
+    /// The axis with one element for each step. `None` if the tensor has no axis of time.
     fn axis(self) -> Option<usize> {
         match self {
             Self::Along(axis) | Self::WithFront(axis, _) => Some(axis),
@@ -82,7 +83,7 @@ impl Time {
         }
     }
 
-    /// The dependence of a tensor whose axis of time is moved to `axis`.
+    /// The dependence on time after the axis of time moved to `axis`.
     fn moved_to(self, axis: usize) -> Self {
         match self {
             Self::Along(_) => Self::Along(axis),
@@ -95,8 +96,8 @@ impl Time {
 /// A fact about single steps, or the reason why steps cannot be computed one by one.
 type Stepwise<T> = Result<T, Why>;
 
-/// True if a tensor has several rows, each with its own steps. Channels in front of the axis of
-/// time are no rows: one step has all channels.
+/// True if a tensor has several rows, each with its own steps. Only the first axis counts: the axes
+/// between the first axis and the axis of time are channels, and one step has all channels.
 fn has_rows(shape: &[usize], axis: usize) -> bool {
     axis > 0 && shape.len() > 2 && shape[0] > 1
 }
@@ -108,7 +109,7 @@ struct StepAnalysis<'a> {
     /// By parameter: the axis of time.
     parameters: Vec<Option<usize>>,
     values: HashMap<usize, Time>,
-    /// Elements in front of the first step.
+    /// The operations with elements in front of the first step, and the running sums.
     padded: Padded,
 }
 
@@ -176,7 +177,8 @@ impl<'a> StepAnalysis<'a> {
                 let mut axes = (0..tensor.shape().len()).filter(along);
                 match (axes.next(), axes.next()) {
                     (None, _) => Ok(Time::Fixed),
-                    // padding next to the steps
+                    // a constant next to the steps with equal elements is padding: one step reads
+                    // one element
                     (Some(axis), None) if is_one_number(tensor) => Ok(Time::Along(axis)),
                     _ => Err(Why::LongConstant),
                 }
@@ -191,8 +193,8 @@ impl<'a> StepAnalysis<'a> {
         }
     }
 
-    /// The common dependence of several tensors on time. The axis is the axis of the first tensor
-    /// with an axis of time.
+    /// The common dependence of several tensors on time. Several axes of time may differ: the
+    /// result has the axis of the first tensor with an axis of time.
     fn joined(&self, sources: &[Source]) -> Stepwise<Time> {
         let mut joined = Time::Fixed;
         for &source in sources {
@@ -214,7 +216,8 @@ impl<'a> StepAnalysis<'a> {
         Ok(joined)
     }
 
-    /// True if products of the last `factors` elements of a tensor do not include the axis of time.
+    /// True if the last `factors` elements of a tensor lie behind the axis of time `axis`, so that
+    /// products of these elements combine no steps.
     fn is_inside(&self, source: Source, axis: usize, factors: usize) -> bool {
         let inside = &self.model.shape(source)[axis + 1..];
         !inside.is_empty() && inside.iter().product::<usize>() >= factors
@@ -292,7 +295,8 @@ impl<'a> StepAnalysis<'a> {
                 (Time::Fixed, time) if time != Time::Before => Ok(time),
                 _ => Err(Why::Across),
             },
-            // check: of a model of one step, windows are rows of a product
+            // `translate` turns the windows of a model of one step into rows of a product, so other
+            // windows combine steps
             OverTime::Windows => Err(Why::Across),
             OverTime::AnyStep => match self.joined(&facts.operands)? {
                 Time::Fixed => Ok(Time::Fixed),
@@ -325,11 +329,11 @@ impl<'a> StepAnalysis<'a> {
         }
         let sequence = cell.sequence.as_ref().filter(|s| s.steps == self.steps);
         let Some(sequence) = sequence else {
-            // a cell outside the steps runs once per call, for any number of steps
+            // a cell outside of the steps runs once per call, whatever the number of steps is
             return Err(Why::OperatorOutsideSteps);
         };
         if sequence.reverse {
-            // the two directions of a layer read one input
+            // the two directions of a bidirectional layer have the layer's name and read one input
             let is_other = |other: &CoreCell| {
                 other.x == cell.x
                     && other.sequence.as_ref().is_some_and(|s| !s.reverse && s.steps == self.steps)
@@ -365,7 +369,8 @@ impl<'a> StepAnalysis<'a> {
         Ok(())
     }
 
-    /// Refuses an initial state that is no constant and no state that goes on as `last`.
+    /// Refuses an initial state that is neither a constant nor a state with `last` as its next
+    /// value.
     fn starts(&self, initial: Source, last: Option<usize>) -> Stepwise<()> {
         match initial {
             Source::Constant(_) => Ok(()),
@@ -396,12 +401,13 @@ impl<'a> StepAnalysis<'a> {
     }
 }
 
-/// The reason for a loop. A recurrent operator with computed weights is also a loop.
+/// The reason against a loop. A recurrent operator with computed weights is a loop, too.
 fn of_loop(kind: &str) -> Why {
     Why::Loop { of_cell: ["GRU", "LSTM", "RNN"].iter().any(|operator| kind.starts_with(operator)) }
 }
 
-/// Turns a constant initial state into a variable whose next value is `last`.
+/// Turns a constant initial state into a variable whose next value is `last`. Adds a value for
+/// `last` if the cell has none.
 fn keep_constant(
     model: &mut (&mut Vec<Variable>, &mut Vec<CoreValue>, &[Tensor]),
     name: String,
@@ -427,8 +433,8 @@ fn keep_constant(
     });
 }
 
-/// Turns sequences of one step into cells. Constant initial states become variables, kept from call
-/// to call.
+/// Turns sequences of one step into cells. Constant initial states become variables, so callers
+/// keep the states from step to step.
 fn carry(model: &mut CoreModel) -> Result<(), NotStepwise> {
     let mut views = Vec::new();
     for (at, node) in model.nodes.iter_mut().enumerate() {

@@ -1,4 +1,5 @@
-//! Reasons why the steps of a model cannot be computed one by one. [`crate::check`] words them.
+//! The reasons why the steps of a model cannot be computed one by one. [`crate::check`] puts the
+//! reasons into words.
 
 use super::StepAnalysis;
 use crate::core::CoreNode;
@@ -63,64 +64,64 @@ pub(crate) enum Why {
     TakesSingle,
     /// The steps are reversed.
     Reverses,
-    /// Steps at a side are reflected: so many steps are read ahead.
+    /// Steps at the start or the end are reflected: this many steps are read ahead.
     Reflects(usize),
-    /// A step at a side is repeated.
+    /// The first or last step is repeated.
     Repeats,
-    /// Each output moves on by `by` steps.
+    /// From one output to the next, the window moves by `by` steps.
     Moves { by: usize },
-    /// So many steps are read ahead, or left out.
+    /// This many steps are read ahead, or left out.
     Shortens(usize),
-    /// So many elements stand behind the last step.
+    /// This many elements follow the last step.
     PadsAfter(usize),
-    /// Elements in front of the first step are steps of a cell.
+    /// A cell or a linear attention reads elements in front of the first step as steps.
     TakesFrontAsSteps,
-    /// Elements in front of the first step are added up.
+    /// A running sum adds elements in front of the first step.
     AddsFront,
-    /// So many elements in front of the first step are left.
+    /// This many elements in front of the first step are left in an output.
     HasFront(usize),
-    /// The number of steps is an operand.
+    /// The number of steps is an operand, or a number computed from the number of steps.
     Counts,
-    /// A state is read by value, and steps change the state.
+    /// An operation reads the value of a state, which steps change.
     Changed,
-    /// A matrix product of two operands that steps change.
+    /// A matrix product has two operands that steps change.
     ChangedMatrices,
-    /// There are several rows, each with its own steps.
+    /// A tensor has several rows, each with its own steps.
     SeveralRows,
-    /// A state has a size for every step.
+    /// A state has an axis with one element for each step.
     StateOfEverySize,
-    /// A constant is as long as there are steps.
+    /// A constant has an axis with one element for each step.
     LongConstant,
     /// Every step is combined with a result of the last step.
     LastWithEvery,
     /// A variable takes another value than a result of the last step.
     NotOfLast,
-    /// A cell does not run over the steps.
+    /// A cell in the model of one step is not a sequence.
     OutsideSteps,
-    /// A recurrent operator does not run over the steps.
+    /// A cell or a linear attention does not run over the steps.
     OperatorOutsideSteps,
     /// A sequence runs in reverse.
     RunsInReverse,
-    /// A sequence runs in both directions.
+    /// A layer runs in both directions.
     RunsInBoth,
-    /// A sequence has lengths of its rows.
+    /// The rows of a sequence have lengths of their own.
     OwnLengths,
-    /// A sequence reads another tensor than the steps.
+    /// A sequence reads a tensor without one element for each step.
     OtherThanSteps,
     /// A sequence starts from an input that is no state.
     StartsFromInput,
-    /// A sequence starts from a state that is not its own last one.
+    /// A sequence starts from a state whose next value is not the last state of the sequence.
     StartsFromOtherState,
-    /// A sequence starts from a computed value.
+    /// A sequence starts from a computed value that is no state.
     StartsFromComputed,
     /// A loop. `of_cell`: true for a recurrent operator with computed weights.
     Loop { of_cell: bool },
-    /// The model of one step computes the place in another way.
+    /// The model of one step does not match the model of many steps at this place.
     Otherwise,
 }
 
 impl StepAnalysis<'_> {
-    /// A reason at a node, with the origin of its padding.
+    /// The reason at a node, together with the node that put elements in front of its operands.
     pub(super) fn refused(&self, node: &CoreNode, why: Why) -> NotStepwise {
         NotStepwise {
             in_front: self.in_front(&node.op.reads()),

@@ -1,5 +1,5 @@
-//! Pairs of the nodes of a model of many steps and of the model of one step: both models must
-//! compute the same results for each step.
+//! The pairing of the nodes of a model of many steps with the nodes of the model of one step: both
+//! models must compute the same results for each step.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,15 @@ use super::{ModelPlace, NotStepwise, Time, Why};
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
 use crate::model::Tensor;
 
-/// Largest layer, in operations, that is searched for views that vanish for one step.
+/// Largest layer, in operations, in which the pairing looks for views that vanish for one step.
 const MOST_ALIGNED: usize = 256;
 
-/// The most attempts to find the views of one layer that vanish for one step.
+/// The most attempts to find the views of one layer that vanish for one step. Layers of more
+/// operations have one attempt per operation.
 const MOST_TRIED: usize = 1 << 12;
 
-/// True if two shapes agree, apart from time: along each axis, the sizes are equal, or the size in
-/// `of_long` is larger by `steps - 1`.
+/// True if two shapes agree apart from time: along each axis, the sizes are equal, or the size of
+/// the long model is larger by `steps - 1`.
 fn alike(of_long: &[usize], of_one: &[usize], steps: usize) -> bool {
     of_long.len() == of_one.len()
         && of_long.iter().zip(of_one).all(|(&a, &b)| a == b || (b > 0 && a == b + steps - 1))
@@ -76,7 +77,8 @@ impl Pairing<'_> {
             return Ok(());
         }
         self.pairs.truncate(start);
-        // the first pair whose operations differ only in numbers
+        // names the first pair whose operations differ in numbers alone: the number of steps is an
+        // operand
         for (node, at) in of_long.iter().zip(of_one) {
             let found = &self.one.nodes[at];
             if self.same_operation(node, found) && !self.same_numbers(node, found) {
@@ -120,15 +122,15 @@ impl Pairing<'_> {
         }
     }
 
-    /// True if two nodes have the same operation, inputs and numbers.
+    /// True if two nodes have the same operation, matching inputs and the same numbers.
     fn fits(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         self.same_operation(of_long, of_one)
             && self.same_inputs(of_long, of_one)
             && self.same_numbers(of_long, of_one)
     }
 
-    /// The value of a view that may change nothing for one step, and the matching tensor of the
-    /// model of one step. `None` for other nodes.
+    /// The value of a view that may change nothing for one step, and the tensor of the model of one
+    /// step that matches the input of the view. `None` for other nodes.
     fn vanished(&self, node: &CoreNode) -> Option<(usize, Source)> {
         let CoreOp::View(view) = &node.op else { return None };
         let input = self.of_one(view.input)?;
@@ -174,7 +176,7 @@ impl Pairing<'_> {
             })
     }
 
-    /// True if both operations have equal functions, constants and weights.
+    /// True if both operations have equal attributes, constants and weights.
     fn same_numbers(&self, of_long: &CoreNode, of_one: &CoreNode) -> bool {
         let (many, single) = (of_long.op.reads(), of_one.op.reads());
         of_long.op.same_attributes(&of_one.op)
@@ -195,9 +197,9 @@ impl Pairing<'_> {
             })
     }
 
-    /// False for two constants with different elements, and for a constant and a computed value;
-    /// true for two computed values. A constant whose elements are all one number may be longer by
-    /// `steps - 1` in the long model.
+    /// True for two equal constants and for two computed tensors. False for a constant and a
+    /// computed tensor. A constant with equal elements may be longer by `steps - 1` in the long
+    /// model.
     fn same_constants(&self, of_long: Source, of_one: Source) -> bool {
         match (of_long, of_one) {
             (Source::Constant(a), Source::Constant(b)) => {

@@ -1,11 +1,11 @@
-//! Views of tensors with one element for each step, and the test whether a view follows the steps.
+//! Views of tensors with one element for each step: the test whether a view keeps the steps apart.
 
 use super::{StepAnalysis, Why};
 use crate::core::{CoreNode, View};
 
 impl StepAnalysis<'_> {
-    /// The error for a view that does not follow the steps one by one, with the number of steps
-    /// that the view looks ahead, if known.
+    /// The reason against a view that combines or reorders steps, with the number of steps that the
+    /// view looks ahead, if known.
     pub(super) fn looks(&self, node: &CoreNode, view: &View, axis: usize, before: usize) -> Why {
         let input = self.model.shape(view.input);
         let stride = input[axis + 1..].iter().product::<usize>().cast_signed();
@@ -31,7 +31,8 @@ impl StepAnalysis<'_> {
             let steps = if start < self.steps / 2 { start } else { *size };
             return Why::Reflects(steps);
         }
-        // about as many windows as steps divided by the stride
+        // strided windows: one dimension has about the number of elements along the axis, divided
+        // by the stride (at most a quarter more or less)
         let strided = along.iter().find(|(size, step)| {
             let windows = period / step.unsigned_abs();
             *step > 1 && size.abs_diff(windows) * 4 <= windows && windows > 1
@@ -50,7 +51,7 @@ impl StepAnalysis<'_> {
         }
     }
 
-    /// True if a view reads only elements of the last step: `y[:, -1]`.
+    /// True if a view reads only elements of the last step, as `y[:, -1]` does.
     pub(super) fn takes_last(&self, view: &View, axis: usize) -> bool {
         let input = self.model.shape(view.input);
         let stride: usize = input[axis + 1..].iter().product();
@@ -71,8 +72,8 @@ impl StepAnalysis<'_> {
         inner < stride
     }
 
-    /// True if a view reads only the last `before` elements along `axis`, behind as many elements
-    /// as there are steps: the elements in front of the next step.
+    /// True if a view reads only the last `before` of the `steps + before` elements along `axis`:
+    /// the elements in front of the step that follows the last step.
     pub(super) fn takes_front(&self, view: &View, axis: usize, before: usize) -> bool {
         let stride: usize = self.model.shape(view.input)[axis + 1..].iter().product();
         let period = stride * (self.steps + before);
@@ -90,10 +91,9 @@ impl StepAnalysis<'_> {
         start / stride >= self.steps && frame < self.steps + before && inner < stride
     }
 
-    /// The axis of the output along which a view follows the steps, and the number of output
-    /// elements in front of the first step. `None` if the view does not follow the steps. `before`:
-    /// the number of input elements in front of the first step; windows may reach back into these
-    /// elements.
+    /// The axis of the output with one element for each step, and the number of elements in front
+    /// of the first step along this axis. `None` if the view combines or reorders steps. `before`:
+    /// the number of elements in front of the first step of the input, which windows may read.
     pub(super) fn viewed(&self, view: &View, axis: usize, before: usize) -> Option<(usize, usize)> {
         let input = self.model.shape(view.input);
         let stride: usize = input[axis + 1..].iter().product();
@@ -101,7 +101,7 @@ impl StepAnalysis<'_> {
         let shape = &self.model.values[view.out].shape;
         let mut along = None;
         let start = view.offset % period;
-        // an axis with a negative stride may only reverse elements within a step
+        // negative strides may reverse elements within a step, but not steps
         let (mut least, mut inner, mut moved) = (start % stride, start % stride, start / stride);
         for (d, (&size, &step)) in shape.iter().zip(&view.strides).enumerate() {
             let backwards = step < 0;
