@@ -12,12 +12,13 @@ pub(crate) enum Graph {
     Curve,
     /// The logistic function: the slope at the value z is z (1 - z).
     Logistic,
-    /// Rising steps between whole numbers: integers stay as they are. The expansion is exact, so
-    /// the values at both ends of a range of arguments are the limits of all values between.
+    /// A rising step function whose steps are whole numbers; integers stay unchanged. Kernels
+    /// compute the value exactly, so the values at both ends of a range of arguments bound all
+    /// values of the range.
     Stairs,
-    /// 0 below 0, the argument itself from 0 on. Multiples of a scale stay multiples.
+    /// 0 below 0, the argument itself from 0 on. Multiples of a scale therefore stay multiples.
     Ramp,
-    /// Two lines that meet at 0: one multiplication and one selection.
+    /// Two lines that meet at 0: kernels compute one multiplication and one selection.
     Bend,
 }
 
@@ -188,7 +189,7 @@ pub enum ActivationError {
     Surplus(&'static str),
     /// A number does not fit into f32. The text names the number and the reason.
     Number(String),
-    /// The text is not a name, or a name and numbers: `hard_sigmoid(0.2, 0.5)`.
+    /// The text is neither a name nor a name with numbers, as in `hard_sigmoid(0.2, 0.5)`.
     Text,
 }
 
@@ -342,7 +343,7 @@ mod tests {
             [default("exp"), default("log"), default("")],
             [const { Err(ActivationError::Name) }; 3]
         );
-        // whether parameters are legal is decided in `check`
+        // `wrong_parameters` decides whether parameters are legal, not the constructor
         assert_eq!(
             Activation::new("affine", Some(1.0), Some(f32::NAN)),
             Ok(Activation::Affine { alpha: 1.0, beta: f32::NAN })

@@ -155,8 +155,8 @@ impl CellKind {
         }
     }
 
-    /// True if the gate multiplies `r * h` by R: the candidate of a GRU whose reset gate stands
-    /// before the product.
+    /// True if gate `gate` multiplies `r * h` by R, as the candidate of a GRU does if the reset
+    /// gate is applied before the product.
     pub fn multiplies_reset_h(self, gate: usize) -> bool {
         self.reset_gate() == Some(ResetGate::BeforeMatMul) && self.gate(gate) == Some('h')
     }
@@ -263,7 +263,7 @@ impl WeightLayout {
         tensors
     }
 
-    /// The letters of the gates, in the order of W and R.
+    /// The letters of the gates, in the order in which W and R store the gates.
     pub fn order(&self, kind: CellKind) -> String {
         let letter = |place| {
             self.gates.iter().zip(kind.gate_letters().chars()).find(|(at, _)| **at == place)
@@ -272,7 +272,8 @@ impl WeightLayout {
     }
 }
 
-/// The gate of an LSTM that is 1 minus another gate. Its weights in W, R and B are unused.
+/// The gate of an LSTM that is 1 minus another gate. The coupled gate's weights in W, R and B are
+/// unused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coupled {
     /// `i = 1 - f`: OpenVINO's input_forget.
@@ -322,17 +323,17 @@ impl Cell {
         [format!("an integer from 1 to {MOST_UNITS}"), "write the length of the state h".to_owned()]
     }
 
-    /// The finding, the valid numbers and the help about a number of units that no cell has. `None`
-    /// for legal numbers. `name` is the attribute's name in the input.
+    /// What was found, which numbers of units are valid, and help, for a number of units that no
+    /// cell has. `None` for a legal number. `name` is the attribute's name in the input.
     pub fn wrong_hidden_size(&self, name: &str) -> Option<[String; 3]> {
         let is_legal = (1..=MOST_UNITS).contains(&self.hidden_size);
         let [valid, help] = Self::valid_hidden_size();
         (!is_legal).then(|| [format!("{name} is {}", self.hidden_size), valid, help])
     }
 
-    /// The finding, the valid lists and the help about activations that are too many, too few, or
-    /// of lists that the input format does not have. `None` for legal lists. `direction`: that of a
-    /// sequence.
+    /// What was found, which lists are valid, and help, for activations that are too many or too
+    /// few, or lists that the input format does not have. `None` for legal lists. `direction`: the
+    /// direction of a sequence, `None` for a cell.
     pub fn wrong_activations(
         &self,
         direction: Option<Direction>,
@@ -391,8 +392,9 @@ impl Cell {
         (clip > 0.0 && clip.is_finite()).then_some(clip)
     }
 
-    /// The finding and the help about a `clip` attribute that is finite and below 0, or NaN: like 0
-    /// and infinity, the clip has no effect. `name` is the attribute's name in the input.
+    /// What was found and help, for a `clip` attribute that is NaN, or finite and below 0: the
+    /// attribute has no effect. `None` for other clips: 0 and infinity have no effect either, but
+    /// are no mistake. `name` is the attribute's name in the input.
     pub fn clip_without_effect(clip: f32, name: &str) -> Option<[String; 2]> {
         (clip < 0.0 && clip.is_finite() || clip.is_nan()).then(|| {
             [
@@ -470,7 +472,7 @@ impl Direction {
 mod tests {
     use super::*;
 
-    /// For each kind of lists and each direction, the lengths of the lists that are legal.
+    /// For each kind of lists and each direction: whether one list and whether two lists are legal.
     #[test]
     fn activations_are_lists_for_one_direction_or_for_each() {
         use ActivationLists::{AllOrEach, ForAll, ForEach};

@@ -1,36 +1,39 @@
-//! Operations element by element, by group. Passes decide per group, or per operation within one
-//! group.
+//! Element-wise operations, by group. Passes handle a group as a whole, or the operations within
+//! one group.
 
 use super::Activation;
 
 /// The operation of [`Op::Elementwise`](super::Op::Elementwise).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Elementwise {
-    /// An operation that other operations are written with.
+    /// A primitive operation. Other operations are composed of primitive operations.
     Primitive(Primitive),
     /// The remainder of a division.
     Remainder(Remainder),
-    /// The first input to the power of the second. At run time, the base is floating point.
+    /// The first input to the power of the second. At run time, the first input must be floating
+    /// point.
     Power,
-    /// An operation that is written with primitive operations.
+    /// An operation that is composed of primitive operations.
     Composed(Composed),
 }
 
-/// An operation that other operations are written with. Constants are folded; at run time one core
-/// operation or a few compute the result.
+/// An operation of which other operations are composed. Operations on constants are computed when
+/// compiling. At run time, one core operation or a few core operations compute the result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Primitive {
-    /// A function of one floating-point number. Integers: the roundings only, as the identity.
+    /// A function of one floating-point number. Integers are accepted by the rounding functions
+    /// alone, which return them unchanged.
     Activation(Activation),
-    /// Floating point. Inputs: v, slope for v < 0.
+    /// The first input if above 0, else its product with the second input, the slope. Floating
+    /// point only.
     PRelu,
     /// Arithmetic of one number.
     Unary(Unary),
     /// Arithmetic of two numbers.
     Binary(Binary),
-    /// Truth from two numbers.
+    /// A comparison of two numbers; the result is a truth value.
     Comparison(Comparison),
-    /// Truth from truth.
+    /// An operation on truth values; the result is a truth value.
     Logic(Logic),
     /// Inputs: condition, then, else.
     Select,
@@ -51,7 +54,8 @@ pub enum Unary {
     },
 }
 
-/// Arithmetic of two numbers, floating point or integer. One core operation computes it.
+/// Arithmetic of two numbers, floating point or integer. One core operation computes the result;
+/// quotients of integers need a second operation, which rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the names say it
 pub enum Binary {
@@ -64,7 +68,7 @@ pub enum Binary {
     Minimum,
 }
 
-/// The remainder of a division, by its sign.
+/// The remainder of a division, by the sign of the remainder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remainder {
     /// The sign of the dividend: the quotient is truncated.
@@ -94,8 +98,8 @@ pub enum Logic {
     Not,
 }
 
-/// An operation that is written with primitive operations. All but the difference take floating
-/// point only.
+/// An operation that is composed of primitive operations. Integers are accepted by
+/// [`Self::SquaredDifference`] alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // the names say it
 pub enum Composed {
@@ -115,7 +119,7 @@ pub enum Composed {
     Celu {
         alpha: f32,
     },
-    /// v where v > alpha, else 0. The activation of this name lets alpha itself through.
+    /// v where v > alpha, else 0. [`Activation::ThresholdedRelu`] has v also where v = alpha.
     ThresholdedRelu {
         alpha: f32,
     },
@@ -138,7 +142,7 @@ pub enum Composed {
 /// The facts about one operation element by element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementwiseFacts {
-    /// The operation in messages about layers that a reader adds.
+    /// The operation's name in messages that advise to add a layer.
     pub name: &'static str,
     /// The number of inputs.
     pub inputs: usize,
@@ -205,16 +209,16 @@ impl Primitive {
         }
     }
 
-    /// The place of the first input that is a number, or truth of a [`Logic`]: the condition of a
-    /// Select is in front.
+    /// The index of the first data input: 1 for a Select, whose first input is the condition,
+    /// otherwise 0.
     pub(crate) fn first_operand(self) -> usize {
         usize::from(self == Self::Select)
     }
 }
 
 impl Unary {
-    /// The bounds of a Clamp of integers: those of floating point, rounded inwards. `None` if no
-    /// integer is between them.
+    /// The bounds of a Clamp of integers: the floating-point bounds, rounded inwards. `None` if no
+    /// integer is between the bounds.
     pub(crate) fn integer_bounds(min: f32, max: f32) -> Option<[i64; 2]> {
         let [min, max] = [min.ceil() as i64, max.floor() as i64];
         (min <= max).then_some([min, max])
@@ -311,7 +315,7 @@ impl From<Composed> for Elementwise {
     }
 }
 
-/// Conversions of the operations of a group, which is a variant of [`Primitive`].
+/// Conversions from the operations of a group, which is a variant of [`Primitive`].
 macro_rules! group {
     ($($group:ident)*) => {
         $(

@@ -1,6 +1,6 @@
-//! The two floating-point types of 16 bits in which files store weights. The crate `half` says the
-//! same (the tests compare the two), but brings a second copy of syn into the first build of
-//! everyone who uses a macro.
+//! The two floating-point types of 16 bits in which files store weights. The crate `half` has the
+//! same conversions, and tests compare the results. cellc does not use the crate, as it brings a
+//! second copy of syn into the first build of everyone who uses a macro.
 
 /// IEEE 754 binary16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,17 +23,18 @@ impl F16 {
         self.0
     }
 
-    /// The nearest, ties to even.
+    /// The nearest number, ties to even.
     pub(crate) fn from_f32(value: f32) -> Self {
         let sign = value.to_bits() >> 16 & 0x8000;
         let magnitude = value.to_bits() & 0x7fff_ffff;
         let half = if value.is_nan() {
             Self::INFINITY | 0x200 | magnitude >> 13 & 0x3ff
         } else if magnitude < (2.0f32).powi(-14).to_bits() {
-            // a denormal is a multiple of 2^-24, as is an f32 from 0.5 to 1
+            // the sum rounds to a multiple of 2^-24, as both a denormal and an f32 from 0.5 to 1
+            // are
             (f32::from_bits(magnitude) + 0.5).to_bits() - 0.5f32.to_bits()
         } else {
-            // the exponent moves by 127 - 15; what is too large becomes infinite
+            // the bias of the exponent falls from 127 to 15; larger numbers become infinite
             let moved = magnitude - (112 << 23);
             ((moved + 0xfff + (moved >> 13 & 1)) >> 13).min(Self::INFINITY)
         };
@@ -62,7 +63,7 @@ impl Bf16 {
         self.0
     }
 
-    /// The nearest, ties to even.
+    /// The nearest number, ties to even.
     pub(crate) fn from_f32(value: f32) -> Self {
         let bits = value.to_bits();
         let rounded =
@@ -123,8 +124,8 @@ mod tests {
 
     #[test]
     fn every_rounding_is_that_of_the_crate_half() {
-        // an f32 of every sign, exponent and upper half of the mantissa, with all that a tie and
-        // its neighbours need below
+        // an f32 of every sign, exponent and upper half of the mantissa, with the lower halves that
+        // make a tie or a neighbour of a tie
         for upper in 0..=u16::MAX {
             for lower in [
                 0, 1, 0x7ff, 0x800, 0xfff, 0x1000, 0x1001, 0x1fff, 0x2000, 0x3000, 0x7fff, 0x8000,

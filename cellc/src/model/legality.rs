@@ -1,5 +1,6 @@
-//! Rules for the attributes of one operation, whatever its inputs are. The module that judges the
-//! operation calls them, and so does a reader that replaces the operation by simpler ones.
+//! Rules for the attributes of one operation, whatever its inputs are. The module that checks the
+//! operation calls the rules, and so does a reader that replaces the operation by simpler
+//! operations.
 
 use super::limits::{MOST_ALONG_AXIS, MOST_DIMS, MOST_IN_MODEL, MOST_PAST};
 use super::{
@@ -7,10 +8,10 @@ use super::{
     Resize, Sampling, Spelling, Unary,
 };
 
-/// An attribute, or several, whose value is refused.
+/// One or several attributes whose value is refused.
 #[derive(Debug)]
 pub(crate) struct WrongAttribute {
-    /// The name of the attribute to point at.
+    /// The name of the attribute to which the error points.
     pub(crate) attribute: &'static str,
     /// What was found, what is valid, and help.
     pub(crate) text: [String; 3],
@@ -26,8 +27,8 @@ impl WrongAttribute {
         Self { attribute, text: [found, valid.to_owned(), format!("correct {to_correct}")] }
     }
 
-    /// The rule for every real-valued attribute: a finite number. The bounds of a Clamp, the clip
-    /// of a cell, and values that fill tensors may be any number.
+    /// The rule for real-valued attributes: a finite number. The rule does not hold for the bounds
+    /// of a Clamp, the clip of a cell, and values that fill tensors.
     pub(crate) fn not_finite(function: &str, name: &'static str, value: f32) -> Option<Self> {
         let found = format!("{name} of {function} is {value}");
         let wrong = || Self::parameter((name, name), found, "a finite number");
@@ -36,7 +37,7 @@ impl WrongAttribute {
 }
 
 impl Op {
-    /// The refused real-valued attributes, those of recurrent cells excepted.
+    /// The refused real-valued attributes. [`Cell::wrong_attributes`] checks recurrent cells.
     pub(crate) fn wrong_numbers(&self) -> Vec<WrongAttribute> {
         let finite = |function: &str, name, value| {
             WrongAttribute::not_finite(function, name, value).into_iter().collect()
@@ -63,9 +64,8 @@ impl Op {
 }
 
 impl Elementwise {
-    /// The parameters that are infinite or NaN, an alpha of a Celu or a ThresholdedRelu without a
-    /// meaning, and bounds of a Clamp that are NaN or in the wrong order. 0 and negative numbers
-    /// are legal elsewhere.
+    /// The parameters that are infinite or NaN, an alpha of a Celu that is 0 or negative, and
+    /// bounds of a Clamp that are NaN or in the wrong order.
     fn wrong_parameters(self) -> Vec<WrongAttribute> {
         match self {
             Self::Primitive(Primitive::Activation(activation)) => activation.wrong_parameters(),
@@ -100,8 +100,9 @@ impl Activation {
 }
 
 impl Cell {
-    /// The attributes with refused values: a number of units that no cell has or else the list of
-    /// activations, and each activation. `direction`: that of a sequence.
+    /// The refused attributes: the number of units if no cell has it; otherwise the list of
+    /// activations and each activation. `direction`: the direction of a sequence, `None` for a
+    /// cell.
     pub(crate) fn wrong_attributes(
         &self,
         direction: Option<Direction>,
@@ -124,8 +125,8 @@ impl Cell {
     }
 }
 
-/// What is valid for the number of cells, inputs, outputs or variables of a model. `None` if the
-/// number is valid.
+/// The valid number of cells, inputs, outputs or variables of a model, in words. `None` if `count`
+/// is valid.
 pub(crate) fn wrong_count(count: usize, least: usize) -> Option<String> {
     match least {
         _ if (least..=MOST_IN_MODEL).contains(&count) => None,
@@ -151,8 +152,8 @@ pub(crate) fn wrong_extent(what: &str, number: i64) -> Option<[String; 3]> {
     (number.unsigned_abs() > MOST_ALONG_AXIS as u64).then(text)
 }
 
-/// What is valid for the earlier samples that an amplifier model keeps. `None` if the number is
-/// valid.
+/// The valid number of earlier samples that an amplifier model keeps, in words. `None` if `values`
+/// is valid.
 pub(crate) fn wrong_past(values: u64) -> Option<String> {
     (values > MOST_PAST).then(|| format!("up to {MOST_PAST} values of the past"))
 }
@@ -161,7 +162,7 @@ pub(crate) fn wrong_past(values: u64) -> Option<String> {
 /// `ends`: 1 if the axis may equal the rank.
 ///
 /// # Errors
-/// For an axis of no dimension: what was found, what is valid, and help.
+/// For an axis that the tensor does not have: what was found, what is valid, and help.
 pub(crate) fn legal_axis(axis: i64, rank: usize, ends: usize) -> Result<usize, [String; 3]> {
     let from_front = |rank: i64| if axis < 0 { axis.checked_add(rank) } else { Some(axis) };
     let index = i64::try_from(rank).ok().and_then(from_front);

@@ -1,15 +1,15 @@
-//! Linear attention, as models state it.
+//! The attributes of linear attention.
 
 /// [`Op::LinearAttention`](super::Op::LinearAttention).
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearAttention {
     /// The change of the state in a step.
     pub rule: UpdateRule,
-    /// The heads. Each head of the values has a matrix of state. Neighbouring heads of the queries
-    /// share a matrix; if there are fewer queries or keys than matrices, neighbouring matrices
-    /// share one.
+    /// The heads. Each head of the values has a matrix of state. If there are more heads of queries
+    /// than matrices, neighbouring heads of the queries share a matrix. If there are fewer heads of
+    /// queries or of keys, neighbouring matrices share a head.
     pub heads: Heads,
-    /// The factor of the outputs. `None`: one by the root of a key's length.
+    /// The factor of the outputs. `None`: 1 / sqrt(length of a key).
     pub scale: Option<f32>,
     /// True if the fourth input is the state before the first step; otherwise the state is zero.
     pub has_past: bool,
@@ -20,7 +20,7 @@ pub struct LinearAttention {
 pub enum Heads {
     /// An axis of queries, keys and values.
     Axis,
-    /// So many of the queries, and so many of keys and values, joined in the last axis.
+    /// The heads are joined in the last axis.
     Joined {
         /// Heads of the queries.
         queries: i64,

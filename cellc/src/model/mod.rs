@@ -1,4 +1,5 @@
-//! The model: a graph of operations on tensors, independent of target and loops.
+//! The model: a graph of operations on tensors, independent of the target language and of loop
+//! nests.
 //!
 //! Every reader and builder produces a [`Model`]. The stage `translate` translates a [`Model`] to
 //! a [`CoreModel`](crate::core::CoreModel) with known sizes, and the stage `check` checks both.
@@ -75,7 +76,7 @@ pub struct Value {
     pub shape: Option<Vec<Dim>>,
     /// The element type in the input.
     pub element: ElementType,
-    /// Where it was declared.
+    /// The place of the declaration in the input.
     pub origin: Origin,
 }
 
@@ -93,13 +94,13 @@ pub struct LedgerEntry {
     pub origin: Origin,
 }
 
-/// The ledger's name for a sample rate of the code that is not the model's.
+/// The ledger's name for the sample rate of the generated code, if the model's rate differs.
 pub(crate) const CODE_RATE: &str = "sample_rate of the code";
 
 /// One operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// The layer's name: any text, also empty.
+    /// The layer's name: any text, possibly empty.
     pub name: String,
     /// The layer's type and id as the input writes them, for diagnostics: `GRUCell, id 8`.
     pub kind: String,
@@ -113,10 +114,10 @@ pub struct Node {
     pub spelling: &'static Spelling,
     /// The meaning of each attribute.
     pub ledger: Vec<LedgerEntry>,
-    /// Attributes that were read, by name, with their places in the input, for diagnostics. Empty
-    /// if the format has no places, or if the ledger has them.
+    /// The attributes that the reader read, by name, with their places in the input, for
+    /// diagnostics. Empty if the format has no places, or if the ledger has the places.
     pub attribute_places: Vec<(String, Origin)>,
-    /// Where it was declared.
+    /// The place of the declaration in the input.
     pub origin: Origin,
 }
 
@@ -151,12 +152,12 @@ pub struct Model {
     pub files: Vec<InputFile>,
     /// Distinct names of input sizes in the file.
     pub dimensions: Vec<String>,
-    /// Axes of inputs that the user leaves open by name: the number of time steps.
+    /// The axes of inputs that the user leaves open by name, as the number of time steps.
     pub open_axes: Vec<(ValueId, usize)>,
-    /// True if the sizes of the inputs are the sizes of recorded calls; another export would not
-    /// change these sizes.
+    /// True if the sizes of the inputs are those of recorded calls. Another export would not change
+    /// the sizes.
     pub sizes_of_call: bool,
-    /// The names of sizes of inputs that are open in the file.
+    /// The names of open sizes of inputs, as in the file.
     pub axis_names: Vec<AxisName>,
     /// All tensors.
     pub values: Vec<Value>,

@@ -1,8 +1,8 @@
-//! Numbers of f32 as text.
+//! The conversion of text and of f64 to f32.
 
 use std::fmt;
 
-/// The reason why a text is no number of f32.
+/// The reason why a text or a number has no f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberError {
     /// The text is no number.
@@ -23,8 +23,8 @@ impl fmt::Display for NumberError {
     }
 }
 
-/// Reads a number, for every way in. Spaces around the text are ignored. The words `inf` and `nan`
-/// are numbers: the rule of an attribute decides whether the attribute may have them.
+/// Reads a number from a text, for all input formats and interfaces. Spaces around the text are
+/// ignored. `inf` and `nan` are numbers: the rule of an attribute decides whether they are legal.
 ///
 /// # Errors
 /// If the text is no number, or if a number that is neither 0 nor infinite rounds to 0 or infinity.
@@ -38,7 +38,7 @@ pub fn parse_f32(text: &str) -> Result<f32, NumberError> {
     checked(number, number.is_infinite() && has_digits, is_nonzero)
 }
 
-/// The nearest number of f32, for numbers of formats that hold f64. Infinities and NaN stay.
+/// The f32 nearest to a number. Infinities and NaN are kept.
 ///
 /// # Errors
 /// If a number that is neither 0 nor infinite rounds to 0 or infinity.
@@ -60,8 +60,8 @@ fn checked(rounded: f32, overflows: bool, is_nonzero: bool) -> Result<f32, Numbe
 mod tests {
     use super::{NumberError, nearest_f32, parse_f32};
 
-    /// Zeros, denormals, infinities and NaN are numbers. A number that f32 holds as 0 or as
-    /// infinity only is none, whatever its sign.
+    /// Zeros, denormals, infinities and NaN are numbers. A finite number other than 0 that rounds
+    /// to 0 or to infinity is refused, whatever its sign.
     #[test]
     fn numbers_that_f32_does_not_hold_are_refused() {
         for (text, number) in [

@@ -5,15 +5,15 @@ use super::{
 };
 use crate::diagnostic::Message;
 
-/// The operation of a node. Inputs and outputs are in the order listed here. Readers of other
-/// formats reorder inputs, outputs, dimensions and gates.
+/// The operation of a node. Inputs and outputs are in the order listed here: readers reorder
+/// inputs, outputs, dimensions and gates of other formats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// An input of the model, or of a [`Loop`]'s body.
     Parameter,
     /// A compile-time tensor.
     Constant(Tensor),
-    /// A change of the element type. Floating point types all compute in f32.
+    /// A change of the element type. All floating-point types compute in f32.
     Convert,
     /// One step of a recurrent cell. Inputs: x, h, c (LSTM), W, R, B where present, P (LSTM with
     /// peepholes), a (AUGRU). Outputs: h', c' (LSTM).
@@ -24,10 +24,10 @@ pub enum Op {
     Sequence(Cell, Direction),
     /// An output of the model, or of a [`Loop`]'s body.
     Result,
-    /// Element by element, shapes broadcast by NumPy's rules.
+    /// An element-wise operation. Shapes broadcast by NumPy's rules.
     Elementwise(Elementwise),
     /// A matrix product. Inputs: a `[.., M, K]`, b `[.., K, N]`, each possibly transposed. A vector
-    /// is a row on the left, a column on the right.
+    /// a is one row, a vector b one column.
     MatMul {
         /// a is `[.., K, M]`.
         transpose_a: bool,
@@ -50,11 +50,11 @@ pub enum Op {
         /// The number of parts.
         parts: usize,
     },
-    /// Data cut into parts of given lengths; one length may be -1, the remaining elements. Inputs:
-    /// data, axis, lengths. Outputs: the parts.
+    /// Data cut into parts of given lengths. Inputs: data, axis, lengths. One length may be -1: the
+    /// part has the remaining elements. Outputs: the parts.
     VariadicSplit,
-    /// The elements of data in another shape. Inputs: data, shape; one size may be -1, the size
-    /// that the number of elements leaves.
+    /// The elements of data in another shape. Inputs: data, shape. One size of the shape may be -1:
+    /// the size follows from the number of elements.
     Reshape {
         /// True if a 0 in the shape copies the size of data; otherwise 0 is a size.
         zero_keeps: bool,
@@ -80,8 +80,8 @@ pub enum Op {
     /// As [`Op::Slice`] over the first axes, with masks. Inputs: data, begin, end, strides (1 if
     /// absent).
     StridedSlice(SliceMasks),
-    /// Data with the first elements along the axis of steps in reverse order. Inputs: data, the
-    /// number of these elements for each row of the batch.
+    /// Data whose first elements along the axis of steps are in reverse order. Inputs: data, the
+    /// number of reversed elements for each row of the batch.
     ReverseSequence(ReverseSequence),
     /// Data with replaced parts along an axis. Inputs: data, indices, new parts, axis.
     ScatterUpdate,
@@ -100,8 +100,8 @@ pub enum Op {
     /// DepthToSpace and SpaceToDepth: moves channels into blocks of the spatial axes, or blocks
     /// into channels. Input: data `[N, C, ..]`.
     Blocks(Blocks),
-    /// One element of data per index, at the index along the axis and at the element's own position
-    /// along the other axes. Inputs: data, indices.
+    /// One element of data for each index: along the axis at the index, along the other axes at the
+    /// position of the index. Inputs: data, indices.
     GatherElements {
         /// The axis; negative values count from the end.
         axis: i64,
@@ -118,7 +118,7 @@ pub enum Op {
         /// True for the frequencies from 0 to half the sampling rate, false for all.
         one_sided: bool,
     },
-    /// A window for spectra. Input: its length.
+    /// A window for spectra. Input: the length of the window.
     SpectralWindow(SpectralWindow),
     /// Weights from frequencies of a spectrum to bands of the mel scale. Inputs: bands, length of
     /// the transform, sampling rate, lowest and highest frequency.
@@ -152,11 +152,11 @@ pub enum Op {
     /// An operation that the reader does not support, in a branch of an [`If`]. An error unless the
     /// condition is a constant that rules the branch out.
     Unread(Box<Unread>),
-    /// Ones on a diagonal. Inputs: rows, columns, offset above the main diagonal.
+    /// A matrix with ones on a diagonal. Inputs: rows, columns, offset above the main diagonal.
     Eye,
     /// A rotation of elements along axes. Inputs: data, shifts, axes.
     Roll,
-    /// Ones on a diagonal, in the shape of the input.
+    /// A matrix with ones on a diagonal, in the shape of the input.
     EyeLike {
         /// The offset above the main diagonal.
         diagonal: i64,
@@ -184,7 +184,7 @@ pub enum Op {
         /// The declared element type, also of the initial value.
         element: Option<ElementType>,
     },
-    /// Sets the variable's next value; the output is this value.
+    /// Sets the variable's next value to the input. The output is the input.
     Assign {
         /// The variable.
         variable: String,
@@ -247,8 +247,8 @@ pub struct RunningSum {
 pub struct OneHot {
     /// The axis of the rows in the result; negative values count from the end.
     pub axis: i64,
-    /// True if negative indices count from the end. False if the row of a negative index is all
-    /// `off`.
+    /// True if negative indices count from the end. False if the row of a negative index has `off`
+    /// everywhere.
     pub from_end: bool,
 }
 
@@ -327,7 +327,7 @@ pub enum Reduction {
     Any,
 }
 
-/// The operation of [`Op::Normalize`]; `eps` avoids a division by 0.
+/// The operation of [`Op::Normalize`]. `eps` avoids a division by 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Normalization {
     /// `(x - mean) / sqrt(variance + eps) * scale + shift`. Inputs: x `[N, C, ..]`, scale `[C]`,
@@ -375,7 +375,7 @@ pub enum Normalization {
 }
 
 impl Normalization {
-    /// The name of `eps`.
+    /// The name of `eps` in ONNX.
     pub const EPS: &str = Self::NAMES_OF_EPS[0];
     /// The formats' names of `eps`.
     pub const NAMES_OF_EPS: [&str; 3] = ["epsilon", "eps", "bias"];
@@ -405,16 +405,16 @@ impl Normalization {
     }
 }
 
-/// [`Op::GatherNd`].
+/// The attributes of [`Op::GatherNd`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GatherNd {
-    /// Leading dimensions shared by data and indices.
+    /// The number of leading dimensions that data and indices share.
     pub batch_dims: i64,
     /// True if the result merges the batch dimensions into one.
     pub flattens_batch: bool,
 }
 
-/// [`Op::Dft`]. The two parts of complex numbers are the last dimension.
+/// The attributes of [`Op::Dft`]. The last dimension holds the real and the imaginary part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dft {
     /// True for the inverse transform, divided by the length.
@@ -446,10 +446,11 @@ pub enum BroadcastMode {
     Explicit,
 }
 
-/// A loop. The trip count is a constant, a run-time value, or the number of pieces of an input.
+/// The attributes of [`Op::Loop`]. The number of iterations is a constant, a run-time value, or the
+/// number of pieces of an input.
 ///
-/// Inputs of the node: trip count and condition, if `counted`; [`LoopInput::input`] names the
-/// others by index.
+/// If `counted`, the node's first two inputs are the number of iterations and the condition.
+/// [`LoopInput::input`] gives the index of each further input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loop {
     /// The body. Ports name its Parameters and Results by index in [`Model::parameters`] and
@@ -496,23 +497,24 @@ pub enum Padding {
     Valid,
 }
 
-/// The number of groups of channels with separate weights, for C input and M output channels.
+/// The number of groups of channels with separate weights. C is the number of input channels, M the
+/// number of output channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Groups {
-    /// A given number. The weights are `[M, C / groups, ..]`, transposed `[C, M / groups, ..]`.
+    /// A given number. The weights are `[M, C / groups, ..]`, or transposed `[C, M / groups, ..]`.
     Count(i64),
     /// The first dimension of the weights `[groups, M / groups, C / groups, ..]`.
     InWeights,
 }
 
-/// [`Op::Convolution`].
+/// The attributes of [`Op::Convolution`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Convolution {
     /// The movement of the windows.
     pub window: Window,
     /// Groups of channels.
     pub groups: Groups,
-    /// The sizes of the kernel, as the input states them. Empty: those of the weights.
+    /// The sizes of the kernel, as the input states them. Empty: the sizes follow from the weights.
     pub kernel: Vec<usize>,
     /// True for a transposed convolution: every element of data adds the kernel to the output.
     pub transposed: bool,
@@ -526,7 +528,7 @@ pub struct Convolution {
 /// The source of the sizes of a transposed convolution's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputSizes {
-    /// Sizes computed from the sizes of data and kernel and from the padding.
+    /// Sizes that follow from the sizes of data and kernel and from the padding.
     Follow,
     /// Given sizes. The padding follows from the sizes by the rules of ONNX.
     Given(Vec<usize>),
@@ -546,7 +548,7 @@ pub enum PoolKind {
     },
 }
 
-/// [`Op::Pool`].
+/// The attributes of [`Op::Pool`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
     /// The operation.
@@ -562,11 +564,11 @@ pub struct Pool {
 /// The treatment of a pool's last window that reaches beyond the pads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// Dropped.
+    /// The window is dropped.
     Floor,
-    /// Kept.
+    /// The window is kept.
     Ceil,
-    /// Kept if the window starts before the padding at the end.
+    /// The window is kept if it starts before the padding at the end.
     CeilInside,
 }
 
@@ -597,8 +599,8 @@ pub struct Blocks {
     pub channel_first: bool,
 }
 
-/// One of two bodies. Inputs of the node: the condition (one element), then the tensors that the
-/// bodies read.
+/// The attributes of [`Op::If`]. Inputs of the node: the condition (one element), then the tensors
+/// that the bodies read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct If {
     /// The branch for a true condition.
@@ -632,7 +634,7 @@ pub struct Unread {
 pub struct LoopInput {
     /// The body's Parameter: an index into [`Model::parameters`].
     pub parameter: usize,
-    /// The node's input: an index into its inputs.
+    /// The index of the node's input.
     pub input: usize,
     /// The axis along which the input is cut into one piece per iteration. `None`: not cut.
     pub slice: Option<Slicing>,
@@ -674,8 +676,8 @@ impl Slicing {
 }
 
 impl Loop {
-    /// A loop without a body in place of a loop or branch that is nested deeper than
-    /// the limit: the check of the structure refuses its node.
+    /// A loop without a body, in place of a loop or branch that is nested deeper than the limit.
+    /// The check of the structure refuses the loop.
     pub fn too_deep() -> Self {
         Self {
             body: Model::default(),
@@ -687,7 +689,7 @@ impl Loop {
         }
     }
 
-    /// The body's Parameter as a value of the body, as named by back edges and slices.
+    /// The value of the body's Parameter `index`, an index into [`Model::parameters`].
     pub fn parameter(&self, index: usize) -> Option<ValueId> {
         let node = *self.body.parameters.get(index)?;
         self.body.nodes.get(node)?.outputs.first().copied()
@@ -712,9 +714,9 @@ pub enum ResizeBy {
     Factors,
     /// A size for each axis.
     Sizes,
-    /// One factor for all axes; no axis becomes longer than its size.
+    /// One factor for all axes, the largest with which no axis becomes longer than its size.
     NotLarger,
-    /// One factor for all axes; no axis becomes shorter than its size.
+    /// One factor for all axes, the smallest with which no axis becomes shorter than its size.
     NotSmaller,
 }
 
@@ -734,24 +736,26 @@ pub enum Sampling {
     },
 }
 
-/// The coordinates of a resized axis.
+/// The position in the data for element `i` of the result, where `factor` is the scale factor of
+/// the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scaling {
-    /// From the middle of the first element.
+    /// `i / factor`
     Asymmetric,
-    /// From the edge of the first element.
+    /// `(i + 0.5) / factor - 0.5`
     HalfPixel,
-    /// As [`Self::HalfPixel`]; a single element stands at 0.
+    /// As [`Self::HalfPixel`]; 0 if the result has one element.
     PytorchHalfPixel,
-    /// As [`Self::HalfPixel`], with the middle of the data in the middle of the result.
+    /// As [`Self::HalfPixel`], shifted so that the middle of the result is at the middle of the
+    /// data.
     HalfPixelSymmetric,
-    /// From the edge of the first element to the middle of the others.
+    /// `(i + 0.5) / factor`
     HalfPixelForNearest,
-    /// The first and last elements keep their places.
+    /// The first and last elements of the result are at the first and last elements of the data.
     AlignCorners,
 }
 
-/// The rounding of a position between two elements.
+/// The choice of an element for a position between two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nearest {
     /// The nearest element; halfway, the element before.
@@ -762,6 +766,6 @@ pub enum Nearest {
     Floor,
     /// The element after the position.
     Ceil,
-    /// The element before the position; after the position if the axis becomes shorter.
+    /// The element after the position if the axis becomes shorter, otherwise the element before.
     Simple,
 }

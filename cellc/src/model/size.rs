@@ -2,7 +2,7 @@
 
 use super::parse_f32;
 
-/// The size to compile of an amplifier model that has several.
+/// The size that is compiled of an amplifier model with several sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ModelSize {

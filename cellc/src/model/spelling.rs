@@ -1,38 +1,39 @@
-//! The names of attributes in a format, for messages.
+//! A format's names of attributes, for messages.
 
-/// A format's names of the attributes that validation checks for all formats. Each node refers to
-/// the names of its format.
+/// The names of attributes that checks mention in messages, for one format. Each node refers to the
+/// names of its format.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Spelling {
-    /// The hidden size of a recurrent cell.
+    /// The name for the hidden size of a recurrent cell.
     pub hidden_size: &'static str,
-    /// The activation functions of a cell.
+    /// The name for the activation functions of a cell.
     pub activations: &'static str,
     /// The directions that the list of activation functions covers.
     pub activation_lists: ActivationLists,
-    /// The limit of pre-activations: every gate's sum is clipped to `[-clip, clip]`.
+    /// The name for the limit of pre-activations: every gate's sum is clipped to `[-clip, clip]`.
     pub clip: &'static str,
-    /// The direction of a sequence.
+    /// The name for the direction of a sequence.
     pub direction: &'static str,
-    /// The place of the reset gate of a GRU: after the matrix product or before.
+    /// The name for the place of the reset gate of a GRU: after the matrix product or before.
     pub linear_before_reset: &'static str,
-    /// The target type of a conversion.
+    /// The name for the target type of a conversion.
     pub element_type: &'static str,
-    /// The axis of an operation.
+    /// The name for the axis of an operation.
     pub axis: &'static str,
-    /// The number of batch dimensions of a Gather.
+    /// The name for the number of batch dimensions of a Gather.
     pub batch_dims: &'static str,
-    /// The input of a sequence with the first hidden state.
+    /// The name for the input of a sequence with the first hidden state.
     pub initial_h: &'static str,
-    /// The input of a sequence with the first cell state.
+    /// The name for the input of a sequence with the first cell state.
     pub initial_c: &'static str,
-    /// The input of a sequence with the number of steps of each row.
+    /// The name for the input of a sequence with the number of steps of each row.
     pub sequence_lengths: &'static str,
-    /// The attribute or input of a transposed convolution with the sizes of its output.
+    /// The name for the attribute or input of a transposed convolution with the sizes of the
+    /// output.
     pub output_shape: &'static str,
-    /// The element type of a variable.
+    /// The name for the element type of a variable.
     pub variable_type: &'static str,
-    /// True for half of the spectrum of a real signal.
+    /// The name for the attribute that keeps half of the spectrum of a real signal.
     pub onesided: &'static str,
     /// True if the axis of steps, or of directions, precedes the axis of the batch in X and in the
     /// states of a sequence. The model always has the batch first.

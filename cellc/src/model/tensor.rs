@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An element type of inputs.
+/// An element type of tensors in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // the names say it
 pub enum ElementType {
@@ -63,7 +63,7 @@ impl ElementType {
         self.bits().div_ceil(8)
     }
 
-    /// The number of bytes for `elements` elements. `None` on overflow.
+    /// The number of bytes of `elements` elements. `None` on overflow.
     pub fn bytes(self, elements: usize) -> Option<usize> {
         match self.bits() {
             4 => Some(elements.div_ceil(2)),
@@ -106,8 +106,8 @@ pub struct Tensor {
     element: ElementType,
     bytes: Arc<Vec<u8>>,
     range: Range<usize>,
-    /// Elements in `range` before the first: 1 if a tensor of 4-bit elements starts in the middle
-    /// of a byte.
+    /// The number of elements in `range` in front of the first element: 1 if a tensor of 4-bit
+    /// elements starts in the middle of a byte.
     skipped: usize,
 }
 
@@ -128,7 +128,7 @@ impl Tensor {
         fits.then_some(Self { shape, element, bytes, range: range.start..end, skipped: 0 })
     }
 
-    /// A tensor of f32 values. `None` if there are not exactly as many as the shape needs.
+    /// A tensor of f32 values. `None` unless there is one value for each element of the shape.
     pub fn from_f32(shape: Vec<usize>, values: &[f32]) -> Option<Self> {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let n = bytes.len();
@@ -136,7 +136,7 @@ impl Tensor {
         (t.len() == values.len()).then_some(t)
     }
 
-    /// A tensor of i64 values. `None` if there are not exactly as many as the shape needs.
+    /// A tensor of i64 values. `None` unless there is one value for each element of the shape.
     pub fn from_i64(shape: Vec<usize>, values: &[i64]) -> Option<Self> {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         let n = bytes.len();
@@ -144,8 +144,8 @@ impl Tensor {
         (t.len() == values.len()).then_some(t)
     }
 
-    /// A part over the same bytes: the elements of `shape`, from element `from` on. `None` if the
-    /// tensor has too few elements.
+    /// A tensor over a part of the bytes: the elements of `shape`, from element `from` on. `None`
+    /// if the tensor has too few elements.
     pub fn part(&self, from: usize, shape: Vec<usize>) -> Option<Self> {
         let count = elements(&shape)?;
         from.checked_add(count).filter(|&end| end <= self.len())?;
@@ -164,13 +164,14 @@ impl Tensor {
         })
     }
 
-    /// The address of the first element, as a pointer and an offset in bits. Equal for tensors with
-    /// shared elements.
+    /// The address of the first element: a pointer, and an offset in bits. Tensors that share their
+    /// elements have equal addresses.
     pub fn place(&self) -> (*const u8, usize) {
         (self.bytes.as_ptr(), 8 * self.range.start + self.skipped * self.element.bits())
     }
 
-    /// The bytes of the elements. With 4-bit elements, every byte that holds an element.
+    /// The bytes of the elements. For 4-bit elements, every byte that holds an element of the
+    /// tensor.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[self.range.clone()]
     }
@@ -224,7 +225,8 @@ impl Tensor {
     /// If `i` is not below [`Self::len`].
     pub fn get_f32(&self, i: usize) -> f32 {
         match self.element {
-            // f64 as an intermediate would quieten a signalling NaN and round twice
+            // f64 as an intermediate would make a signalling NaN quiet, and round large integers
+            // twice
             ElementType::F32 => f32::from_le_bytes(self.get(i)),
             ElementType::U64 => u64::from_le_bytes(self.get(i)) as f32,
             _ => match self.get_i64(i) {
@@ -312,7 +314,7 @@ mod tests {
                 assert_eq!(tensor.get_f64(0), values[0] as f64, "{element:?}");
                 assert_eq!(tensor.get_f32(0), values[0] as f32, "{element:?}");
             }
-            // one byte less is too few
+            // a tensor needs all bytes of its elements
             let bytes = Arc::new(bytes.to_vec());
             assert_eq!(
                 Tensor::new(vec![values.len()], element, bytes, 0..len - 1),
