@@ -67,7 +67,7 @@ use crate::request::{
 pub struct Builder {
     source: BuilderSource,
     options: Options,
-    /// True if the user chose the target.
+    /// True if the user chose the target, or all options.
     target_is_given: bool,
     out_dir: Option<PathBuf>,
     problems: Diagnostics,
@@ -99,8 +99,8 @@ fn has_its_own(method: &str, model: &Path) -> Diagnostic {
 }
 
 /// The warning for a build profile without optimisation, and the lines of Cargo.toml that enable
-/// optimisation. Empty if the profile optimises, or if cargo does not pass the level. For
-/// processors without named vectors, generated Rust computes in arrays; LLVM vectorises these
+/// optimisation. Empty if generated code is fast at `level`, or if cargo does not pass the level.
+/// For processors without named vectors, generated Rust computes in arrays; LLVM vectorises these
 /// arrays only at opt-level 3.
 fn slow_profile(level: &str, processor: &str, profile: &str, package: &str) -> Vec<String> {
     let has_vectors = arch::names_vectors_of(processor);
@@ -147,7 +147,7 @@ setters! {
     fma = FMA (numerics.fma: Fma);
     /// The states that the generated type keeps between calls.
     state(bindings.state: State);
-    /// Outputs have room for as many iterations.
+    /// Outputs have room for this number of iterations.
     max_steps = MAX_STEPS (bindings.max_steps: usize);
     /// Default: the largest.
     size = SIZE (bindings.size: ModelSize);
@@ -481,7 +481,7 @@ impl Builder {
     /// The name of the file in `OUT_DIR`, of the type and of the function (`denoiser`: `Denoiser`,
     /// `denoiser`).
     ///
-    /// Default: the name of the model file; `gru` or `rnn` for a declared cell.
+    /// Default: the name of the model file; for a declared cell `gru`, `rnn`, `lstm` or `augru`.
     pub fn name(self, name: impl Into<String>) -> Self {
         self.option(|options| options.output.name = Some(name.into()))
     }
@@ -511,7 +511,7 @@ impl Builder {
         self.option(|options| options.machine.isas = Some(isas.into_iter().collect()))
     }
 
-    /// The batch size, if the model leaves it open; 1 for a declared cell.
+    /// The batch size, if the model leaves it open. Default for a declared cell: 1.
     pub fn batch(mut self, rows: usize) -> Self {
         match &mut self.source {
             BuilderSource::Cell { cell, .. } => cell.keys.set(Key::Batch, Spanned::unplaced(rows)),
@@ -520,8 +520,8 @@ impl Builder {
         self
     }
 
-    /// The number of independent streams in a step of a model of one stream. Each stream is a row
-    /// with a state of its own and has the bits of a step alone.
+    /// The number of independent streams in a step, for a model of one stream. Each stream is a row
+    /// with a state of its own, and gives the bits that a step of this stream alone would give.
     pub fn streams(self, streams: usize) -> Self {
         self.option(|options| options.bindings.streams = Some(streams))
     }
@@ -623,7 +623,7 @@ impl Builder {
         if let Some(interface) = &self.options.output.interface {
             written = files::common_interface(&folder.join(interface), &files)?;
         }
-        // first: the header file of the model includes this file
+        // the interface comes first, because the header file of the model includes it
         files.splice(0..0, written);
         files::write_all(&files)?;
         Ok(files.into_iter().map(|file| file.path).collect())
@@ -751,7 +751,7 @@ fn declared_model(
     let mut cell = cell.clone();
     let mut wrong = Diagnostics::default();
     if !matches!(weights, GivenWeights::File(_)) {
-        // the metadata of a file may give further keys
+        // keys in the metadata of a file count, too, so they are checked after the file is read
         wrong.extend(cell.keys.unmet_needs(false));
         wrong.extend(cell.problems_of_keys());
     }
@@ -809,7 +809,7 @@ impl GivenWeights {
 }
 
 impl Compilation {
-    /// The same model in another language: the plan knows how values of kernels are spelled.
+    /// The same model in another language, planned again, because plans depend on the language.
     pub fn in_language(self, language: Language) -> Self {
         if self.options.output.language == language {
             return self;
@@ -829,7 +829,7 @@ fn call(setting: &Setting) -> String {
 }
 
 /// Weights as tensors. The number of rows follows from the number of elements; [`crate::check`]
-/// checks the shapes.
+/// checks the shapes. `None` after an error.
 fn tensors(
     cell: &Declared,
     weights: &[Vec<f32>; 3],
@@ -871,7 +871,7 @@ fn tensors(
     Some(CellWeights { w: w?, r: r?, b: biases?, p: None, initial: Vec::new() })
 }
 
-/// The weights of a framework, reordered for OpenVINO's operation.
+/// The weights of a framework, reordered for OpenVINO's operation. `None` after an error.
 fn converted(
     cell: &Declared,
     framework: Framework,
@@ -935,7 +935,8 @@ fn converted(
     (layers.len() == cell.layer_count()).then(|| Baked { layers, taken, ..Baked::default() })
 }
 
-/// The weights in a file of tensors. Sets the cell's attributes from the file.
+/// The weights in a file of tensors. Sets the cell's attributes from the file. `None` after an
+/// error.
 fn from_file(cell: &mut Declared, file: &Path, problems: &mut Diagnostics) -> Option<Baked> {
     let found = safetensors::read(file).and_then(|tensors| {
         if cell.is_apples {

@@ -20,7 +20,7 @@ pub(crate) use setting::{in_shell, method, method_name};
 pub struct SourceText {
     /// The file, as the user named it.
     pub name: String,
-    /// Its text, transcoded to UTF-8.
+    /// The text of the file, transcoded to UTF-8.
     pub text: String,
 }
 
@@ -30,7 +30,7 @@ impl fmt::Debug for SourceText {
     }
 }
 
-/// A place in the input. After the front end, the only trace of the file format.
+/// A place in the input, for messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     /// Nowhere in particular: the command line, a builder call, the file as a whole.
@@ -63,7 +63,7 @@ pub enum Severity {
 /// The cause of a problem, for code that treats some problems in a special way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Cause {
-    /// Only the text says it.
+    /// No cause that code asks for: only the text describes the problem.
     #[default]
     InText,
     /// The operating system could not read a file; `found` contains its text.
@@ -74,12 +74,12 @@ pub enum Cause {
     OpenSizes,
     /// A layer starts every call from the same state.
     StartsAnew,
-    /// An operation with padding sees the steps of one call only.
+    /// An operation over steps, such as a window with padding, sees the steps of one call only.
     SeesOneCall,
 }
 
 impl Cause {
-    /// True if results of a call do not depend on earlier calls.
+    /// True if a layer or an operation does not continue from the call before.
     pub(crate) fn begins_anew(&self) -> bool {
         matches!(self, Self::StartsAnew | Self::SeesOneCall)
     }
@@ -114,7 +114,7 @@ pub struct Diagnostic {
     pub layer: Option<String>,
     /// The problem, as one sentence without a full stop.
     pub found: Message,
-    /// The valid input in its place.
+    /// The valid input in place of the wrong one.
     pub valid: Option<Message>,
     /// The remedy.
     pub help: Option<Message>,
@@ -230,8 +230,8 @@ fn push_visible(out: &mut String, c: char) {
     if is_invisible(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
 }
 
-/// Control, formatting and bidirectional characters, line separators, and code points that are no
-/// characters.
+/// Control, formatting and bidirectional characters, line separators, code points of private use,
+/// and code points that are no characters.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
@@ -292,7 +292,7 @@ impl Diagnostics {
         Self(self.0.into_iter().map(|diagnostic| diagnostic.worded(name)).collect())
     }
 
-    /// Whether the input is refused.
+    /// True if the input is refused: a diagnostic is an error.
     pub fn has_errors(&self) -> bool {
         self.0.iter().any(|d| d.severity == Severity::Error)
     }

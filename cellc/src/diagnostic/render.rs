@@ -69,8 +69,8 @@ impl Diagnostic {
         out
     }
 
-    /// Adds the lines to copy after an empty line, without indentation, because Python depends on
-    /// it.
+    /// Adds an empty line and the lines to copy. The lines are not indented: indentation has a
+    /// meaning in Python.
     pub(crate) fn push_lines(&self, out: &mut String) {
         if !self.lines.is_empty() {
             out.push('\n');
@@ -134,7 +134,7 @@ fn push_snippet(out: &mut String, source: &SourceText, start: usize, end: usize)
         .rev()
         .nth(LONGEST_LEAD - 1)
         .map_or(place.line_start, |(offset, _)| place.line_start + offset);
-    // up to a limit, because a file may be a single line
+    // at most [`LONGEST_LINE`] characters, because a file may be a single line
     let mut shown_end = text.len();
     let mut cut = false;
     for (count, (offset, c)) in text[lead_start..].char_indices().enumerate() {
@@ -159,7 +159,7 @@ fn push_snippet(out: &mut String, source: &SourceText, start: usize, end: usize)
     if cut {
         line.push('…');
     }
-    // removes the common indentation
+    // removes the indentation, also from the line of carets
     let indent = line.chars().take_while(|&c| c == ' ').count().min(caret);
     let line = &line[indent..];
     let caret = caret - indent;
@@ -174,7 +174,7 @@ fn push_character(out: &mut String, c: char) {
     if c == '\t' { out.push(' ') } else { push_visible(out, c) }
 }
 
-/// Adds a text with arbitrary characters.
+/// Adds a text with its invisible characters escaped, truncated to [`LONGEST_MESSAGE`] characters.
 fn push_message(out: &mut String, text: &str) {
     for (i, c) in text.chars().enumerate() {
         if i == LONGEST_MESSAGE {

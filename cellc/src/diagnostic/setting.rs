@@ -1,4 +1,4 @@
-//! Settings that advice names. Each user interface has its own names for them: options, methods
+//! Settings that advice names. Each user interface has its own names for settings: options, methods
 //! or keys.
 
 /// A setting of the user.
@@ -75,7 +75,8 @@ pub fn option(setting: &Setting) -> String {
     }
 }
 
-/// A word for a shell, quoted unless it is plain. zsh takes a question mark for a pattern.
+/// A word for a shell, quoted unless all its characters are plain. A question mark is not plain:
+/// zsh takes it for a pattern.
 pub(crate) fn in_shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./+@%,=".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -84,7 +85,7 @@ pub(crate) fn in_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The Builder's method for a setting without a value to show: its name.
+/// The name of the Builder's method for a setting without a value to show.
 pub(crate) fn method_name(setting: &Setting) -> String {
     match setting {
         Setting::Flag(names) if names.method.is_empty() => names.key(),

@@ -21,7 +21,7 @@ impl AppleResetGate {
     /// All places, in the order of messages.
     pub const ALL: [Self; 3] = [Self::BeforeMatMul, Self::AfterMatMul, Self::AfterMatMulOuterBias];
 
-    /// Its name in macros.
+    /// The name of the place in macros.
     pub fn name(self) -> &'static str {
         match self {
             Self::BeforeMatMul => "before_mat_mul",

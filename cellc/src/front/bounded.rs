@@ -1,4 +1,4 @@
-//! Reading of files that may be anything: regular files and pipes, up to a limit.
+//! Reads regular files and pipes up to a limit, and refuses files of other kinds.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, Read};
@@ -38,8 +38,8 @@ pub(crate) const WEIGHTS: Limit = Limit { what: "a file of weights", bytes: 4 <<
 /// # Errors
 /// If `path` cannot be opened, is neither a regular file nor a pipe, or is larger than the limit.
 pub(crate) fn open(path: &Path, limit: &Limit) -> io::Result<File> {
-    // Opening a device may have an effect, so the kind of file is checked before. A path may
-    // change, so it is checked again afterwards.
+    // Opening a device may have an effect, so the kind of file is checked first. The path may
+    // change, so the opened file is checked again.
     check(&fs::metadata(path)?, limit)?;
     let file = File::open(path)?;
     check(&file.metadata()?, limit)?;
@@ -53,7 +53,7 @@ pub(crate) fn open(path: &Path, limit: &Limit) -> io::Result<File> {
 pub(crate) fn read(path: &Path, limit: &Limit) -> io::Result<Vec<u8>> {
     let file = open(path, limit)?;
     let mut bytes = Vec::new();
-    // The metadata of a pipe have the length 0.
+    // Nothing is reserved for a pipe: the length in its metadata is 0.
     bytes.try_reserve_exact(file.metadata()?.len() as usize)?;
     file.take(limit.bytes + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit.bytes {
@@ -75,7 +75,7 @@ fn check(metadata: &fs::Metadata, limit: &Limit) -> io::Result<()> {
     Ok(())
 }
 
-/// True for a pipe: reading ends when its writer closes it.
+/// True for a pipe: reading ends when the writer closes the pipe.
 fn is_pipe(file: FileType) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::FileTypeExt::is_fifo(&file);

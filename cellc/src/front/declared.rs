@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, message};
 use crate::model::limits::MOST_STATES;
 use crate::model::{Family, Model, Spelling, wrong_count};
 
-/// Keys of some operations only.
+/// Keys that only some operations have.
 const ONLY_OF_SOME: [Key; 7] = [
     Key::LinearBeforeReset,
     Key::InputForget,
@@ -90,7 +90,7 @@ impl Declared {
         Some(Diagnostic::error(origin.clone(), "a direction is given for one step").valid(valid))
     }
 
-    /// The name of an operation that stands alone: without further layers and without a skip.
+    /// The name of the operation, if it takes neither further layers nor a skip connection.
     fn alone(&self) -> Option<&'static str> {
         match (self.is_apples, self.family) {
             (true, _) => Some("Apple's gru"),
@@ -117,7 +117,7 @@ impl Declared {
         problems
     }
 
-    /// The error for a skip around an operation that stands alone.
+    /// The error for a skip connection around an operation without skip connections.
     fn skip_of_one_layer(&self) -> Option<Diagnostic> {
         let (name, origin) = (self.alone()?, self.keys.origin_if_true(Key::Skip)?);
         let found = message!("{} is set on {}", Key::Skip.setting(), name);

@@ -1,4 +1,4 @@
-//! The graph of a model under construction, for all readers.
+//! The graph of a model under construction, for readers and declarations.
 
 use crate::diagnostic::Origin;
 use crate::model::{
@@ -106,7 +106,7 @@ impl Graph {
         self.constant(name, &tensor, origin)
     }
 
-    /// The output of an operation, with its shape inferred later.
+    /// Adds an operation with one output, whose shape is inferred later. Returns the output.
     pub(super) fn computed(
         &mut self,
         name: &str,
@@ -145,7 +145,7 @@ impl Graph {
         self.computed(name, Op::Reshape { zero_keeps: false }, vec![value, shape], origin)
     }
 
-    /// A convolution over the last axis without padding. `operands`: data `[N, C, T]`, weights
+    /// Adds a convolution over the last axis without padding. `operands`: data `[N, C, T]`, weights
     /// `[M, C / groups, K]`, optional bias `[M]`.
     pub(super) fn convolved(
         &mut self,
@@ -272,7 +272,7 @@ mod tests {
                     .expect("it is small");
             assert!(run.results[0].largest() > 0.1 && run.results[0].error < 1e-6, "{at}: {run:?}");
         }
-        // with one direction, the second half of the activations has no cell
+        // a layer with one direction refuses the second half of the activations
         assert!(compile(&gru(Direction::Forward, &both), &Options::default()).is_err());
     }
 }

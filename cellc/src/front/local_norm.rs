@@ -15,10 +15,11 @@ pub struct LocalNorm {
     pub bias: f32,
 }
 
-/// The neighbours of an element, itself included. Neighbours beyond the ends are 0.
+/// The window of neighbours around an element, with the element. Neighbours beyond the ends are 0.
 #[derive(Clone, Debug)]
 pub struct Neighbours {
-    /// True if the window begins with the axis of channels, false if with the axis behind.
+    /// True if the first axis of the window is the axis of channels, false if it is the axis behind
+    /// the channels.
     pub of_channels: bool,
     /// By axis of the window: the elements before and after.
     pub around: Vec<[usize; 2]>,
@@ -42,7 +43,7 @@ impl LocalNorm {
         let kind = PoolKind::Average { count_pads: true };
         let pool = Op::Pool(Box::new(Pool { kind, kernel, window, rounding: Rounding::Floor }));
         let mut mean = add(Op::elementwise(Activation::Square), vec![x]);
-        // the channels become the first dimension of the window
+        // pools leave out axes 0 and 1: with a new axis 1, the window begins with the channels
         if neighbours.of_channels {
             let axis = Tensor::from_i64(vec![1], &[1]).expect("one axis");
             let axis = add(Op::Constant(axis), Vec::new());

@@ -54,7 +54,8 @@ pub(crate) fn not_finite(origin: Origin, name: &str, value: f64) -> Diagnostic {
     Diagnostic::warning(origin, found).help("check the weights: training may have diverged")
 }
 
-/// The header's entry for a file: the name and, in generated files, the SHA-256 of its bytes.
+/// A file in the comment at the top of generated files: the name and the SHA-256 of its bytes.
+/// Macros print no such comment, and there the digest is empty.
 fn input_file(name: String, bytes: &[u8]) -> InputFile {
     InputFile { name, sha256: digest::sha256(bytes) }
 }

@@ -214,7 +214,7 @@ impl Stack {
         }
     }
 
-    /// Errors in sizes. `skip`: the setting or the key of [`Self::skip`].
+    /// The errors in sizes. `skip`: the setting or the key of [`Self::skip`] in messages.
     fn problems(&self, skip: impl Into<Message>) -> Diagnostics {
         let skip: Message = skip.into();
         let mut problems = Diagnostics::default();
@@ -288,7 +288,7 @@ impl Stack {
     }
 }
 
-/// A value times a factor, if there is one.
+/// Multiplies a value by a factor. `None`: the value stays unchanged.
 fn gain(
     graph: &mut Graph,
     name: &str,
@@ -308,7 +308,7 @@ struct Chain<'s> {
     graph: Graph,
     /// The output of the last layer.
     out: ValueId,
-    /// The last layer, if recurrent: its output is not sorted by row yet.
+    /// The last layer, if recurrent, until [`Self::sort_by_row`] has reordered its output.
     last: Option<&'s Declared>,
     /// The number of the next recurrent layer.
     recurrent: usize,
@@ -510,7 +510,7 @@ mod tests {
         )
     }
 
-    /// An LSTM of 3 that starts elsewhere, a GRU of 2, two dense layers and a skip.
+    /// An LSTM of 3 units with initial states, a GRU of 2, two dense layers and a skip connection.
     fn amp(steps: Option<usize>) -> Stack {
         let mut stack = Stack::new(
             "test",
@@ -547,7 +547,7 @@ mod tests {
         stack
     }
 
-    /// `W v + b`, the rows from `from` on.
+    /// The first `rows` rows of `W v + b`.
     fn affine(w: &Tensor, b: &Tensor, v: &[f64], rows: usize) -> Vec<f64> {
         let columns = v.len();
         let row = |r: usize| {
@@ -556,7 +556,7 @@ mod tests {
         (0..rows).map(row).collect()
     }
 
-    /// What [`amp`] is by the formulas of PyTorch's documentation, for one row.
+    /// The outputs of [`amp`] for one row, by the formulas of PyTorch's documentation.
     fn by_hand(xs: &[f64]) -> Vec<f64> {
         let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
         let row =
@@ -609,7 +609,7 @@ mod tests {
             variables = step.variables;
         }
 
-        // the same, two steps a call
+        // the same outputs with two steps per call
         let (model, _) =
             core_model(&amp(Some(2)).model("`skip`").expect("sizes that fit"), &Options::default())
                 .unwrap_or_else(|e| panic!("{e}"));

@@ -23,7 +23,8 @@ impl StateDelay {
         self.steps + usize::from(self.fraction > 0.0)
     }
 
-    /// The state at the distance. `stored`: the states one step ago, two steps ago and so on.
+    /// The state from which the layer computes its next state. `stored`: the states one step ago,
+    /// two steps ago and so on.
     pub(super) fn state(
         self,
         graph: &mut Graph,
@@ -34,7 +35,7 @@ impl StateDelay {
         let newer = stored[self.steps - 1];
         let Some(&older) = stored.get(self.steps) else { return newer };
         let at = |part: &str| format!("{name}_{part}");
-        // a state that rests stays what it is
+        // computed from the change, so that a state at rest keeps its bits
         let change = Op::elementwise(Binary::Subtract);
         let change = graph.computed(&at("change"), change, vec![older, newer], origin);
         let fraction = Tensor::from_f32(vec![1], &[self.fraction]).expect("one value");

@@ -5,7 +5,8 @@ use crate::model::ModelSize;
 /// The prefix of a number of streams in the value of `--batch`: `streams:8`.
 pub(super) const STREAMS: &str = "streams:";
 
-/// True for a size that an option may give. Parsers, and the check of options set by methods, ask.
+/// True for a size that an option may give. Parsers call this, and so does the check of options
+/// that were set by methods.
 pub(crate) fn is_size(size: usize) -> bool {
     size > 0
 }
@@ -15,12 +16,13 @@ pub(crate) fn is_size(size: usize) -> bool {
 #[non_exhaustive]
 pub enum State {
     /// Inputs that serve only as the initial state of a forward layer, paired with the output of
-    /// its last state.
+    /// its last state; and windows that an operator defines as its state (`CausalConvWithState`).
     #[default]
     Auto,
     /// These pairs of input and output names.
     Pairs(Vec<(String, String)>),
-    /// No state. Layers that start every call from the same state cause no warning.
+    /// No input. Variables, and all states if the number of steps is open, are kept nevertheless.
+    /// Layers that start every call from the same state cause no warning.
     None,
 }
 
@@ -37,8 +39,9 @@ settings! {
     Bindings in bindings {
         /// The batch size, if open in the model.
         batch, with_batch: Option<usize>;
-        /// The number of independent streams in a step, each with a state of its own. An open
-        /// batch has a size of 1. `None`: the rows of a step are those of the model.
+        /// The number of independent streams in a step, each with a state of its own. A batch that
+        /// the model leaves open then has a size of 1. `None`: the rows of a step are those of the
+        /// model.
         streams, with_streams: Option<usize>;
         /// Shapes by input name, if the model leaves sizes open. `None`: the number of steps.
         shapes, with_shapes: Vec<(String, Vec<Option<usize>>)>;
@@ -58,7 +61,8 @@ settings! {
 }
 
 impl Bindings {
-    /// The size of an open batch: 1 in independent streams. `None`: not given.
+    /// The size of a batch that the model leaves open: 1 for independent streams. `None` if no
+    /// option gives the size.
     pub(crate) fn batch_size(&self) -> Option<usize> {
         self.batch.or(self.streams.map(|_| 1))
     }
@@ -86,7 +90,8 @@ impl Bindings {
         })
     }
 
-    /// Reads a constant input: the input's name, '=' and the number of every element.
+    /// Reads a constant input: the input's name, '=' and the one number that all its elements have,
+    /// or `true` or `false`.
     pub(crate) fn constant_of(text: &str) -> Result<(String, String), String> {
         let named = text.rsplit_once('=').and_then(|(name, value)| {
             let value = value.trim();

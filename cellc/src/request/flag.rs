@@ -1,6 +1,6 @@
 //! The table of flags: options of the command line that set [`Options`], with names, values, help
 //! and effects. The parser of the command line, its help, the comment at the top of generated
-//! files, and the keys of macros take them from here.
+//! files, and the keys of macros are made from this table.
 
 use super::bindings::STREAMS;
 use super::flag_field::FlagField;
@@ -34,7 +34,7 @@ pub enum FlagValue {
 
 /// A group of `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the headings say it
+#[allow(missing_docs)] // the headings describe the groups
 pub enum Group {
     Model,
     State,
@@ -63,7 +63,7 @@ impl Group {
 pub enum Commands {
     /// Every command that reads a model.
     All,
-    /// The command that writes files. Others have a flag of their own, or none.
+    /// The command that writes files. Other commands have another flag of this name, or none.
     Compile,
 }
 
@@ -115,9 +115,10 @@ pub struct Flag {
     pub help: &'static str,
     /// Further sentences of `--help`. May be empty.
     pub details: fn() -> String,
-    /// A value other than the default. Empty: the last word, or the flag is a switch.
+    /// A value other than the default. Empty if the value is the last word, or if the flag is a
+    /// switch.
     example: &'static str,
-    /// The value without the flag. `None`: the help says it, or there is none.
+    /// The default value. `None` if the help names the default, or if the flag has no default.
     pub default: Option<&'static str>,
     /// The Builder's method, see [`FlagNames`].
     pub method: &'static str,
@@ -130,7 +131,8 @@ pub struct Flag {
     pub set: fn(&mut Options, &str) -> Result<(), String>,
     /// The values other than the default, as [`Self::set`] takes them.
     pub given: fn(&Options) -> Vec<String>,
-    /// The sources of a model that the option is about. Others are refused.
+    /// The sources of models to which the option applies. With models from other sources, the
+    /// option is refused.
     pub about: &'static [ModelSource],
 }
 
@@ -153,7 +155,7 @@ impl Flag {
         default: None,
         method: "",
         excludes: None,
-        // the macro below demands the name, the help and the field of every row
+        // a row replaces both functions; the test below fails for a row that does not
         set: |_, _| Ok(()),
         given: |_| Vec::new(),
         about: ModelSource::ALL,
@@ -212,7 +214,7 @@ impl Flag {
 }
 
 /// The flags: for each row a static item, and the list of all rows in the order of the help. A row
-/// names the option that the flag sets; where no single option does, the row has functions.
+/// names the option that the flag sets, or has the functions `set` and `given`.
 macro_rules! flags {
     ($($item:ident $(= $group:ident $(. $option:ident)?)? {
         name: $name:literal,
@@ -220,7 +222,7 @@ macro_rules! flags {
         $($field:ident: $value:expr),* $(,)?
     })*) => {
         $(
-            #[allow(missing_docs)] // the row says it
+            #[allow(missing_docs)] // the help of the row describes the flag
             pub static $item: Flag =
                 Flag {
                 name: $name,
@@ -536,8 +538,8 @@ flags! {
     }
 }
 
-/// The flags that the comment at the top of generated files states, in its order. Other parts of
-/// the files show the values of all others.
+/// The flags that the comment at the top of generated files states, in the order of the comment.
+/// Other parts of the files show the values of the other flags.
 static IN_COMMENT: [&Flag; 21] = [
     &TARGET,
     &ISA,
@@ -562,7 +564,7 @@ static IN_COMMENT: [&Flag; 21] = [
     &KEEP_DENORMALS,
 ];
 
-/// The words of the command line for the options that differ from their defaults.
+/// The words of the command line for the options of [`IN_COMMENT`] that differ from their defaults.
 pub(super) fn given(options: &Options) -> Vec<String> {
     let mut words = Vec::new();
     for flag in IN_COMMENT {
@@ -574,7 +576,7 @@ pub(super) fn given(options: &Options) -> Vec<String> {
     words
 }
 
-/// The given options that are not about a model from `source`.
+/// The flags of `bindings` that do not apply to a model from `source`.
 pub(crate) fn misplaced(
     bindings: &Bindings,
     source: ModelSource,
@@ -584,7 +586,7 @@ pub(crate) fn misplaced(
     others.filter(move |flag| !(flag.given)(&options).is_empty())
 }
 
-/// Stores the values that [`given`] lists. `None`: the words are of another version.
+/// Stores the values that [`given`] lists. `None` if a word belongs to another version.
 pub(super) fn take(options: &mut Options, words: &[String]) -> Option<()> {
     let mut words = words.iter();
     while let Some(name) = words.next() {

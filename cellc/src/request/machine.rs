@@ -17,7 +17,8 @@ words! {
 settings! {
     /// The machine that runs the generated code.
     Machine in machine {
-        /// The target: the instruction sets of the file, and the machine to choose sizes for.
+        /// The target: decides the instruction sets of the file, and the machine for which the
+        /// planner chooses sizes.
         target, with_target: &'static Arch;
         /// The instruction sets to add to the baseline. `None`: all of the target.
         isas, with_isas: Option<Vec<&'static Isa>>;

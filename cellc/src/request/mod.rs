@@ -73,7 +73,7 @@ impl Options {
         flag::given(self)
     }
 
-    /// Stores the options that [`Self::given`] lists. `None`: the words are of another version.
+    /// Stores the options that [`Self::given`] lists. `None` if a word belongs to another version.
     pub fn take(&mut self, words: &[String]) -> Option<()> {
         flag::take(self, words)
     }
@@ -95,7 +95,8 @@ impl Options {
     pub fn known_isas(&self) -> impl Iterator<Item = &'static Isa> {
         let (language, threads) = (self.output.language, self.machine.threads);
         let known = move |isa: &&'static Isa| {
-            // two threads cannot share the check for denormals
+            // vector units that flush denormals need a check for flushed ones, which two threads
+            // cannot share
             let checked = isa.c.flushes.is_none() || threads == Threads::One;
             checked
                 && isa.condition().is_none_or(|condition| match language {

@@ -1,13 +1,13 @@
-//! The sizes of the inputs, and their roles.
+//! The sizes and the roles of the inputs.
 
-/// The readers of a Parameter, found through Converts and inputs of loop bodies.
+/// The roles of a Parameter, found through Converts and inputs of loop bodies.
 #[derive(Clone, Default)]
 pub(crate) struct Uses {
     /// The role as weights, in words for messages.
     pub(crate) weight: Option<String>,
     /// True if a cell reads the input and its first size is the batch.
     pub(crate) batch: bool,
-    /// The last size required by a matrix product.
+    /// The last size of the input that the weights of its reader require.
     pub(crate) features: Option<usize>,
     /// The role as lengths of a sequence, in words for messages.
     pub(crate) lengths: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct BatchAxes {
     pub(crate) is_state: bool,
 }
 
-/// The axes of an input read by a sequence as `[N, T, I]`.
+/// The axes that a sequence reads as N and T of its input `[N, T, I]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SequenceAxes {
     pub(crate) rows: usize,
@@ -53,15 +53,15 @@ pub(crate) struct InputSizes {
     pub(crate) sequence_axes: Vec<Option<SequenceAxes>>,
     /// By parameter of the model; `None` after an error.
     pub(crate) shapes: Vec<Option<Vec<usize>>>,
-    /// The size that a check assumes for unknown axes behind the first. `None`: an unknown size is
-    /// an error.
+    /// The size that a check assumes for open axes that count steps. `None`: an open size is an
+    /// error.
     pub(crate) open: Option<usize>,
     /// By parameter of the model: the axes with the assumed size.
     pub(crate) open_axes: Vec<Vec<usize>>,
 }
 
 impl InputSizes {
-    /// The sizes before any is known; `open`: the assumed size.
+    /// No sizes yet. `open`: the assumed size.
     pub(crate) fn new(inputs: usize, open: Option<usize>) -> Self {
         Self {
             uses: vec![Uses::default(); inputs],

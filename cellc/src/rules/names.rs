@@ -5,7 +5,8 @@ use crate::model::{Model, is_made_up};
 
 /// The longest kept name, in characters.
 const LONGEST_NAME: usize = 200;
-/// The most names kept of one tensor. Outputs may share a tensor with many names.
+/// The most names kept of one tensor: a tensor may have many names, and several outputs may be one
+/// tensor.
 const MOST_NAMES: usize = 4;
 
 /// The kind of a named tensor.

@@ -35,7 +35,7 @@ pub(crate) fn attributes_are_legal(
     wrong.is_empty()
 }
 
-/// An error about a layer of the model; about the whole model without one.
+/// An error about `node`, or about the whole model if `None`.
 pub(crate) fn at_layer(model: &Model, node: Option<&Node>, found: String) -> Diagnostic {
     match node {
         Some(node) => Diagnostic::error(node.origin.clone(), found).layer(node.label()),
@@ -43,12 +43,12 @@ pub(crate) fn at_layer(model: &Model, node: Option<&Node>, found: String) -> Dia
     }
 }
 
-/// The layer of a name. `None` if the name is empty.
+/// The first node with a name. `None` for an empty name.
 pub(crate) fn layer_named<'a>(model: &'a Model, name: &str) -> Option<&'a Node> {
     model.nodes.iter().find(|node| !name.is_empty() && node.name == name)
 }
 
-/// The place of problems of the whole model, which names the file: the first Result.
+/// The place of problems of the whole model: the first Result, whose place names the file.
 pub(crate) fn whole_model(model: &Model) -> Origin {
     let result = model.results.first().map(|&node| &model.nodes[node]);
     result.map_or(Origin::Unknown, |node| node.origin.clone())

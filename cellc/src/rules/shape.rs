@@ -1,4 +1,4 @@
-//! Sizes that a model states, and operands whose elements are sizes or axes.
+//! Comparison of sizes with those that a model states, and the verb for a noun in messages.
 
 use crate::model::Dim;
 
@@ -16,7 +16,8 @@ pub(crate) fn admits_shape(stated: &[Dim], shape: &[usize]) -> bool {
     stated.len() == shape.len() && stated.iter().zip(shape).all(|(dim, &size)| admits(*dim, size))
 }
 
-/// "are" after what an input says in the plural, as in "the axes", else "is".
+/// The verb behind an article and a noun: "are" if the noun is a plural, as in "the axes", else
+/// "is".
 pub(crate) fn verb(what: &str) -> &'static str {
     let noun = what.split(' ').nth(1).unwrap_or_default();
     if noun.ends_with('s') && noun != "axis" { "are" } else { "is" }

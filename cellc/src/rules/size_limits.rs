@@ -8,9 +8,9 @@ use crate::request::flag;
 use crate::request::{Options, Unroll};
 use crate::rules::report::{refusal, whole_model};
 
-/// Refuses inputs and outputs with too many bytes together. `None` after an error. Called with the
-/// inputs before the translation, whose work grows with their sizes, and with inputs and outputs
-/// after the translation.
+/// Refuses inputs and outputs with too many bytes together. `None` after an error. Called before
+/// the translation with the inputs alone, as their sizes decide the work of the translation, and
+/// after the translation with inputs and outputs.
 pub(crate) fn interface_size(
     model: &Model,
     core: &CoreModel,
@@ -48,7 +48,7 @@ pub(crate) fn total_size(model: &Model, core: &CoreModel, diagnostics: &mut Diag
     }
 }
 
-/// Refuses models with more source than compilers take.
+/// Refuses models whose source would be too long for compilers.
 pub(crate) fn source_size(
     model: &Model,
     options: &Options,

@@ -11,9 +11,9 @@ pub(crate) struct StepFacts<'a> {
     /// Recurrent layers by their last states, loops by their carried values, products by their
     /// results.
     pub(crate) layers: HashMap<usize, &'a Node>,
-    /// The largest constant number of steps, with its reader, if the number of steps of X is open
-    /// and no row has as many.
+    /// The largest constant length of a sequence, with the sequence, if the number of steps is open
+    /// and the length differs from the assumed number.
     pub(crate) most_lengths: Option<(usize, &'a Node)>,
-    /// What operations read in front of their axes.
+    /// The elements that operations read in front of the first element of an axis.
     pub(crate) history: History,
 }

@@ -3,8 +3,8 @@
 use crate::diagnostic::{Diagnostic, Origin, message};
 use crate::request::{Precision, flag};
 
-/// An option without effect on the model, with the reason. The pass that knows the reason pushes
-/// the warning.
+/// An option without effect on the model, with the reason. The pass that finds the reason adds the
+/// warning to the diagnostics.
 pub(crate) enum Unused {
     /// The batch size: no input has an open batch.
     Batch,

@@ -50,7 +50,7 @@ pub(crate) fn parse(called: Macro, input: TokenStream) -> Parsed {
     let declaration = match Form::parse(input) {
         Ok(form) => Some(interpret(called, form, &mut tokens, &mut problems)),
         Err(error) => {
-            // a span without tokens, such as the end of input, stands for the macro call
+            // the error has a span but no tokens, so an identifier carries the span
             let origin = tokens.add(Ident::new("_at", error.span()));
             problems.push(Diagnostic::error(origin, error.to_string()).valid(example(called)));
             None
@@ -197,12 +197,13 @@ impl Declaration {
 
     /// The `.safetensors` file with the weights.
     pub(crate) fn tensor_file(&self) -> Option<Spanned<String>> {
-        // PyTorch has no AUGRU
+        // a macro of an AUGRU takes no such file, as PyTorch has no AUGRU
         let taken = self.model_file().is_none() && self.called.takes(Key::Prefix);
         self.weights_file().filter(|said| taken && is_tensor_file(&said.value))
     }
 
-    /// The keys of a file of PyTorch's weights. `None` if a required key is missing.
+    /// The keys that declare the layers in a file of PyTorch's weights. `None` if a required key is
+    /// missing.
     pub(crate) fn keys_of_file(&self) -> Option<Keys> {
         if self.called.is_sequence() && self.keys.origin(Key::Steps).is_none() {
             return None;

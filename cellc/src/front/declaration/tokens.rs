@@ -18,7 +18,7 @@ use crate::request::is_size;
 pub(super) struct Reader<'a> {
     pub(super) called: Macro,
     pub(super) key: Key,
-    /// The key with its value.
+    /// The place of the key with its value.
     pub(super) origin: Origin,
     pub(super) tokens: &'a mut TokenTable,
     pub(super) problems: &'a mut Diagnostics,
@@ -140,7 +140,7 @@ impl Reader<'_> {
         list.map(Value::Activations)
     }
 
-    /// `tanh`, or `hard_sigmoid(0.2, 0.5)`.
+    /// Reads `tanh` or `hard_sigmoid(0.2, 0.5)`.
     fn activation(&mut self, element: &ValueTokens) -> Option<Activation> {
         let (called, arguments) = element.call().unwrap_or_else(|| (element.clone(), Vec::new()));
         let known =
@@ -174,7 +174,7 @@ impl Reader<'_> {
         }
         match Activation::new(&name, numbers[0], numbers[1]) {
             Ok(activation) => Some(activation),
-            // an activation without defaults
+            // a number is missing, and the activation has no defaults
             Err(error) => {
                 let origin = self.tokens.add(element);
                 self.refuse(

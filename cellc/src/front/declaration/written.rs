@@ -138,7 +138,7 @@ fn split(tokens: TokenStream) -> Option<Vec<ValueTokens>> {
         |tree: &TokenTree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ',');
     let mut values: Vec<ValueTokens> =
         trees.split(is_comma).map(|value| ValueTokens::new(value.iter().cloned())).collect();
-    // behind a trailing comma, or in an empty list
+    // a last value without tokens: behind a trailing comma, or in an empty list
     values.pop_if(|last| last.is_empty());
     values.iter().all(|value| !value.is_empty()).then_some(values)
 }

@@ -62,7 +62,7 @@ pub(in crate::front) struct LayerOutputs {
 }
 
 impl Declared {
-    /// One step of a cell without further keys.
+    /// A declaration of one step of a cell, without further keys.
     pub(crate) fn new(
         family: Family,
         declared_by: &'static str,
@@ -163,8 +163,8 @@ impl Declared {
         layout(framework, wanted, biases).expect("Apple has the cell that it declares")
     }
 
-    /// Sets the keys implied by `framework`, and refuses values without support in it. `origin`:
-    /// the place of the weights.
+    /// Sets the keys that `framework` implies, and refuses values that the framework's layers do
+    /// not compute. `origin`: the place of the weights.
     pub(crate) fn computed_as_by(&mut self, framework: Framework, origin: &Origin) -> Diagnostics {
         let mut problems = Diagnostics::default();
         let name = framework.name();
@@ -224,8 +224,8 @@ impl Declared {
         }
     }
 
-    /// Adds one layer with the input `x`, of shape `[N, I]` or `[N, T, I]`. Its weights are those
-    /// of the first declared layer.
+    /// Adds one layer with the input `x`, of shape `[N, I]` or `[N, T, I]`. The layer has the first
+    /// of the declared weights.
     pub(in crate::front) fn layer(
         &self,
         graph: &mut Graph,
@@ -318,8 +318,8 @@ impl Declared {
         }
     }
 
-    /// The state before the first step. `row`: the initial state of one row; every row starts with
-    /// the same state.
+    /// The state before the first step. `row`: the initial state of one row, with which every row
+    /// starts. `None`: zero.
     fn initial_state(
         &self,
         graph: &mut Graph,

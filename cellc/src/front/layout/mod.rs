@@ -3,11 +3,11 @@
 //! Compile-time weights are converted here. For run-time weights, `layout` describes the order to
 //! the packing code.
 //!
-//! Gates move as blocks of rows and Keras' kernels are transposed, without a change of values.
-//! Separate biases of a framework, of which OpenVINO has the sum, are converted to f32 and added in
-//! f32: the only rounding. The two biases of a GRU's candidate stay separate with the reset gate
-//! after the product. Sources: the documentation of ONNX's GRU, RNN and LSTM, of `torch.nn`, of
-//! `keras.layers` and of Apple's `BNNSGraph.Builder`.
+//! Gates move as blocks of rows and Keras' kernels are transposed, without a change of values,
+//! except that f64 is rounded to f32. Separate biases of a framework, of which OpenVINO has the
+//! sum, are converted to f32 and added in f32. The two biases of a GRU's candidate stay separate
+//! with the reset gate after the product. Sources: the documentation of ONNX's GRU, RNN and LSTM,
+//! of `torch.nn`, of `keras.layers` and of Apple's `BNNSGraph.Builder`.
 
 use std::sync::Arc;
 
@@ -66,7 +66,8 @@ impl Framework {
         }
     }
 
-    /// The gates, one letter each; n is the candidate of a GRU, c of an LSTM. `None`: no such cell.
+    /// The gates, one letter each; n is the candidate of a GRU, c of an LSTM. `None`: the framework
+    /// has no cell of this kind.
     fn gates(self, kind: CellKind) -> Option<&'static str> {
         match (kind, self) {
             (CellKind::Rnn, Self::Apple) => None,
@@ -88,7 +89,8 @@ impl Framework {
         places(Self::OpenVino.gates(kind)?, self.gates(kind)?)
     }
 
-    /// The position of each of OpenVINO's peepholes.
+    /// By peephole of OpenVINO, the position in the framework's order. `None`: the framework has no
+    /// peepholes.
     fn peephole_places(self) -> Option<Vec<usize>> {
         match self {
             Self::OpenVino => places("fio", "fio"),
@@ -131,8 +133,8 @@ fn places(wanted: &str, among: &str) -> Option<Vec<usize>> {
 pub struct GateOrder([char; 4]);
 
 impl GateOrder {
-    /// An order by its letters: `ifco` and `rzn` are PyTorch's. A g of an LSTM is its c, an h of a
-    /// GRU its n.
+    /// An order by its letters: `ifco` and `rzn` are PyTorch's. g may stand for c of an LSTM, h for
+    /// n of a GRU.
     pub fn new(letters: &str) -> Option<Self> {
         let letters = match letters.len() {
             3 => letters.replace('h', "n"),
@@ -194,12 +196,13 @@ pub(crate) struct Wanted {
     /// GRU with the reset gate after the product: true if the recurrent bias of the candidate is
     /// outside the reset product, so that the bias joins the input bias and Rbh is zero.
     pub(crate) outer_bias: bool,
-    /// The order of the gates. `None`: the framework's.
+    /// The order of the gates. `None`: the order of the framework.
     pub(crate) gate_order: Option<GateOrder>,
 }
 
 impl Wanted {
-    /// The position of each of OpenVINO's gates. `None`: the framework has no such cell.
+    /// By gate of OpenVINO, the position in the order of the file. `None`: the framework has no
+    /// cell of this kind.
     fn places(self, framework: Framework) -> Option<Vec<usize>> {
         let places = framework.places(self.kind)?;
         self.gate_order.map_or(Some(places), |order| order.places(self.kind))
@@ -207,7 +210,7 @@ impl Wanted {
 }
 
 /// The layout of a cell with `biases` bias tensors in a framework. `None`: the framework has no
-/// such cell.
+/// cell of this kind.
 pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Option<WeightLayout> {
     let Wanted { kind, outer_bias, .. } = wanted;
     if framework == Framework::OpenVino && biases == 1 {
@@ -215,7 +218,7 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
     }
     let gates = wanted.places(framework)?;
     let after = kind.reset_gate() == Some(ResetGate::AfterMatMul);
-    // first gate's bias of W x, and of R h
+    // the parts of the first gate's bias, of W x and of R h
     let given = |tensor: usize, part: usize| (tensor < biases).then_some(BiasPart { tensor, part });
     let (of_input, of_recurrence) = match framework {
         Framework::Onnx => (given(0, 0), given(0, gates.len())),
@@ -246,12 +249,12 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
     Some(WeightLayout { gates, biases: parts, peepholes, directions })
 }
 
-/// W, R, B and P in OpenVINO's layout, from one set per direction. Tensors in the right order are
-/// not copied, others once.
+/// W, R, B and P in OpenVINO's layout, from one set per direction. Only a single f32 tensor in the
+/// right order is not copied.
 ///
 /// # Errors
-/// If a tensor has another shape or no floating point elements, or the framework has no such cell;
-/// every such tensor is named.
+/// If a tensor has another shape or no floating point elements: all these tensors are named. If the
+/// framework has no cell of this kind.
 pub(crate) fn convert(
     framework: Framework,
     wanted: Wanted,
@@ -398,7 +401,8 @@ fn blocks(tensors: &[&Tensor], len: usize, places: &[usize], shape: Vec<usize>) 
     of_f32(bytes, shape)
 }
 
-/// `[columns, gates * hidden]` turned into rows, gates in their places.
+/// Transposes `[columns, gates * hidden]` and reorders the gates: the gate at `places[i]` becomes
+/// the i-th.
 fn transposed(
     tensors: &[&Tensor],
     hidden_size: usize,
@@ -431,7 +435,7 @@ fn of_f32(bytes: Vec<u8>, shape: Vec<usize>) -> Tensor {
         .expect("as many values as the shape has")
 }
 
-/// B; each part is a sum given by the layout.
+/// B: each part is the sum of the biases that the layout lists for it.
 fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Tensor {
     let hidden_size = wanted.hidden_size;
     let len = wanted.kind.bias_parts() * hidden_size;

@@ -31,11 +31,11 @@ pub(crate) struct TensorFile {
     pub(super) shown: String,
     file: InputFile,
     metadata: BTreeMap<String, String>,
-    /// Tensors by name. `Err`: the name of an element type without a counterpart in models.
+    /// Tensors by name. `Err`: the name of an element type of which no tensor is made.
     tensors: BTreeMap<String, Result<Tensor, &'static str>>,
 }
 
-/// The tensors to read from a file, and known properties of them.
+/// The tensors to read from a file, and their declared sizes and order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection<'a> {
     /// `None`: as in the file.
@@ -61,7 +61,7 @@ pub(crate) struct FileWeights {
     pub(crate) hidden_size: usize,
     pub(crate) input_size: usize,
     pub(crate) baked: Baked,
-    /// The unused tensors, all of other modules.
+    /// The names of the unused tensors, which all belong to other modules.
     pub(crate) left: Vec<String>,
 }
 
@@ -128,8 +128,8 @@ impl TensorFile {
         self.metadata.iter().map(|(name, text)| (&name[..], &text[..]))
     }
 
-    /// The error for the first tensor of a layer that no option declares. `None` without such a
-    /// tensor.
+    /// The error for the first tensor of a layer that no option declares. `None` if options declare
+    /// all layers.
     pub(super) fn undeclared(&self, names: &[String]) -> Option<Diagnostic> {
         let axes = |name: &str| self.get(name).map_or(0, |tensor| tensor.shape().len());
         let (name, what) = undeclared(names.iter().map(|name| (&name[..], axes(name))))?;
@@ -146,8 +146,9 @@ impl TensorFile {
         Some(error(found).valid("recurrent layers, and one dense layer behind them").help(help))
     }
 
-    /// A reason for which no options can declare the file, for messages without a kind of cell: an
-    /// LSTM with projections, or a layer other than recurrent and dense ones.
+    /// The error for a file that no options can declare: one with an LSTM with projections, or with
+    /// a layer that is neither recurrent nor dense. For messages to users who have given no kind of
+    /// cell.
     pub(super) fn obstacle(&self, prefix: Option<&str>) -> Option<Diagnostic> {
         let prefix = with_dot(prefix);
         let members = || self.tensors.keys().filter(|name| name.starts_with(&prefix));
@@ -223,7 +224,7 @@ impl TensorFile {
         })
     }
 
-    /// Rows and columns of a module's matrix `weight`. `None` without a module name or such a
+    /// Rows and columns of a module's matrix `weight`. `None` without a module name or without this
     /// matrix.
     fn dense(&self, module: &str) -> Option<(usize, usize)> {
         if module.is_empty() { None } else { self.matrix(module, "weight") }
@@ -311,7 +312,7 @@ impl TensorFile {
 const CELLS: [(&str, usize, &str); 3] =
     [("an RNN", 1, "rnn"), ("a GRU", 3, "gru"), ("an LSTM", 4, "lstm")];
 
-/// A reader of tensors. It records the names of the tensors taken.
+/// A reader of tensors that records the names of the tensors taken.
 struct Reading<'a> {
     file: &'a TensorFile,
     taken: BTreeSet<String>,
@@ -375,7 +376,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Help with the names of other modules that contain such a tensor. `None` if no module does.
+    /// Help with the names of other modules that contain a tensor of this name. `None` if no module
+    /// does.
     fn elsewhere(&self, name: &str, key: Key) -> Option<Message> {
         let last_part = name.rsplit('.').next()?;
         let inputs = self.file.head_inputs();
@@ -491,7 +493,8 @@ pub(crate) fn pytorch(
     Ok(FileWeights { hidden_size, input_size, baked, left })
 }
 
-/// How the gates and biases of the file become those of the cell, for the header.
+/// The conversion of the file's gates and biases to those of the cell, for the comment at the top
+/// of generated files.
 fn order_of_gates(kind: CellKind, any_bias: bool, meant: &Selection<'_>) -> String {
     if let Some(given) = meant.gate_order {
         return format!("gates given as {}, biases as PyTorch has them", given.letters());
@@ -534,8 +537,9 @@ impl<'s> Module<'s> {
         }
     }
 
-    /// The name of a tensor of a layer and direction. PyTorch has no layers of the reverse
-    /// direction alone: a reverse layer was trained forward on reversed input.
+    /// The name of a tensor of a layer and direction. The only layer of a reverse sequence has the
+    /// names of a forward layer: it was trained forward on reversed input, as PyTorch has no layers
+    /// of the reverse direction alone.
     fn name(&self, tensor: &str, layer: usize, reverse: bool) -> String {
         let prefix = &self.prefix;
         match (self.is_cell, reverse) {

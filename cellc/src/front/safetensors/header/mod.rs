@@ -14,7 +14,8 @@ use crate::model::{ElementType, shape_text};
 /// Maximum length of a header in bytes, equal to the crate's limit.
 const LONGEST: usize = 100_000_000;
 
-/// All element types: name, bits, and the element type of models. `None`: models have no such type.
+/// All element types: name, bits, and the element type of models. `None`: no tensor is made of the
+/// type.
 const DTYPES: [(&str, usize, Option<ElementType>); 22] = [
     ("BOOL", 8, None),
     ("F4", 4, None),
@@ -48,7 +49,8 @@ pub(super) struct Header {
 
 pub(super) struct TensorInfo {
     pub(super) name: String,
-    /// Name of the element type, and the element type of models. `None`: models have no such type.
+    /// Name of the element type, and the element type of models. `None`: no tensor is made of the
+    /// type.
     pub(super) element: (&'static str, Option<ElementType>),
     pub(super) shape: Vec<usize>,
     /// The range of bytes in the file.
