@@ -59,7 +59,8 @@ pub fn rnn_sequence(input: TokenStream) -> TokenStream {
 /// lstm_sequence!(pub Tagger<hidden_size = 128, input_size = 16, steps = 10, direction = bidirectional>);
 /// ```
 ///
-/// Beside `h` it has the cell state `c [batch, D, hidden_size]`, and the further output `c_out`.
+/// In addition to `h`, the type has the cell state `c [batch, D, hidden_size]` and the output
+/// `c_out`.
 #[proc_macro]
 pub fn lstm_sequence(input: TokenStream) -> TokenStream {
     expand(Macro::LSTM_SEQUENCE, input.into()).into()
@@ -74,7 +75,7 @@ pub fn lstm_sequence(input: TokenStream) -> TokenStream {
 /// augru_sequence!(pub Interest<hidden_size = 64, input_size = 32, steps = 10>);
 /// ```
 ///
-/// Beside `x` it reads the attention `a [batch, steps, 1]`.
+/// In addition to `x`, a step reads the attention `a [batch, steps, 1]`.
 #[proc_macro]
 pub fn augru_sequence(input: TokenStream) -> TokenStream {
     expand(Macro::AUGRU_SEQUENCE, input.into()).into()

@@ -9,7 +9,7 @@ use crate::pack::Packed;
 use crate::plan::{Plan, Values};
 use crate::request::Options;
 
-/// A compiled model, every stage of it.
+/// The results of all stages of a compilation.
 #[derive(Clone, Debug)]
 pub struct Compilation {
     /// The options.
@@ -22,11 +22,11 @@ pub struct Compilation {
     pub plan: Plan,
     /// The kernels, for each of the plan's instruction sets.
     pub program: Program,
-    /// The constants, in the order of the kernels.
+    /// The packed weights and constants, in the order of the kernels.
     pub packed: Packed,
     /// The names in generated code.
     pub interface: Interface,
-    /// The header, the bounds and the costs, stated by files only.
+    /// Header, error bounds and costs. Macros have none of them.
     #[cfg(feature = "builder")]
     pub description: crate::description::Description,
     /// The lines about the model in the documentation of the generated type.
@@ -41,7 +41,7 @@ impl Compilation {
         emit::rust_tokens(&self.contents())
     }
 
-    /// The parts of the output for Rust tokens.
+    /// The input of emission, without header and costs.
     pub(crate) fn contents(&self) -> emit::Contents<'_> {
         let values = Values::new(self.options.output.language, &self.plan.isas);
         assert_eq!(self.plan.values, values, "emit: the plan is for another language");
@@ -70,7 +70,7 @@ impl Compilation {
     }
 }
 
-/// Parts without use in macros: files, their header and its bounds.
+/// Methods that macros do not use: files, header and error bounds.
 #[cfg(feature = "builder")]
 impl Compilation {
     /// The arithmetic of an instruction set with or without fused multiply-add, for error bounds.
@@ -78,7 +78,7 @@ impl Compilation {
         crate::bound::Profile::new(fused, &self.options.numerics, &self.precisions)
     }
 
-    /// The files of the output under a stem, weights first, the source last.
+    /// The files of the output, named after `stem`: weights first, the source last.
     pub fn emit(&self, stem: &str) -> Vec<emit::OutputFile> {
         let (header, target) = (&self.description.header, self.options.machine.target.name);
         let estimate = self.description.estimate.lines(target);
@@ -86,11 +86,12 @@ impl Compilation {
         emit::files(&emit::Contents { header, estimate, ..self.contents() }, stem)
     }
 
-    /// Measures the growth of the model's own rounding over many steps, to tell useful error bounds
-    /// from useless ones: half a second at most.
+    /// Measures the errors of the model over many steps, and rewrites the header: measured values
+    /// tell useful error bounds from useless ones. Takes half a second at most. Run-time weights
+    /// are not measured.
     pub fn measure(&mut self) {
         if self.packed.loaded.is_some() {
-            // other weights have other errors
+            // other weights have other errors: measured values would not hold
             return;
         }
         let best = self.program.body(self.program.bodies.len() - 1);
@@ -100,7 +101,7 @@ impl Compilation {
             &self.precisions,
             self.options.numerics.range,
         );
-        // what was seen says which bounds are of use
+        // replace the lines about errors: measured values decide which bounds are useful
         let known = crate::header::errors(&self.description.bounds, &self.interface, None).len();
         let crate::description::Description { header, bounds, .. } = &mut self.description;
         header.truncate(header.len() - known);

@@ -11,14 +11,14 @@ use crate::pack::Packed;
 use crate::plan::Plan;
 use crate::request::Options;
 
-/// What is said about a compiled model.
+/// Header, error bounds and costs of a compiled model.
 #[derive(Clone, Debug)]
 pub struct Description {
     /// The comment at the top of the output, one element for each line.
     pub header: Vec<String>,
     /// Upper bounds of the error of one step.
     pub bounds: header::Bounds,
-    /// The errors of the activations, one element for each line. Empty at the default accuracy.
+    /// The errors of the activations, one element for each line. Empty at the exact accuracy.
     pub activations: Vec<String>,
     /// The costs of one step on the target.
     pub estimate: Estimate,

@@ -1,4 +1,4 @@
-//! Why nothing was written.
+//! The error of a compilation.
 
 use std::fmt;
 use std::io;
@@ -18,12 +18,12 @@ enum Reason {
     Write(PathBuf, io::Error),
 }
 
-/// What kind of problem an [`Error`] is.
+/// The kind of an [`Error`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A file of the input cannot be read; the error's `source` is an [`io::Error`]. Other problems
-    /// may be listed beside it.
+    /// A file of the input cannot be read; the error's `source` is an [`io::Error`]. The error may
+    /// list other problems, too.
     Read,
     /// The model, its weights or an option is refused. Nothing was written.
     Refused,
@@ -79,7 +79,7 @@ impl fmt::Display for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // `main` prints "Error: " in front
+        // `main` prints "Error: " in front, so the "error: " of the first problem is left out
         let text = self.to_string();
         f.write_str(text.strip_prefix("error: ").unwrap_or(&text))
     }

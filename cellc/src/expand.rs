@@ -34,7 +34,7 @@ fn key(setting: &Setting) -> String {
         (Setting::ConstantOf(..), _) => format!("`{}`", Key::Const.name()),
         (Setting::Key { name: "cell", .. }, _) => "the cell".to_owned(),
         (Setting::Key { name, .. }, _) => format!("`{name}`"),
-        // no macro has a key for the rest
+        // no macro has a key for other settings: name the call of Builder
         (_, Some(call)) => format!("`.{call}` of cellc::Builder"),
         (_, None) => format!("`cellc::Builder::{}`", method_name(setting)),
     }
@@ -70,8 +70,8 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     quote!(#item #warnings)
 }
 
-/// The name of the type in snake_case, as used by the module's function. Generated code is ASCII;
-/// the surrounding code may have other letters.
+/// The name of the module: the declared name in snake_case. Unlike names in generated code, the
+/// module's name may have letters beyond ASCII.
 fn module_name(name: &Ident, interface: &Interface) -> String {
     let name = name.unraw().to_string();
     if name.is_ascii() {
@@ -178,7 +178,7 @@ fn with_tensors(
         safetensors::read(&path).and_then(|tensors| match declaration.called.is_apple() {
             true => of_apple(declaration, file, &tensors),
             false => {
-                // what is missing has been reported
+                // missing keys have been reported
                 let keys = declaration.keys_of_file().ok_or_else(Diagnostics::default)?;
                 let base = |_, hidden: Spanned<usize>, input: Spanned<usize>| {
                     declaration.declared(Some((hidden.value, input.value)))
@@ -243,8 +243,8 @@ fn of_apple(
     if problems.has_errors() { Err(problems) } else { Ok(declared) }
 }
 
-/// A file of the package, by the shortest path for `include_bytes!` and for the compiler's
-/// messages.
+/// The path of a file of the package, relative to the current folder if the file lies in it:
+/// messages stay short.
 fn shown(file: &str) -> PathBuf {
     let path = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join(file);
     let folder = env::current_dir().unwrap_or_default();
@@ -261,7 +261,7 @@ fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStrea
     let at =
         (0..tokens.len()).find(|&i| is(i, "pub") && is(i + 1, "struct") && is(i + 2, type_name));
     let mut at = at.expect("the generated module declares its type");
-    // in front of the attributes that it has: what the user says comes first
+    // in front of the type's own attributes: the attributes of the user come first
     while at >= 2
         && matches!(&tokens[at - 1], TokenTree::Group(_))
         && matches!(&tokens[at - 2], TokenTree::Punct(punct) if punct.as_char() == '#')
@@ -275,8 +275,9 @@ fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStrea
     module
 }
 
-/// The module, the type's name outside the module, and the dependency of the compiler on the files.
-/// `read`: the model's file and the files named by the model.
+/// The module, the type's name outside the module, and an `include_bytes!` of each file, so that
+/// the compiler expands the macro again when a file has changed. `read`: the model's file and the
+/// files named by the model.
 fn item(
     declaration: &Declaration,
     read: &[&str],
@@ -317,7 +318,7 @@ fn tracked(declaration: &Declaration, read: &[&str]) -> Vec<String> {
         Some(weights) => weights.value,
         None => Path::new(&model.value).with_extension("bin").to_string_lossy().into_owned(),
     };
-    // a model whose weights are all given at run time has no such file
+    // a model whose weights are all given at run time has no file of weights
     let there = shown(&weights).exists();
     let mut files: Vec<_> =
         std::iter::once(model.value.clone()).chain(there.then_some(weights)).collect();
@@ -334,7 +335,7 @@ fn of_severity(problems: &Diagnostics, severity: Severity) -> impl Iterator<Item
     problems.0.iter().filter(move |problem| problem.severity == severity)
 }
 
-/// A file may hold any number of errors.
+/// The maximum number of reported errors. A file may hold any number of errors.
 const MOST_ERRORS: usize = 50;
 
 /// One `compile_error!` for each error. `place`: the place for errors without a token.
@@ -354,7 +355,7 @@ fn errors(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> TokenS
     errors
 }
 
-/// The compiler gives macros no other way to warn than the use of something deprecated.
+/// A use of a deprecated function for each warning: macros cannot warn in another way.
 fn warnings(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> TokenStream {
     let warning = |problem: &Diagnostic| {
         let at =
@@ -375,7 +376,7 @@ fn warnings(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> Toke
 fn message(problem: &Diagnostic) -> String {
     let problem = problem.clone().worded(key);
     if let Origin::Text { .. } = problem.origin {
-        // the compiler says itself which it is
+        // the compiler adds the severity itself
         let text = problem.render();
         let text = text
             .strip_prefix("error: ")

@@ -13,7 +13,7 @@ use crate::random::Random;
 use crate::reference::{FLOAT64, Float64, Memory, Outcome, initial_variables};
 use crate::request::Range;
 
-/// Where the drawing of inputs starts.
+/// The seed of the drawn inputs.
 pub(crate) const SEED: u64 = 1;
 
 /// The maximum work of all steps of the interpreter, as [`bound::work`] counts: a tenth of a
@@ -32,11 +32,11 @@ pub(crate) const INTEGER_STEPS: usize = 1000;
 /// The minimum number of steps. If the work allows fewer, no step is measured.
 const FEWEST: usize = 8;
 
-/// What was measured.
+/// The measured errors of all results.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FreeRun {
-    /// Calls of a step; 0 where generated code was not run: then the results hold values of the
-    /// reference alone.
+    /// The number of measured steps. 0: only one step of the reference was computed, so `results`
+    /// has its values and no errors.
     pub(crate) steps: usize,
     /// True if the kernels of the last instruction set were interpreted; false for the reference of
     /// integer products.
@@ -45,10 +45,10 @@ pub(crate) struct FreeRun {
     pub(crate) results: Vec<Gathered>,
 }
 
-/// What was found of one result.
+/// Errors and values of one result or variable over all steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Gathered {
-    /// The largest distance from the reference on its own states.
+    /// The largest distance from the reference.
     pub(crate) error: f64,
     /// The least of 0 and the values of the reference.
     low: f64,
@@ -57,7 +57,7 @@ pub(crate) struct Gathered {
     /// The sum of the squares of all distances, and their number.
     squares: f64,
     count: usize,
-    /// The sum of the squares of the reference.
+    /// The sum of the squares of the reference's finite values.
     power: f64,
 }
 
@@ -78,13 +78,13 @@ impl Gathered {
         self.high.max(-self.low)
     }
 
-    /// The power of the reference over the power of the distances, in decibels; infinite for equal
-    /// results.
+    /// The power of the reference over the power of the distances, in decibels. Infinite if all
+    /// distances are 0, NaN if the reference is 0, too.
     pub(crate) fn snr(&self) -> f64 {
         10.0 * (self.power / self.squares).log10()
     }
 
-    /// The distances seen in the steps. Without steps, only the reference was run.
+    /// The range of the reference and the largest distance; no distance if `steps` is 0.
     pub(crate) fn seen(&self, steps: usize) -> Seen {
         Seen { low: self.low, high: self.high, error: (steps > 0).then_some(self.error) }
     }
@@ -119,10 +119,10 @@ struct Run {
     /// The only layer with integer products; `None`: all layers named by the options.
     layer: Option<String>,
     products: Precisions,
-    /// After the previous step; empty before the first step.
+    /// The states after the previous step; empty before the first step.
     states: Vec<Vec<f64>>,
     variables: Vec<Vec<f64>>,
-    /// By result, and by variable after them.
+    /// By result, then by variable.
     gathered: Vec<Gathered>,
 }
 
@@ -134,7 +134,7 @@ impl Run {
 }
 
 impl IntegerRuns {
-    /// Before the first step of a model with constant weights.
+    /// The runs before the first step. The model has constant weights.
     pub(crate) fn new(model: &CoreModel, products: &Precisions) -> Self {
         let layers = layers_in_integers(model, products);
         let mut runs = vec![Run::new(model, None, products.clone())];
@@ -182,7 +182,7 @@ impl IntegerRuns {
         }
     }
 
-    /// What was found of all together.
+    /// The distances of the run in which all layers have the products of the options.
     fn whole(&self) -> &[Gathered] {
         &self.runs[0].gathered
     }
@@ -265,9 +265,9 @@ impl<'a> Drawn<'a> {
 }
 
 /// Runs steps of the code and of the float64 reference, each on its own states, from the initial
-/// states. The code is the interpreter or, for integer products, their reference. If the work is
-/// too much, the reference alone takes one step. `None` if even one step is too much work, or for
-/// run-time weights.
+/// states. The kernels are interpreted; a model with integer products is run by the reference of
+/// integer products instead. If the work is too much, the float64 reference alone takes one step.
+/// `None` if even one step is too much work, or for run-time weights.
 pub(crate) fn measure(
     model: &CoreModel,
     body: BodyRef<'_>,

@@ -84,7 +84,7 @@ pub use request::{
     WeightsAs,
 };
 
-/// What the macro crate calls.
+/// The interface for the macro crate.
 #[doc(hidden)]
 pub mod macros {
     pub use crate::expand::expand;

@@ -111,7 +111,7 @@ impl Interface {
     }
 }
 
-/// The delay lines' phases, by the buffers of their numbers.
+/// The phases of the delay lines: one for each buffer with a step counter ([`Role::Phase`]).
 fn phases(scope: &mut Scope, program: &Program) -> Vec<Phase> {
     let steps_of = |buffer: &Buffer| match buffer.role {
         Role::Phase(steps) => Some(steps),
@@ -124,7 +124,7 @@ fn phases(scope: &mut Scope, program: &Program) -> Vec<Phase> {
     program.buffers.iter().filter_map(steps_of).map(phase).collect()
 }
 
-/// The shape of a tensor in the interface: of independent streams a row for each stream.
+/// The shape of a tensor in the interface. With independent streams: one row for each stream.
 fn rows(model: &CoreModel, shape: &[usize]) -> Vec<usize> {
     match model.streams {
         Some(streams) => vec![streams, shape[1..].iter().product()],
@@ -135,7 +135,7 @@ fn rows(model: &CoreModel, shape: &[usize]) -> Vec<usize> {
 /// Bytes of arrays on the stack. `copied`: bytes of an input that a step copies. `block`: bytes of
 /// scratch memory that the function holds itself.
 fn stack_arrays(program: &Program, language: Language, copied: usize, block: usize) -> StackArrays {
-    // in Rust, the function that replaces denormals by 0 has a copy of its own
+    // in Rust, the function that flushes denormals has a second copy of the flushed state
     let (aligned, copies_of_state) = match language {
         Language::C => (AlignedArrays::All, 1),
         Language::Rust => (AlignedArrays::OfVectors, 2),
@@ -146,8 +146,8 @@ fn stack_arrays(program: &Program, language: Language, copied: usize, block: usi
     StackArrays { step: kernels + copied, function: kernels + block + copies_of_state * flushed }
 }
 
-/// True if the caller gives the scratch memory of a step. A single operation that is no sequence
-/// needs little, and keeps it on the stack.
+/// True if the caller gives the scratch memory of a step. A single operation that is no sequence,
+/// in a model without variables, needs little scratch memory and keeps it on the stack.
 fn takes_memory(model: &CoreModel) -> bool {
     let is_sequence = |cell: &&CoreCell| cell.sequence.is_some();
     !model.variables.is_empty()
@@ -197,8 +197,8 @@ fn said(model: &CoreModel, key: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// The only input and the only output beside states, if their types are equal; a cell's own output
-/// may be its state.
+/// The only input and the only output besides states, if their shapes agree and both are f32. If
+/// all outputs are states, the only output of all may be a state.
 fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Option<InPlace> {
     let input =
         (0..inputs.len()).filter(|i| states.iter().all(|s| s.input != *i)).collect::<Vec<_>>();
@@ -210,7 +210,7 @@ fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Optio
     let ([input], [output]) = (&input[..], &output[..]) else { return None };
     let (x, y) = (&inputs[*input], &outputs[*output]);
     let sizes = |field: &Field| field.shape.iter().copied().filter(|n| *n != 1).collect::<Vec<_>>();
-    // what Rust has as an array of rows
+    // Rust declares these shapes as arrays of rows
     let rows = |field: &Field| matches!(*field.shape, [n, _] if n != 1);
     let same = x.element == Element::F32
         && y.element == Element::F32
@@ -219,7 +219,7 @@ fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Optio
     same.then_some(InPlace { input: *input, output: *output, copies: false })
 }
 
-/// The fields of a model's parameters, each with its name and element type, and their scope.
+/// The field names of parameters, given by names and element types, and the scope of these fields.
 fn of_parameters<'a>(
     function: &str,
     [pool, steps, streams]: [bool; 3],
@@ -238,8 +238,9 @@ fn of_parameters<'a>(
 }
 
 impl Interface {
-    /// The fields of parameters before the compilation under a name, each with its name and element
-    /// type. The conditions: a pool of threads, an open number of steps, independent streams.
+    /// The field names of parameters, given by names and element types, before the compilation
+    /// under a name. The conditions: a pool of threads, an open number of steps, independent
+    /// streams.
     pub fn input_fields<'a>(
         name: &str,
         [pool, steps, streams]: [bool; 3],
@@ -248,8 +249,8 @@ impl Interface {
         of_parameters(&prefix(name, pool), [pool, steps, streams], parameters).1
     }
 
-    /// The warning for generated code with another name than the given one (`--name`, or the file's
-    /// name). Upper case is never kept, nor are separators in a file's name.
+    /// The notice for generated code with another name than the given one (`--name`, or the file's
+    /// name). Differences in case, and in the separators of a file's name, cause no notice.
     pub fn renamed(&self, asked: &str, by_option: bool) -> Option<Diagnostic> {
         let plain = |text: &str| -> String {
             let kept = |c: &char| c.is_alphanumeric() || by_option && *c != '_';

@@ -10,7 +10,7 @@ impl Random {
         Self(seed)
     }
 
-    /// 64 bits.
+    /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -24,7 +24,7 @@ impl Random {
         (self.bits() % end as u64) as usize
     }
 
-    /// One of these.
+    /// One element of `all`.
     pub fn choice<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
@@ -46,8 +46,9 @@ impl Random {
         (0..len).map(|_| self.unit() * most).collect()
     }
 
-    /// `len` values of magnitude at most `most`: mostly spread evenly, at times all at the ends of
-    /// the range or zero, or all scaled down so far that squares underflow.
+    /// `len` values of magnitude at most `most`: mostly spread evenly, at times each at an end of
+    /// the range or zero, at times all scaled down by a power of two, so far that squares may
+    /// underflow.
     pub fn varied(&mut self, len: usize, most: f32) -> Vec<f32> {
         match self.below(8) {
             0 => (0..len).map(|_| self.below(3) as f32 - 1.0).map(|sign| sign * most).collect(),

@@ -20,7 +20,8 @@ pub(crate) fn lines(model: &CoreModel, options: &Options) -> Vec<String> {
     lines
 }
 
-/// Sample rate and levels in the file of an amplifier, as its keys, and another rate of the code.
+/// The sample rate and the levels in the file of an amplifier, under the file's keys, and the
+/// sample rate of the code if the user has chosen another one.
 fn rate_and_levels(model: &CoreModel) -> impl Iterator<Item = String> {
     let of_host = |entry: &&LedgerEntry| {
         let key = &entry.attribute[..];
@@ -97,8 +98,7 @@ pub(crate) fn escape(text: &str) -> String {
         }
         match c {
             '\\' => out.push_str("\\\\"),
-            // no star or question mark: neither the sign that ends a comment nor a trigraph can
-            // come to stand
+            // stars and question marks are escaped: they could end a comment or begin a trigraph
             c if c.is_ascii_alphanumeric() || " _-/.,:;=()[]{}+<>#%&@!'|~^$".contains(c) => {
                 out.push(c)
             }

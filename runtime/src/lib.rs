@@ -156,8 +156,8 @@ impl<T: ?Sized> DerefMut for Aligned<T> {
 /// }
 /// ```
 ///
-/// The text calls intrinsics of `core::arch`, and the code for the processor's own instruction set,
-/// in `unsafe` blocks with their reasons. In a crate that denies `unsafe_code`, allow it on those
+/// The file calls intrinsics of `core::arch`, and functions for one instruction set, in `unsafe`
+/// blocks that state their reasons. In a crate that denies `unsafe_code`, allow it on these
 /// modules, or declare the cell by a macro.
 #[macro_export]
 macro_rules! include_model {

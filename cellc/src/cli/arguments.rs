@@ -764,8 +764,7 @@ impl ExecuteArguments {
     }
 
     fn options(&self, model: &ModelArguments) -> Options {
-        // the machine cannot run other instruction sets than `--isa`, so no code is generated for
-        // them
+        // only `--isa` runs, so no code is generated for other instruction sets
         let isas = self.isa.as_ref().map(|name| Isa::from_name(name).into_iter().collect());
         model.options().with_language(self.language()).with_isas(isas)
     }

@@ -67,7 +67,7 @@ pub(super) fn in_f32(model: &CoreModel) -> Vec<InF32> {
     model.in_f32_by_reason(|_| true).into_iter().map(reason).collect()
 }
 
-/// The layers with the arithmetic of the quantised model, without a choice.
+/// The layers whose arithmetic the quantised model decides.
 pub(super) fn in_own_integers(compilation: &Compilation) -> Vec<String> {
     let mut names = Vec::new();
     for node in compilation.model.all_nodes() {
@@ -83,8 +83,8 @@ fn has_own_integers(precisions: &Precisions, node: &CoreNode) -> bool {
     node.op.has_precision() && precisions.get(node.op.first_value()).has_own_integers()
 }
 
-/// True if `int8` and `int8x16` multiply equal numbers in all layers: short vectors, and depthwise
-/// convolutions.
+/// True if `int8` and `int8x16` multiply equal numbers in all layers. They do for short vectors and
+/// for depthwise convolutions.
 fn is_same_in_8_bits(model: &CoreModel) -> bool {
     let is_same = |len: usize| Arithmetic::Int8.largest(len) == Arithmetic::Int8x16.largest(len);
     let products = model.all_nodes().into_iter().filter_map(|node| node.op.facts().product);

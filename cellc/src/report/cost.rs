@@ -146,7 +146,7 @@ impl<'a> Counting<'a> {
 
     fn tiles(&self, tiles: &Tiles) -> Cost {
         let weights = tiles.panels * tiles.words * tiles.columns;
-        // one operation per group of vectors; across lanes, one per vector
+        // one operation multiplies TILE_WORDS vectors of words; interleaved words, one vector
         let each = if tiles.abreast > 1 { 1 } else { TILE_WORDS as u64 };
         let vectors = self.vectors(tiles.products()).div_ceil(each);
         Cost { operations: vectors, weight_bytes: self.bytes(tiles.weights, weights) }

@@ -26,8 +26,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Compiles the model's C code for an instruction set with the target's compiler. `None`
-    /// without an installed compiler.
+    /// Compiles the model's C code for an instruction set with the target's compiler. `None` if the
+    /// compiler is not installed, or if the target has no compiler for this instruction set.
     ///
     /// # Errors
     /// If the compiler is installed but fails.
@@ -134,7 +134,7 @@ impl<'a> Calls<'a> {
     /// The bytes of the deepest chain of frames from a function. `None` for unknown functions.
     fn deepest(&self, function: &str) -> Option<u64> {
         self.frames.get(function)?;
-        // as many rounds as functions in the longest chain
+        // each iteration lengthens the chains by one function
         let mut deepest: BTreeMap<&str, u64> = self.frames.clone();
         for _ in 0..self.frames.len() {
             let next = self.frames.iter().map(|(name, own)| {

@@ -27,7 +27,8 @@ pub struct TargetCost {
     /// The compiler that measured code, constants and stack. `None`: code is an estimate, the stack
     /// is unknown, and the compiler's constants are not counted.
     pub measured_by: Option<String>,
-    /// The compiler for measurements, if installed. `None` for targets without a known compiler.
+    /// The compiler for measurements, installed or not. `None` for targets without a known
+    /// compiler.
     pub measurer: Option<&'static str>,
     /// True if the target's compiler can compile the code.
     pub measurable: bool,
@@ -44,7 +45,7 @@ pub struct Flash {
     pub constants: u64,
     /// The code. `None` if neither measured nor estimated.
     pub code: Option<u64>,
-    /// All of these.
+    /// The sum of the above.
     pub total: u64,
 }
 
@@ -61,7 +62,7 @@ pub struct Ram {
     pub packed_weights: u64,
     /// The deepest chain of stack frames of a step, without the C library. `None` if not measured.
     pub stack: Option<u64>,
-    /// All of these.
+    /// The sum of the above.
     pub total: u64,
 }
 

@@ -23,8 +23,8 @@ pub fn shapes(all: &[Vec<usize>]) -> String {
     all.iter().map(|sizes| format!("{sizes:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A text of the model on one line: escaped, and shortened in the middle, because the end of a name
-/// is the most specific.
+/// A text of the model on one line: escaped, and shortened in the middle. The end of a name is kept
+/// because it is the most specific part.
 pub fn visible(text: &str) -> String {
     cut(text, LONGEST)
 }

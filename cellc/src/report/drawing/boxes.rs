@@ -1,4 +1,4 @@
-//! The lines of a box.
+//! The boxes of a picture: size, look and lines of text.
 
 use std::collections::BTreeMap;
 
@@ -64,11 +64,11 @@ pub(super) struct Text {
 pub(super) struct About {
     /// The kernels.
     pub(super) kernels: Vec<usize>,
-    /// The names of ends.
+    /// The names of inputs, outputs and kept tensors.
     pub(super) names: Vec<String>,
 }
 
-/// A box without a frame for other boxes.
+/// A box that contains no other boxes.
 pub(super) struct Shape {
     pub(super) look: Look,
     pub(super) lines: Vec<Text>,
@@ -252,7 +252,7 @@ fn line(row: &Row, report: &Report) -> Text {
 fn named(first: &Layer, layers: &[&Layer]) -> String {
     let kind = visible(&first.kind);
     let name = cut(&first.name, NAME);
-    // names as of an exporter repeat the type
+    // exporters often put the type into the name
     let mut what = match name.to_lowercase().contains(&kind.to_lowercase()) {
         true => name,
         false => format!("{kind} {name}"),
@@ -276,7 +276,7 @@ fn named(first: &Layer, layers: &[&Layer]) -> String {
     format!("{what} {}", cut(&out, NAME))
 }
 
-/// Counts by type of layer.
+/// The lines of a box that counts kernels: their share of the time, and their layers by type.
 fn rest(kernels: &[usize], ends: usize, report: &Report) -> Vec<Text> {
     const MOST: usize = 6;
     let share: f64 = kernels.iter().map(|&k| report.kernels[k].share).sum();

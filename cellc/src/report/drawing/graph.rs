@@ -80,7 +80,7 @@ pub(super) struct End {
 }
 
 impl Node {
-    /// A node that stands for itself.
+    /// A node for a single part of the model.
     pub(super) fn new(content: Content, reads: Vec<Read>) -> Self {
         Self { content, reads, times: 1 }
     }
@@ -396,8 +396,9 @@ impl Boxes<'_> {
         }
     }
 
-    /// The boxes as nodes: without those of layers without work, with each source in front of its
-    /// first reader, and each sink behind what it reads.
+    /// Turns the boxes into nodes, with each source in front of its first reader and each sink
+    /// behind the last node that it reads. Layers without work become views on edges; a
+    /// concatenation between several inputs and several readers becomes a junction.
     fn nodes(mut self) -> Vec<Node> {
         self.edges.sort_unstable();
         self.edges.dedup();

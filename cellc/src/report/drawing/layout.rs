@@ -1,9 +1,9 @@
 //! Places the boxes and edges of a layered graph, from top to bottom.
 //!
-//! A box's rank is its longest path. An edge across several ranks has a point in each of them.
-//! Barycentres determine the order within a rank; least squares of the places wanted by neighbours
-//! determine the coordinates, with gaps between boxes. Points have a higher weight than boxes, so
-//! that edges stay straight.
+//! The rank of a box is the length of the longest path to it. An edge across several ranks has a
+//! point in each of them. Barycentres determine the order within a rank. The coordinates are least
+//! squares fits to the places of the neighbours, with gaps between boxes. Points have a higher
+//! weight than boxes, so that edges stay straight.
 
 /// Gap between ranks in pixels.
 pub(super) const RANK_GAP: f64 = 40.0;
@@ -31,15 +31,15 @@ pub(super) struct Graph {
 /// Weight of an edge's point relative to a box.
 const STRAIGHT: f64 = 8.0;
 
-/// Weight of an edge that is the only one of both its ends.
+/// Weight of an edge that is the only one below its upper end and the only one above its lower end.
 const CHAIN: f64 = 30.0;
 
 /// A finished layout, in pixels.
 pub(super) struct Layout {
     /// By box: left edge and upper edge.
     pub(super) boxes: Vec<(f64, f64)>,
-    /// By edge: its points, from the middle of a lower edge to the middle of the next box's upper
-    /// edge.
+    /// By edge of the graph: points from the middle of the upper box's lower border to the middle
+    /// of the lower box's upper border.
     pub(super) paths: Vec<Vec<(f64, f64)>>,
     /// Width of the whole.
     pub(super) width: f64,
@@ -237,7 +237,8 @@ fn place(rows: &[Vec<usize>], items: &mut [Item]) {
                     (true, _) => item.above.clone(),
                     (false, _) => item.below.clone(),
                 };
-                // a point follows the points of its edge, a box of a chain the others of the chain
+                // a point follows the points of its edge, and a box of a chain its neighbours in
+                // the chain
                 let weight = |j: &usize| {
                     let (upper, lower) = if items[*j].rank < item.rank { (*j, i) } else { (i, *j) };
                     match (&items[upper].below[..], &items[lower].above[..]) {
@@ -258,8 +259,8 @@ fn place(rows: &[Vec<usize>], items: &mut [Item]) {
 }
 
 /// Places the items of a rank nearest to their wanted places, by least squares with gaps between
-/// neighbours. Without the widths, the task is isotonic regression, solved by pooling adjacent
-/// violators.
+/// neighbours. With the minimum distances subtracted, the task is isotonic regression, solved by
+/// pooling adjacent violators.
 fn settle(row: &[usize], wanted: &[f64], items: &mut [Item]) {
     let mut offsets = Vec::new();
     let mut at = 0.0;
@@ -343,7 +344,8 @@ fn space(i: usize, rows: &[Vec<usize>], at: &[usize], items: &[Item]) -> (f64, f
     )
 }
 
-/// Every item in one chain: items that are the only neighbours of each other, from top to bottom.
+/// The items as chains, each from top to bottom. Successive items of a chain are the only
+/// neighbours of each other. Every item is in one chain.
 fn chains(items: &[Item]) -> Vec<Vec<usize>> {
     let next = |i: usize| match items[i].below[..] {
         [below] if items[below].above.len() == 1 => Some(below),

@@ -13,7 +13,7 @@ pub(super) fn compact(nodes: Vec<Node>, report: &Report) -> Vec<Node> {
 
 /// Joins consecutive kernels that compute the same layer of the model.
 fn by_layer(nodes: Vec<Node>, report: &Report) -> Vec<Node> {
-    // all layers of a kernel have one name
+    // the name of the layers of a kernel, if all have the same name
     let name = |node: &Node| -> Option<&str> {
         let Content::Kernels(rows) = &node.content else { return None };
         let layers = rows.iter().flat_map(Row::kernels).flat_map(|&k| &report.kernels[k].layers);

@@ -45,7 +45,7 @@ pub struct Picture {
     pub width: f64,
     /// Height in pixels.
     pub height: f64,
-    /// True if every kernel is drawn.
+    /// True if every occurrence of every kernel is drawn.
     is_complete: bool,
 }
 
@@ -82,7 +82,7 @@ pub fn picture(report: &Report) -> Picture {
     drawn(&one, Detail::Lines, report).framed(report)
 }
 
-/// True if a picture of this height may suffice. False if there are too many edges for a layout.
+/// True if the ranks fit into this height and the edges are few enough for a layout.
 fn can_be_drawn(nodes: &[Node], height: f64) -> bool {
     let ranks = layout::ranks(nodes.len(), &graph::edges(nodes));
     let most = ranks.iter().max().map_or(0, |most| most + 1);
@@ -251,7 +251,7 @@ mod tests {
     use quick_xml::Reader;
     use quick_xml::events::Event;
 
-    /// The elements of a picture, each end in its place.
+    /// The number of elements of a picture. Asserts that every element is closed.
     fn elements(svg: &str) -> usize {
         let mut reader = Reader::from_str(svg);
         let (mut depth, mut count) = (0, 0);
@@ -339,7 +339,7 @@ mod tests {
         report(name, vec![layer(name, vec![TensorSource::Variable(0)], Done::View)])
     }
 
-    /// Sixteen times three layers with a residual edge, with a view in the middle.
+    /// Sixteen blocks of three computed layers and a view, each with a residual edge.
     fn blocks() -> Report {
         let mut layers = vec![layer("first", vec![TensorSource::Variable(0)], Done::Computed)];
         for i in 0..16 {

@@ -6,7 +6,7 @@ use super::{Picture, complete, picture};
 use crate::report::Report;
 use crate::report::words::{grouped, visible};
 
-/// A page in one file, without network access. Other than the picture of `--svg`, it tells about
+/// A page in one file, without network access. Unlike the picture of `--svg`, the page describes
 /// every kernel.
 pub fn page(report: &Report) -> String {
     let overview = picture(report);

@@ -27,7 +27,7 @@ pub(super) fn fold(mut nodes: Vec<Node>, report: &Report) -> Vec<Node> {
     nodes
 }
 
-/// The repeat that saves the most nodes.
+/// The repeat that saves the most nodes. `None` if no repeat saves [`WORTHWHILE`] nodes.
 fn best(nodes: &[Node], report: &Report) -> Option<Repeat> {
     let mut numbers = BTreeMap::new();
     let labels: Vec<usize> = nodes
@@ -62,7 +62,7 @@ fn best(nodes: &[Node], report: &Report) -> Option<Repeat> {
     best.map(|(_, repeat)| repeat)
 }
 
-/// The content of a node without its names.
+/// A label for a node, equal for nodes that differ only in the names of layers and tensors.
 fn label(node: &Node, report: &Report) -> String {
     let content = match &node.content {
         Content::End(end) => end_label(end),

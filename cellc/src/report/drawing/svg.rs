@@ -47,15 +47,16 @@ pub(super) struct Canvas {
     pub(super) elements: String,
 }
 
-/// What all parts of a drawing share.
+/// The data that all parts of a drawing share.
 pub(super) struct Pen<'a> {
     pub(super) report: &'a Report,
     pub(super) detail: Detail,
-    /// The largest share of the time of a kernel in one box or line.
+    /// The largest share of the time that one row has: the kernels of a line, or of a box with one
+    /// kernel.
     pub(super) largest: f64,
 }
 
-/// A box with its size.
+/// A drawn node.
 enum Drawn {
     Shape(Shape),
     /// The frame of a block: its caption and its content.
@@ -243,7 +244,7 @@ fn frame(
     svg.push_str("</g>\n</g>\n");
 }
 
-/// Opens a group with the parts of the report that it shows.
+/// Opens a group, with the kernels or names that the group shows.
 fn group(svg: &mut String, about: &About) {
     svg.push_str("<g");
     if !about.kernels.is_empty() {
@@ -294,7 +295,7 @@ fn rect(
     );
 }
 
-/// Escapes a text for XML. Characters that are invalid in XML were made visible before.
+/// Escapes a text for XML. [`super::visible`] has escaped the characters that are invalid in XML.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
