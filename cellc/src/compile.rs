@@ -120,7 +120,7 @@ fn stepwise(context: CheckContext, given: &CheckedModel) -> Outcome {
     let many = check_at_size(context, Some(check::distinct_steps(context.model)));
     let one = many.has_open_steps().then(|| check_at_size(context, Some(1)));
     match check::open_steps(given, &many, one) {
-        Ok(OpenSteps { one, steps, time, diagnostics }) => {
+        Ok(OpenSteps { one_step: one, steps, time, diagnostics }) => {
             let proof = one_step(many.core(), one, steps, &time);
             check::proven(&many, &time, proof, diagnostics)
         }

@@ -45,7 +45,7 @@ impl Description {
             activations: header::activations(
                 model,
                 plan.accuracy,
-                &plan.isas.iter().map(|own| own.fuses).collect::<Vec<_>>(),
+                &plan.isas.iter().map(|planned| planned.fuses).collect::<Vec<_>>(),
             ),
             estimate: Estimate::new(model, plan, program, packed, interface),
         }

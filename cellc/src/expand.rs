@@ -319,9 +319,9 @@ fn tracked(declaration: &Declaration, read: &[&str]) -> Vec<String> {
         None => Path::new(&model.value).with_extension("bin").to_string_lossy().into_owned(),
     };
     // a model whose weights are all given at run time has no file of weights
-    let there = shown(&weights).exists();
+    let has_weights_file = shown(&weights).exists();
     let mut files: Vec<_> =
-        std::iter::once(model.value.clone()).chain(there.then_some(weights)).collect();
+        std::iter::once(model.value.clone()).chain(has_weights_file.then_some(weights)).collect();
     let beside = read.iter().skip(1).map(|name| Path::new(&model.value).with_file_name(name));
     for file in beside.map(|path| path.to_string_lossy().into_owned()) {
         if !files.contains(&file) && shown(&file).exists() {

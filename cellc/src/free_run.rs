@@ -194,7 +194,7 @@ impl IntegerRuns {
 }
 
 /// The reference on its own states, with drawn inputs.
-struct Drawn<'a> {
+struct ReferenceRun<'a> {
     model: &'a CoreModel,
     range: Range,
     random: Random,
@@ -206,7 +206,7 @@ struct Drawn<'a> {
     next: Vec<Vec<f64>>,
 }
 
-impl<'a> Drawn<'a> {
+impl<'a> ReferenceRun<'a> {
     fn new(model: &'a CoreModel, range: Range) -> Self {
         let parameters =
             model.parameters.iter().map(|p| vec![0.0; p.shape.iter().product()]).collect();
@@ -277,7 +277,7 @@ pub(crate) fn measure(
     if model.parameters.iter().any(|parameter| parameter.weight) {
         return None;
     }
-    let drawn = Drawn::new(model, range);
+    let drawn = ReferenceRun::new(model, range);
     if layers_in_integers(model, products).is_empty() {
         if let Some(steps) = steps(STEPS, MOST_WORK, bound::work(model)) {
             let results = of_program(model, body, steps, drawn);
@@ -306,7 +306,7 @@ fn steps(wanted: usize, most: usize, each: usize) -> Option<usize> {
     Some(wanted.min(most / each.max(1))).filter(|steps| *steps >= FEWEST)
 }
 
-fn of_integers(runs: &mut IntegerRuns, steps: usize, mut drawn: Drawn<'_>) {
+fn of_integers(runs: &mut IntegerRuns, steps: usize, mut drawn: ReferenceRun<'_>) {
     for step in 0..steps {
         let exact = drawn.step();
         runs.step(drawn.model, &drawn.parameters, &exact, step == 0);
@@ -317,12 +317,12 @@ fn of_program(
     model: &CoreModel,
     body: BodyRef<'_>,
     steps: usize,
-    mut drawn: Drawn<'_>,
+    mut drawn: ReferenceRun<'_>,
 ) -> Vec<Gathered> {
     let mut memory = memory(model, body.program);
     let buffer = |role: Role| body.program.find(role).map(|id| id.0);
     let mut results = vec![Gathered::default(); model.results.len()];
-    let mut own: Vec<Vec<f32>> = Vec::new();
+    let mut states: Vec<Vec<f32>> = Vec::new();
     for _ in 0..steps {
         let expected = drawn.step();
         for (i, values) in drawn.parameters.iter().enumerate() {
@@ -331,7 +331,7 @@ fn of_program(
                 .states
                 .iter()
                 .position(|pair| pair.parameter == i)
-                .and_then(|pair| own.get(pair));
+                .and_then(|pair| states.get(pair));
             memory[at] = state
                 .cloned()
                 .unwrap_or_else(|| values.iter().map(|value| *value as f32).collect());
@@ -344,7 +344,7 @@ fn of_program(
                 gathered.add(*exact, (exact - f64::from(*got)).abs());
             }
         }
-        own = model.states.iter().map(|pair| memory[at(pair.result)].clone()).collect();
+        states = model.states.iter().map(|pair| memory[at(pair.result)].clone()).collect();
     }
     results
 }

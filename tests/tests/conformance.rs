@@ -346,7 +346,7 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_precision_is_given() {
         assert!(
             plans
                 .iter()
-                .filter(|product| product.own.x.is_some_and(|x| x.magnitude() == 255))
+                .filter(|product| product.multiples.x.is_some_and(|x| x.magnitude() == 255))
                 .count()
                 >= 2,
             "{}",
@@ -405,7 +405,7 @@ fn whole_numbers_multiply_as_integers() {
     };
     for (as_f32, as_integers) in subjects(true).zip(subjects(false)) {
         let plans = &as_integers.compilation.plan;
-        assert!(plans.products.iter().all(|product| product.own.x.is_some()), "{plans}");
+        assert!(plans.products.iter().all(|product| product.multiples.x.is_some()), "{plans}");
         for (isa, (name, _)) in as_f32.isas().enumerate() {
             let at =
                 as_integers.isas().position(|(other, _)| other == name).expect("all are there");

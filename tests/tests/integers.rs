@@ -214,14 +214,15 @@ fn scales_of_quantised_models_are_kept() {
             let options = Options::default().with_precision(precision);
             for subject in quantised(name, &options) {
                 let plan = &subject.compilation.plan;
-                let own = plan.products.iter().filter(|product| product.own.x.is_some()).count();
+                let own =
+                    plan.products.iter().filter(|product| product.multiples.x.is_some()).count();
                 assert_eq!(
                     own,
                     if precision.is_none() { dense } else { all },
                     "{name} {precision:?}\n{plan}"
                 );
                 assert_eq!(
-                    plan.products.iter().filter(|product| product.own.h.is_some()).count(),
+                    plan.products.iter().filter(|product| product.multiples.h.is_some()).count(),
                     of_h,
                     "{name}"
                 );
@@ -257,7 +258,12 @@ fn scales_of_quantised_models_are_kept() {
                 let as_f32 = Options::default().with_precision(Some(Precision::F32));
                 let as_f32 = quantised(name, &as_f32).next().expect("a subject");
                 assert!(
-                    as_f32.compilation.plan.products.iter().all(|product| product.own.x.is_none()),
+                    as_f32
+                        .compilation
+                        .plan
+                        .products
+                        .iter()
+                        .all(|product| product.multiples.x.is_none()),
                     "{name}"
                 );
                 let numbers = |subject: &Subject| {
@@ -323,7 +329,8 @@ fn cells_of_one_name_keep_their_own_scales() {
         let options = Options::default().with_precision(precision);
         let subject = compiled("one_name", branches_of_one_name(scales.map(Some)), options, 7);
         let plan = &subject.compilation.plan;
-        let vectors = plan.products.iter().map(|product| [product.own.x, product.own.h]);
+        let vectors =
+            plan.products.iter().map(|product| [product.multiples.x, product.multiples.h]);
         let found: Vec<_> = vectors.map(|own| own.map(|own| own.map(|own| own.scale))).collect();
         assert_eq!(found, scales.map(|scales| scales.map(Some)), "{plan}");
         for which in [0.0, 1.0] {
@@ -362,7 +369,7 @@ fn a_cell_keeps_its_scales_beside_one_of_its_name_without_scales() {
     let file = branches_of_one_name([Some(scales), None]);
     let subject = compiled("one_is_quantised", file, Options::default(), 7);
     let plan = &subject.compilation.plan;
-    let vectors = plan.products.iter().map(|product| [product.own.x, product.own.h]);
+    let vectors = plan.products.iter().map(|product| [product.multiples.x, product.multiples.h]);
     let found: Vec<_> = vectors.map(|own| own.map(|own| own.map(|own| own.scale))).collect();
     assert_eq!(found, [scales.map(Some), [None; 2]], "{plan}");
     let calls = &subject.calls[..=random::SATURATING];

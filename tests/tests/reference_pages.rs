@@ -52,13 +52,13 @@ fn lines(rows: Vec<(String, &str)>) -> String {
 
 #[test]
 fn operations() {
-    let rows = SUPPORTED.iter().map(|row| (with_sets(row.name, row.sets), row.what)).collect();
+    let rows = SUPPORTED.iter().map(|row| (with_sets(row.name, row.sets), row.limits)).collect();
     let mut text = format!("## OpenVINO\n\n{}", lines(rows));
     let mut rows: Vec<_> = onnx::SUPPORTED.iter().collect();
     rows.sort_by_key(|row| (row.domain, row.name));
     let named = |row: &&onnx::Supported| {
         let domain = if row.domain.is_empty() { String::new() } else { format!("{}.", row.domain) };
-        (format!("{domain}{}", row.name), row.what)
+        (format!("{domain}{}", row.name), row.limits)
     };
     let _ = write!(text, "\n## ONNX\n\n{}", lines(rows.iter().map(named).collect()));
     compare_part("docs/reference/operations.md", text.trim_end());

@@ -524,13 +524,13 @@ fn images_hold() {
                 );
             }
             for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
-                let own = own_error(activation, accuracy, fused, wide, &image);
+                let error_bound = own_error(activation, accuracy, fused, wide, &image);
                 for (value, y) in
                     values.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&points]))
                 {
                     assert!(
-                        (f64::from(y) - value).abs() <= own,
-                        "{activation} of {magnitude}: {own:e}"
+                        (f64::from(y) - value).abs() <= error_bound,
+                        "{activation} of {magnitude}: {error_bound:e}"
                     );
                 }
             }
@@ -565,13 +565,13 @@ fn images_between_hold() {
                 );
             }
             for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
-                let own = own_error(activation, accuracy, fused, wide, &image);
+                let error_bound = own_error(activation, accuracy, fused, wide, &image);
                 for (value, y) in
                     values.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&points]))
                 {
                     assert!(
-                        (f64::from(y) - value).abs() <= own,
-                        "{activation} of {low}..{high}: {own:e}"
+                        (f64::from(y) - value).abs() <= error_bound,
+                        "{activation} of {low}..{high}: {error_bound:e}"
                     );
                 }
             }
@@ -637,9 +637,9 @@ fn odd_functions_are_odd() {
 }
 
 /// The f32 at a distance of `place` neighbours from 0; negative places are below 0.
-fn neighbour(place: i32) -> f32 {
-    let magnitude = f32::from_bits(place.unsigned_abs());
-    if place < 0 { -magnitude } else { magnitude }
+fn neighbour(bits: i32) -> f32 {
+    let magnitude = f32::from_bits(bits.unsigned_abs());
+    if bits < 0 { -magnitude } else { magnitude }
 }
 
 /// The finite f32 in ascending order, in runs of neighbours: all of them, or runs around the

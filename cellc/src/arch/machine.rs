@@ -145,8 +145,8 @@ impl Arch {
 
     /// Instruction counts of an instruction set on the target, if measured.
     pub fn instructions_of<'a>(&'a self, isa: &'a Isa) -> Option<&'a Instructions> {
-        let own = self.instructions.as_ref()?;
-        Some(isa.instructions.as_ref().unwrap_or(own))
+        let instructions = self.instructions.as_ref()?;
+        Some(isa.instructions.as_ref().unwrap_or(instructions))
     }
 
     /// The target with this name.

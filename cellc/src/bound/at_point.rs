@@ -222,7 +222,7 @@ impl Domain for AtOneInput {
     }
 
     fn lookup(&self, (rows, at): Column<'_, AtPoint>, number: &AtPoint) -> AtPoint {
-        let chosen = at(crate::reference::place(number.exact, rows));
+        let chosen = at(crate::reference::row_index(number.exact, rows));
         let value = match number.value.is_exact() {
             true => chosen.value,
             false => self.0.lookup((rows, &|row| at(row).value), &number.value),
@@ -235,17 +235,17 @@ impl Domain for AtOneInput {
         let anywhere = self.0.top_k(top, &known);
         let chosen = order(top, &exact).into_iter().zip(anywhere);
         chosen
-            .map(|(at, (value, place))| {
-                let own = row[at];
-                let is_certain = own.value.is_bounded()
-                    && row.iter().enumerate().all(|(i, v)| i == at || own.is_apart(*v));
-                let (value, place) = match is_certain {
-                    true => (own.value, Value::exactly(at as f64)),
-                    false => (value, place),
+            .map(|(at, (value, index))| {
+                let candidate = row[at];
+                let is_certain = candidate.value.is_bounded()
+                    && row.iter().enumerate().all(|(i, v)| i == at || candidate.is_apart(*v));
+                let (value, index) = match is_certain {
+                    true => (candidate.value, Value::exactly(at as f64)),
+                    false => (value, index),
                 };
                 (
                     AtPoint { exact: exact[at], value },
-                    AtPoint { exact: place_of(at, exact[at]), value: place },
+                    AtPoint { exact: place_of(at, exact[at]), value: index },
                 )
             })
             .collect()

@@ -324,10 +324,10 @@ impl Domain for ErrorAnalysis {
 
     fn rounded(&self, operation: usize, taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
         let range = self.profile.products.get(operation).arithmetic().of_windows().largest(taps)?;
-        let own = self.profile.products.get(operation).own(Vector::X, taps);
+        let model_scale = self.profile.products.get(operation).own(Vector::X, taps);
         // an unbounded element may be NaN, which makes the scale NaN
         let each = match channel.iter().all(|v| v.is_bounded()) {
-            true => own.map_or_else(|| rounding(channel, range), |x| x.off),
+            true => model_scale.map_or_else(|| rounding(channel, range), |x| x.off),
             false => f64::INFINITY,
         };
         Some(channel.iter().map(|v| v.off_by(each)).collect())
@@ -347,9 +347,10 @@ impl Domain for ErrorAnalysis {
             let errors = stored.errors(&weights).collect();
             (stored, errors)
         });
-        let own = precision.own_of_row(row.x_or_h());
-        let range = own.map(|x| x.magnitude()).or_else(|| arithmetic.largest(row.weights().len()));
-        Encoded { row, stored, own, range }
+        let multiples = precision.own_of_row(row.x_or_h());
+        let range =
+            multiples.map(|x| x.magnitude()).or_else(|| arithmetic.largest(row.weights().len()));
+        Encoded { row, stored, own: multiples, range }
     }
 
     fn row(&self, encoded: &Encoded<'_>, values: &[Value]) -> Value {
@@ -395,9 +396,9 @@ impl Domain for ErrorAnalysis {
     fn top_k(&self, top: &TopK, row: &[Value]) -> Vec<(Value, Value)> {
         let any = row.iter().skip(1).fold(row[0], |any, v| any.either(*v));
         let last = (row.len() - 1) as f64;
-        let place =
+        let index =
             Value::new(0.0, last, if row.iter().all(|v| v.is_exact()) { 0.0 } else { last });
-        vec![(any, place); top.count]
+        vec![(any, index); top.count]
     }
 
     fn softmax(&self, values: &[Value], log: bool) -> Vec<Value> {
@@ -506,17 +507,17 @@ impl Gates<'_> {
             None => sum,
         };
         let next = |j: usize| {
-            let own = |gate: usize, place: usize| {
-                self.activate(0, peep(place, j, c[j], self.sum(gate, j, h)))
+            let gate_value = |gate: usize, peephole: usize| {
+                self.activate(0, peep(peephole, j, c[j], self.sum(gate, j, h)))
             };
             let (f, i) = match self.cell.coupled {
-                None => (own(f, 0), own(i, 1)),
+                None => (gate_value(f, 0), gate_value(i, 1)),
                 Some(Coupled::Input) => {
-                    let f = own(f, 0);
+                    let f = gate_value(f, 0);
                     (f, Gate::any(one.sub(f.value)))
                 }
                 Some(Coupled::Forget) => {
-                    let i = own(i, 1);
+                    let i = gate_value(i, 1);
                     (Gate::any(one.sub(i.value)), i)
                 }
             };

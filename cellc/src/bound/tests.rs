@@ -27,12 +27,12 @@ const KINDS: [CellKind; 4] = [
 ];
 
 /// Generator of random models with finite bounds for every input.
-struct Drawn<'a> {
+struct RandomModel<'a> {
     random: &'a mut Random,
     model: Written,
 }
 
-impl Drawn<'_> {
+impl RandomModel<'_> {
     fn activation(&mut self) -> Activation {
         let (alpha, beta) = (self.random.unit(), self.random.unit());
         let all = [
@@ -268,7 +268,7 @@ impl Drawn<'_> {
 /// A chain of cells. The outputs of every cell are results.
 fn random_cells(random: &mut Random) -> CoreModel {
     let batch = random.choice(&[1, 1, 1, 3]);
-    let mut drawn = Drawn { random, model: Written::default() };
+    let mut drawn = RandomModel { random, model: Written::default() };
     let mut x = drawn.model.parameter(&[batch, 1 + drawn.random.below(24)]);
     for _ in 0..drawn.random.choice(&[1, 1, 2, 3]) {
         let kind = drawn.random.choice(&KINDS);
@@ -314,7 +314,7 @@ fn cells_in_any_layout(random: &mut Random) -> CoreModel {
 /// A sequence or a plain input, followed by a few operations.
 fn random_graph(random: &mut Random) -> CoreModel {
     let batch = random.choice(&[1, 2, 3]);
-    let mut drawn = Drawn { random, model: Written::default() };
+    let mut drawn = RandomModel { random, model: Written::default() };
     let inputs = 1 + drawn.random.below(10);
     let mut x = match drawn.random.below(2) {
         0 => drawn.model.parameter(&[batch, inputs]),
@@ -648,7 +648,7 @@ fn grows_no_further_than_the_range() {
     let reset = [ResetGate::BeforeMatMul, ResetGate::AfterMatMul];
     for kind in [CellKind::Rnn, CellKind::Gru(reset[0]), CellKind::Gru(reset[1]), CellKind::Lstm] {
         let mut random = Random::new(14);
-        let mut drawn = Drawn { random: &mut random, model: Written::default() };
+        let mut drawn = RandomModel { random: &mut random, model: Written::default() };
         let x = drawn.model.parameter(&[1, 200, 3]);
         let [h, c] = [0; 2].map(|_| drawn.model.parameter(&[1, 1, 3]));
         let rows = 3 * kind.gates();
@@ -701,7 +701,7 @@ fn terms_round_no_more_often_than_stated() {
     let mut random = Random::new(5);
     for kind in KINDS {
         for (input_size, hidden_size) in [(1, 1), (3, 20), (20, 3), (2, 70)] {
-            let mut drawn = Drawn { random: &mut random, model: Written::default() };
+            let mut drawn = RandomModel { random: &mut random, model: Written::default() };
             let (x, h) =
                 (drawn.model.parameter(&[1, input_size]), drawn.model.parameter(&[1, hidden_size]));
             let rows = kind.gates() * hidden_size;
@@ -719,7 +719,7 @@ fn terms_round_no_more_often_than_stated() {
                 let plan = plan(&model, options, &precisions);
                 let mut program = lower::lower(&model, &plan);
                 for (body, _) in
-                    program.bodies.iter_mut().zip(&plan.isas).filter(|(_, own)| !own.fuses)
+                    program.bodies.iter_mut().zip(&plan.isas).filter(|(_, planned)| !planned.fuses)
                 {
                     pass::split(body);
                 }

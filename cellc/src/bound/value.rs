@@ -267,11 +267,15 @@ impl Value {
         let Some(image) = activation::image_between(activation, arguments, self.error) else {
             return ANYTHING;
         };
-        let own = activation::own_error(activation, accuracy, fused, magnitude, &image);
+        let approximation = activation::own_error(activation, accuracy, fused, magnitude, &image);
         let step = if self.error > 0.0 { image.jump } else { 0.0 };
         let passed = if self.error > 0.0 { image.slope * self.error } else { 0.0 };
-        let error = (passed + step).min(image.high - image.low) + own;
-        Self::new((image.low - own).max(image.least), (image.high + own).min(image.most), error)
+        let error = (passed + step).min(image.high - image.low) + approximation;
+        Self::new(
+            (image.low - approximation).max(image.least),
+            (image.high + approximation).min(image.most),
+            error,
+        )
     }
 
     /// `z h + (1 - z) n` with a gate z.

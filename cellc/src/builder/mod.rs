@@ -932,7 +932,11 @@ fn converted(
         }
     }
     let taken = format!("in the order of {}", framework.name());
-    (layers.len() == cell.layer_count()).then(|| Baked { layers, taken, ..Baked::default() })
+    (layers.len() == cell.layer_count()).then(|| Baked {
+        layers,
+        meaning: taken,
+        ..Baked::default()
+    })
 }
 
 /// The weights in a file of tensors. Sets the cell's attributes from the file. `None` after an

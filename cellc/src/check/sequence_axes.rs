@@ -21,7 +21,7 @@ pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
         origins[value] = rank.map(|rank| (index, (0..rank).map(Some).collect()));
     }
     let mut found: Vec<Vec<SequenceAxes>> = vec![Vec::new(); model.parameters.len()];
-    for (place, node) in model.nodes.iter().enumerate() {
+    for (node_index, node) in model.nodes.iter().enumerate() {
         if let Op::Constant(tensor) = &node.op {
             constants.insert(node.outputs[0].0, tensor);
         }
@@ -35,7 +35,7 @@ pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
             let is_x =
                 roles(&node.op, node.inputs.len()).is_some_and(|roles| roles[port] == CellPort::X);
             if let (true, [Some(rows), Some(steps), ..]) = (is_x, &axes[..]) {
-                found[index].push(SequenceAxes { rows: *rows, steps: *steps, node: place });
+                found[index].push(SequenceAxes { rows: *rows, steps: *steps, node: node_index });
             }
         } else if let Some(axes) = passed(&node.op, port, node.inputs.len(), axes, &constant)
             && let Some(output) = node.outputs.first()

@@ -148,10 +148,10 @@ fn handed_on(model: &Model) -> Vec<Option<String>> {
                 }
                 _ => through.clone(),
             };
-            let place = &mut read[input.0];
-            match (&place, by) {
+            let known = &mut read[input.0];
+            match (&known, by) {
                 (Read::Data, _) | (Read::Weight(_), Read::Weight(_)) | (_, Read::Not) => {}
-                (_, by) => *place = by,
+                (_, by) => *known = by,
             }
         }
     }

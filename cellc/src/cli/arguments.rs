@@ -585,8 +585,8 @@ impl CommandLine {
             return Ok(());
         };
         // writing into the pipe that the model comes from would block for ever
-        let place = fs::canonicalize(&path).ok().filter(|_| piped::is_pipe(&path));
-        let is_same = |output: &Path| place.is_some() && fs::canonicalize(output).ok() == place;
+        let pipe = fs::canonicalize(&path).ok().filter(|_| piped::is_pipe(&path));
+        let is_same = |output: &Path| pipe.is_some() && fs::canonicalize(output).ok() == pipe;
         if let Some((option, output)) =
             self.outputs().into_iter().find(|(_, output)| is_same(output))
         {

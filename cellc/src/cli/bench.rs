@@ -172,7 +172,7 @@ fn is_onnx(arguments: &BenchArguments) -> bool {
 }
 
 fn compiled(compilation: &compile::Compilation, isa: &str) -> bool {
-    compilation.plan.isas.iter().any(|own| isa == own.isa.name)
+    compilation.plan.isas.iter().any(|planned| isa == planned.isa.name)
 }
 
 fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> Row {

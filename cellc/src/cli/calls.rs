@@ -19,11 +19,11 @@ use crate::rules::names::parameter_names;
 use super::npy;
 
 /// Limit for the file of an input.
-const LIMIT: Limit = Limit { what: "the file of an input", bytes: 2 << 30 };
+const LIMIT: Limit = Limit { file_kind: "the file of an input", bytes: 2 << 30 };
 /// Limit for the file of a recorded output.
-const RECORDED_LIMIT: Limit = Limit { what: "a recorded output", bytes: 2 << 30 };
+const RECORDED_LIMIT: Limit = Limit { file_kind: "a recorded output", bytes: 2 << 30 };
 /// Limit for the `case.json` next to the file of an input.
-const CASE_LIMIT: Limit = Limit { what: "case.json", bytes: 16 << 20 };
+const CASE_LIMIT: Limit = Limit { file_kind: "case.json", bytes: 16 << 20 };
 
 /// Valid contents of a Parameter, before a call fixes the sizes left open by the model.
 #[derive(Clone, Debug)]
@@ -53,10 +53,10 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
     let mut all: Vec<_> = model
         .parameters
         .iter()
-        .map(|&place| {
-            let node = &model.nodes[place];
+        .map(|&parameter| {
+            let node = &model.nodes[parameter];
             let value = &model.values[node.outputs[0].0];
-            let (label, names) = (node.label(), parameter_names(model, place));
+            let (label, names) = (node.label(), parameter_names(model, parameter));
             let (shape, element) = (value.shape.clone(), value.element);
             Expected {
                 label,
@@ -115,8 +115,10 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
 pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usize>]) -> Options {
     let mut options = options.clone();
     for (name, sizes) in &mut options.bindings.shapes {
-        let names = |place: &&usize| parameter_names(model, **place).contains(name);
-        let Some(input) = model.parameters.iter().position(|place| names(&place)) else { continue };
+        let names = |parameter: &&usize| parameter_names(model, **parameter).contains(name);
+        let Some(input) = model.parameters.iter().position(|parameter| names(&parameter)) else {
+            continue;
+        };
         for (size, &known) in sizes.iter_mut().zip(&shapes[input]) {
             size.get_or_insert(known);
         }
@@ -185,15 +187,15 @@ impl Calls {
             let path = entry.map_err(|e| unreadable(&e))?.path();
             let Some((call, input, named)) = call_and_input(&path, parameters) else { continue };
             by_field |= named;
-            let place = files.entry(call).or_default().entry(input).or_default();
-            if *place != PathBuf::new() && place.file_stem() != path.file_stem() {
-                let other = place.file_name().unwrap_or_default().display().to_string();
+            let known = files.entry(call).or_default().entry(input).or_default();
+            if *known != PathBuf::new() && known.file_stem() != path.file_stem() {
+                let other = known.file_name().unwrap_or_default().display().to_string();
                 let found = format!("is the same input of call {call} as {}", quoted(&other));
                 return Err(problem(&path, found).help("remove one of the two"));
             }
             // A .npy takes precedence over a .bin, because it has a shape.
-            if *place == PathBuf::new() || path.extension().is_some_and(|e| e == "npy") {
-                *place = path;
+            if *known == PathBuf::new() || path.extension().is_some_and(|e| e == "npy") {
+                *known = path;
             }
         }
         let Some(&last) = files.keys().next_back() else {
@@ -236,9 +238,9 @@ impl Calls {
         let names: Vec<_> = parameters.iter().map(|p| (&p.names[..], &p.field[..])).collect();
         let mut files = vec![None; parameters.len()];
         for (name, path) in given {
-            let place = &mut files
+            let file = &mut files
                 [named(&names, name, "in").map_err(|wrong| wrong.help("correct --input"))?];
-            if place.replace(path.clone()).is_some() {
+            if file.replace(path.clone()).is_some() {
                 let found = format!("two files are given for the input {}", quoted(name));
                 return Err(Diagnostic::error(Origin::Unknown, found)
                     .help("give one --input for each input"));
@@ -319,10 +321,10 @@ pub(crate) fn recorded_outputs(
             continue;
         }
         let Some((call, name)) = call_and_name(&path) else { continue };
-        let place = name.strip_prefix("out").and_then(number);
+        let by_number = name.strip_prefix("out").and_then(number);
         let by_field = || outputs.iter().position(|(_, field)| *field == name);
         let by_name = || outputs.iter().position(|(names, _)| names.iter().any(|own| own == name));
-        let Some(output) = place.or_else(by_field).or_else(by_name) else { continue };
+        let Some(output) = by_number.or_else(by_field).or_else(by_name) else { continue };
         if output >= outputs.len() {
             return Err(problem(
                 &path,
@@ -518,10 +520,10 @@ pub(crate) fn one_step(
     let places = places(shape, one, step).expect("shapes were compared");
     match numbers {
         InputElements::Floats(values) => {
-            InputElements::Floats(places.into_iter().map(|place| values[place]).collect())
+            InputElements::Floats(places.into_iter().map(|index| values[index]).collect())
         }
         InputElements::Integers(values) => {
-            InputElements::Integers(places.into_iter().map(|place| values[place]).collect())
+            InputElements::Integers(places.into_iter().map(|index| values[index]).collect())
         }
     }
 }

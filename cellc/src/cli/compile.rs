@@ -71,7 +71,8 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
         Emit::Kernel => {
             let program = &compilation.program;
             let bodies = compilation.plan.isas.iter().zip(program.bodies());
-            let bodies = bodies.map(|(own, body)| format!("# {}\n\n{body}\n", own.isa.name));
+            let bodies =
+                bodies.map(|(planned, body)| format!("# {}\n\n{body}\n", planned.isa.name));
             format!("{program}\n{}", bodies.collect::<String>())
         }
         Emit::Rust | Emit::C | Emit::Wasm => {
@@ -135,7 +136,7 @@ impl Destination {
             )));
         }
         match OutputTarget::resolve(path).map_err(|error| cannot_write(path, error))? {
-            OutputTarget::Through(place) => Ok(Self::Device(place)),
+            OutputTarget::Through(device) => Ok(Self::Device(device)),
             OutputTarget::Regular(_) => Ok(Self::File(path.to_owned())),
         }
     }
@@ -459,8 +460,8 @@ pub(super) fn refuse_to_overwrite_inputs<'a>(
     let weights = model.weights.clone().unwrap_or_else(|| xml.with_extension("bin"));
     let inputs = [xml, &weights].map(|input| fs::canonicalize(input).ok());
     for output in outputs {
-        let place = fs::canonicalize(output).ok();
-        if place.is_some() && inputs.contains(&place) {
+        let canonical = fs::canonicalize(output).ok();
+        if canonical.is_some() && inputs.contains(&canonical) {
             return Err(Failure::Usage(format!(
                 "{} would be overwritten, and the model was read from it: choose another name or \
                  folder for {option}",

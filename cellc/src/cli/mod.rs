@@ -50,7 +50,7 @@ enum Failure {
     /// A compiler failed with a message: exit status 1.
     Toolchain {
         /// The compiler's standard error.
-        said: Vec<u8>,
+        stderr: Vec<u8>,
         /// An explanation of the failure.
         why: Diagnostic,
     },
@@ -77,8 +77,8 @@ impl From<Diagnostic> for Failure {
 }
 
 impl From<Failed> for Failure {
-    fn from(Failed { said, why }: Failed) -> Self {
-        Self::Toolchain { said, why }
+    fn from(Failed { stderr: said, why }: Failed) -> Self {
+        Self::Toolchain { stderr: said, why }
     }
 }
 
@@ -115,7 +115,7 @@ pub fn command() -> ExitCode {
             report(&diagnostics);
             ExitCode::FAILURE
         }
-        Err(Failure::Toolchain { said, why }) => {
+        Err(Failure::Toolchain { stderr: said, why }) => {
             write_stderr(&said);
             report(&Diagnostics(vec![why]));
             ExitCode::FAILURE

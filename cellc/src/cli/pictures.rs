@@ -72,9 +72,9 @@ impl PictureKind {
         let help = match Self::ALL.into_iter().find(|kind| kind.extension() == ending) {
             Some(kind) => format!("{} {shown}", kind.option()),
             None => {
-                let own = path.with_extension(self.extension());
-                let own = in_shell(&own.to_string_lossy());
-                format!("cellc draws SVG, PNG and HTML: {option} {own}")
+                let renamed = path.with_extension(self.extension());
+                let drawable = in_shell(&renamed.to_string_lossy());
+                format!("cellc draws SVG, PNG and HTML: {option} {drawable}")
             }
         };
         Err(Failure::Usage(format!("{option} {file} asks for another format: {help}")))

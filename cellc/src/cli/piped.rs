@@ -11,7 +11,7 @@ use crate::front::bounded::Limit;
 use crate::temporary::folder::TemporaryFolder;
 
 /// Limit for a model from a pipe, equal to the limit of an ONNX file.
-const PIPED: Limit = Limit { what: "a model from a pipe", bytes: 2 << 30 };
+const PIPED: Limit = Limit { file_kind: "a model from a pipe", bytes: 2 << 30 };
 
 /// A model from a pipe, in a file removed on drop.
 #[derive(Debug)]

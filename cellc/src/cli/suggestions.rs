@@ -7,7 +7,7 @@ use crate::diagnostic::in_shell;
 use crate::request::flag::PRECISION;
 
 use super::arguments::CommandLine;
-use super::synonyms::{compiles, meant};
+use super::synonyms::{command_for, compiles};
 
 /// Options of other compilers, and cellc's options with the same effect; `{words}` stands for the
 /// words of `--precision`.
@@ -140,8 +140,8 @@ fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
     }
     let begins =
         |known: &&(&str, &str)| known.0 == name || name.len() > 2 && known.0.starts_with(name);
-    let meant = OTHERS.iter().find(begins).map(|(_, meant)| PRECISION.with_words(meant));
-    meant.map(|meant| format!("unexpected argument '{option}': {meant}"))
+    let advice = OTHERS.iter().find(begins).map(|(_, meant)| PRECISION.with_words(meant));
+    advice.map(|advice| format!("unexpected argument '{option}': {advice}"))
 }
 
 /// The message for a second word that is no option. The first word is the model, or stands for a
@@ -152,7 +152,7 @@ fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
         return format!("unexpected argument '{word}': the file to write is said by -o {word}");
     }
     if first == "help" {
-        return match meant(word) {
+        return match command_for(word) {
             _ if word == "version" => {
                 format!("there is no command '{word}': the version is said by cellc --version")
             }
@@ -180,7 +180,7 @@ fn second_word(command: &clap::Command, first: &str, word: &str) -> String {
              -o FILE.c"
         );
     }
-    match meant(first) {
+    match command_for(first) {
         Some(name) => format!("there is no command '{first}': a similar one is cellc {name}"),
         None => format!(
             "unexpected argument '{word}': one model is compiled; the commands, run, check, \

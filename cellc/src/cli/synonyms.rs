@@ -25,14 +25,14 @@ pub(super) fn instead_of(word: &str) -> Option<String> {
     if word == "version" {
         return Some("the version is said by cellc --version".to_owned());
     }
-    let meant = meant(word)?;
-    let model = if ["help", "man", "completions"].contains(&meant) { "" } else { " MODEL" };
-    Some(format!("a similar command is cellc {meant}{model}"))
+    let command = command_for(word)?;
+    let model = if ["help", "man", "completions"].contains(&command) { "" } else { " MODEL" };
+    Some(format!("a similar command is cellc {command}{model}"))
 }
 
 /// The command that a synonym or a misspelt word stands for. `None` for other words and for
 /// commands themselves.
-pub(super) fn meant(word: &str) -> Option<&'static str> {
+pub(super) fn command_for(word: &str) -> Option<&'static str> {
     let same = COMMANDS.iter().find(|(_, others)| others.contains(&word)).map(|(name, _)| *name);
     let names = COMMANDS.iter().map(|(name, _)| *name).chain(["completions", "man"]);
     let plain = word.len() > 2 && word.chars().all(|c| c.is_ascii_alphabetic());

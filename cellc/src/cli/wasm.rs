@@ -129,7 +129,7 @@ fn compile(folder: &Path, network: &str) -> Result<(), Failure> {
         true => Ok(()),
         false => {
             let why = problem(format!("{named} does not compile the network to WebAssembly"));
-            Err(Failed { said: output.stderr, why }.into())
+            Err(Failed { stderr: output.stderr, why }.into())
         }
     }
 }

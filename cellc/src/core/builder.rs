@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use super::build_error::{BuildError, Built};
 use super::folded::Folded;
 use super::{
-    Before, CoreModel, CoreNode, CoreOp, CoreValue, Front, Geometry, History, Known, LayerPlace,
-    Lookback, ShortOf, Source, ValueFacts, View, element_count, fold,
+    CoreModel, CoreNode, CoreOp, CoreValue, ElementsBefore, Front, Geometry, History, Known,
+    LayerPlace, Lookback, ShortOf, Source, ValueFacts, View, element_count, fold,
 };
 use crate::model::limits::{MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
 use crate::model::{ElementType, LedgerEntry, Tensor, wrong_rank};
@@ -23,7 +23,7 @@ pub(crate) struct Layer {
     /// The attributes with their meanings.
     pub(crate) ledger: Vec<LedgerEntry>,
     /// The place of the node in the model.
-    pub(crate) place: LayerPlace,
+    pub(crate) path: LayerPlace,
     /// False inside the body of a loop or a branch.
     pub(crate) is_outermost: bool,
     /// The number of elements of the layer's constant operands.
@@ -128,7 +128,7 @@ impl CoreBuilder {
         self.model.values.truncate(to.values);
         self.facts.truncate(to.values);
         self.model.constants.truncate(to.constants);
-        self.interned.places.retain(|_, &mut place| place < to.constants);
+        self.interned.places.retain(|_, &mut start| start < to.constants);
         self.nodes.truncate(to.nodes);
         self.layer_values.clear();
         self.history.lookbacks.truncate(to.lookbacks);
@@ -157,8 +157,8 @@ impl CoreBuilder {
     }
 
     /// Notes the elements that the current layer reads in front of the axes of a computed tensor.
-    pub(crate) fn note_lookback(&mut self, x: &Known, before: Before, fronts: Vec<Front>) {
-        let node = self.layer.place.outer;
+    pub(crate) fn note_lookback(&mut self, x: &Known, before: ElementsBefore, fronts: Vec<Front>) {
+        let node = self.layer.path.outer;
         let is_known = self.history.lookbacks.iter().any(|other| other.node == node);
         let is_computed = x.tensor().is_none_or(Tensor::is_empty);
         if self.layer.is_outermost && is_computed && !fronts.is_empty() && !is_known {
@@ -181,7 +181,7 @@ impl CoreBuilder {
 
     /// Emits an operation with its own interpretations of attributes.
     pub(crate) fn emit_noted(&mut self, op: CoreOp, ledger: Vec<LedgerEntry>) {
-        let Layer { name, kind, place, .. } = &self.layer;
+        let Layer { name, kind, path, .. } = &self.layer;
         let kind = match &op {
             CoreOp::Cell(cell) if cell.sequence.is_some() => cell.kind.sequence_name(),
             CoreOp::Cell(cell) => cell.kind.op_name(),
@@ -189,7 +189,7 @@ impl CoreBuilder {
         };
         self.operations += 1;
         let (name, kind) = (name.clone(), kind.to_owned());
-        self.nodes.push(CoreNode { name, kind, op, ledger, layer: *place });
+        self.nodes.push(CoreNode { name, kind, op, ledger, layer: *path });
     }
 
     /// Builds a body: the result of `add`, and the operations that `add` emits, which the current
@@ -208,7 +208,7 @@ impl CoreBuilder {
     /// The index of a constant in [`CoreModel::constants`]; adds a new constant.
     pub(crate) fn intern(&mut self, tensor: &Tensor) -> usize {
         let constants = &mut self.model.constants;
-        let (bytes, start) = tensor.place();
+        let (bytes, start) = tensor.address();
         *self
             .interned
             .places

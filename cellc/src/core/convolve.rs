@@ -204,7 +204,7 @@ impl Convolve {
                 })
                 .collect();
             let inner = |(from, to): (usize, usize)| {
-                along.iter().map(move |(k, place)| (from * axis.size + k, to + place))
+                along.iter().map(move |(k, target)| (from * axis.size + k, to + target))
             };
             all = all.into_iter().flat_map(inner).collect();
         }

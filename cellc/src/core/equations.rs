@@ -13,7 +13,7 @@ fn equations(
     coupled: Option<Coupled>,
     peepholes: bool,
 ) -> Vec<String> {
-    let function = |place: usize| activations[place].as_ref();
+    let function = |index: usize| activations[index].as_ref();
     let f = function(0);
     match kind {
         CellKind::Rnn => vec![format!("h' = {f}({})", clip("W x + R h + B"))],

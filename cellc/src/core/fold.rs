@@ -33,8 +33,8 @@ pub(crate) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usi
     let bytes = tensor.bytes();
     let mut out = Vec::with_capacity(to.iter().product::<usize>() * tensor.element().size());
     for whole in bytes.chunks_exact((block * tensor.shape()[axis]).max(1)) {
-        for &place in places {
-            out.extend_from_slice(&whole[place * block..(place + 1) * block]);
+        for &index in places {
+            out.extend_from_slice(&whole[index * block..(index + 1) * block]);
         }
     }
     tensor_of(to, tensor.element(), out)
@@ -192,8 +192,8 @@ pub(crate) fn reduce(
         return Err(OUT_OF_RANGE);
     }
     let mut out = Vec::with_capacity(count);
-    for place in 0..count {
-        let get = |k: usize| tensor.get_i64(at(place, k)).unwrap_or_default();
+    for row in 0..count {
+        let get = |k: usize| tensor.get_i64(at(row, k)).unwrap_or_default();
         let mut all = if size == 0 { neutral as i64 } else { get(0) };
         for k in 1..size {
             all = binary_of_integers(combiner.binary(), all, get(k))?;

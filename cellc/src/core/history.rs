@@ -17,13 +17,13 @@ pub(crate) struct History {
 pub(crate) struct Lookback {
     /// The place of the operation in the model.
     pub(crate) node: usize,
-    pub(crate) before: Before,
+    pub(crate) before: ElementsBefore,
     pub(crate) fronts: Vec<Front>,
 }
 
 /// The elements before an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Before {
+pub(crate) enum ElementsBefore {
     /// Padding, by an attribute of the operation or as a constant.
     Pads,
     /// The initial 0 of a running sum.

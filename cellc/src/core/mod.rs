@@ -57,7 +57,7 @@ pub(crate) use geometry::{
     Geometry, axis_index, broadcast, broadcast_strides, element_count, signed, strides,
     without_axes,
 };
-pub(crate) use history::{Before, Front, History, Lookback, ShortOf};
+pub(crate) use history::{ElementsBefore, Front, History, Lookback, ShortOf};
 pub use integers::{INTEGER_LIMIT, Integers};
 pub(crate) use known::Known;
 pub use linear_attention::{AttentionSizes, Decay, LinearAttention};

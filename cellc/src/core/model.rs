@@ -148,8 +148,8 @@ impl CoreModel {
     /// The names of the layers in [`Self::in_f32`], each with the reason.
     pub(crate) fn names_in_f32(&self) -> impl Iterator<Item = (&str, &'static str)> {
         let nodes = self.all_nodes();
-        self.in_f32.iter().filter_map(move |&(place, why)| {
-            let node = nodes.iter().find(|node| node.layer == place && is_f32_product(node))?;
+        self.in_f32.iter().filter_map(move |&(layer, why)| {
+            let node = nodes.iter().find(|node| node.layer == layer && is_f32_product(node))?;
             Some((&node.name[..], why))
         })
     }

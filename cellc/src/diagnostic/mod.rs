@@ -151,8 +151,8 @@ impl Diagnostic {
 
     /// True for a problem of one cause at one place. The texts may differ.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
-        let place = |problem: &Self| (problem.origin.clone(), problem.layer.clone());
-        self.cause == other.cause && place(self) == place(other)
+        let location = |problem: &Self| (problem.origin.clone(), problem.layer.clone());
+        self.cause == other.cause && location(self) == location(other)
     }
 
     /// Names the layer or key.

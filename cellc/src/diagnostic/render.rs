@@ -82,10 +82,10 @@ impl Diagnostic {
     }
 
     /// File, line and column for an editor, both counted from 1. `None` if the place is unknown.
-    pub fn place(&self) -> Option<(&str, usize, usize)> {
+    pub fn location(&self) -> Option<(&str, usize, usize)> {
         let Origin::Text { source, start, .. } = &self.origin else { return None };
-        let place = TextPosition::new(&source.text, *start);
-        Some((&source.name, place.line, place.column))
+        let position = TextPosition::new(&source.text, *start);
+        Some((&source.name, position.line, position.column))
     }
 }
 
@@ -119,41 +119,41 @@ fn character_start(text: &str, at: usize) -> usize {
 /// Adds the place and the source line. Returns the width of the margin.
 fn push_snippet(out: &mut String, source: &SourceText, start: usize, end: usize) -> usize {
     let text = &source.text[..];
-    let place = TextPosition::new(text, start);
-    let number = place.line.to_string();
+    let position = TextPosition::new(text, start);
+    let number = position.line.to_string();
     let margin = number.len() + 1;
     let blank = " ".repeat(margin);
     out.push_str(&blank[1..]);
     out.push_str("--> ");
     push_message(out, &source.name);
     // writing to a string cannot fail
-    let _ = writeln!(out, ":{}:{}", place.line, place.column);
+    let _ = writeln!(out, ":{}:{}", position.line, position.column);
 
-    let lead_start = text[place.line_start..place.at]
+    let lead_start = text[position.line_start..position.at]
         .char_indices()
         .rev()
         .nth(LONGEST_LEAD - 1)
-        .map_or(place.line_start, |(offset, _)| place.line_start + offset);
+        .map_or(position.line_start, |(offset, _)| position.line_start + offset);
     // at most [`LONGEST_LINE`] characters, because a file may be a single line
     let mut shown_end = text.len();
     let mut cut = false;
     for (count, (offset, c)) in text[lead_start..].char_indices().enumerate() {
         let at = lead_start + offset;
         cut = count == LONGEST_LINE;
-        if cut || at >= place.at && matches!(c, '\n' | '\r') {
+        if cut || at >= position.at && matches!(c, '\n' | '\r') {
             shown_end = at;
             break;
         }
     }
-    let end = character_start(text, end).clamp(place.at, shown_end.max(place.at));
+    let end = character_start(text, end).clamp(position.at, shown_end.max(position.at));
 
     let mut line = String::new();
-    if lead_start > place.line_start {
+    if lead_start > position.line_start {
         line.push('…');
     }
-    text[lead_start..place.at].chars().for_each(|c| push_character(&mut line, c));
+    text[lead_start..position.at].chars().for_each(|c| push_character(&mut line, c));
     let caret = line.chars().count();
-    text[place.at..end].chars().for_each(|c| push_character(&mut line, c));
+    text[position.at..end].chars().for_each(|c| push_character(&mut line, c));
     let carets = (line.chars().count() - caret).max(1);
     text[end..shown_end].chars().for_each(|c| push_character(&mut line, c));
     if cut {
@@ -218,7 +218,7 @@ mod tests {
                 "  = help: do this",
             ]
         );
-        assert_eq!(at(text, start, start).place(), Some(("model.xml", 2, 9)));
+        assert_eq!(at(text, start, start).location(), Some(("model.xml", 2, 9)));
     }
 
     #[test]

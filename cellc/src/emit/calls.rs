@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Contents;
 use super::names::Field;
-use super::traversal::Shared;
+use super::traversal::FileNames;
 use crate::kernel::{BodyRef, BufferId, Kernel, Role};
 use crate::pack::Packed;
 
 /// A call: the kernel, and the name of the function with the kernel's code.
 pub(super) type Call<'p> = (&'p Kernel, &'p str);
 
-impl Shared {
+impl FileNames {
     /// The calls of a step in order. Concurrent calls form a group.
     pub(super) fn calls<'p>(&'p self, body: BodyRef<'p>) -> Vec<Vec<Call<'p>>> {
         let mut names = self.kernels.iter().map(|(name, _)| name.as_str());
@@ -133,7 +133,7 @@ impl Contents<'_> {
     }
 
     /// Divides memory among a group of concurrent kernels.
-    pub(super) fn cuts(&self, body: BodyRef<'_>, group: &[Call<'_>], shared: &Shared) -> Cuts {
+    pub(super) fn cuts(&self, body: BodyRef<'_>, group: &[Call<'_>], shared: &FileNames) -> Cuts {
         let mut used: BTreeMap<BufferId, bool> = BTreeMap::new();
         for (id, written) in group.iter().flat_map(|(kernel, _)| &kernel.params) {
             *used.entry(*id).or_default() |= written;

@@ -122,7 +122,7 @@ impl<'a> Contents<'a> {
     /// The bodies to print. Instruction sets that share a body have one entry.
     fn bodies(&self) -> impl Iterator<Item = Spelled<'a>> + '_ {
         let all = || self.isas.iter().zip(self.program.bodies());
-        let named = all().filter(|(own, _)| self.named(own.isa) == own.isa);
+        let named = all().filter(|(planned, _)| self.named(planned.isa) == planned.isa);
         named.map(move |(PlannedIsa { isa, .. }, body)| {
             let fused_by = self.fusing(isa).next();
             let fused = all().find(|(other, _)| Some(other.isa) == fused_by);
@@ -133,33 +133,33 @@ impl<'a> Contents<'a> {
     /// The instruction sets that share the body of `isa` and have fused multiply-add, if `isa` has
     /// none.
     fn fusing(&self, isa: &'static Isa) -> impl Iterator<Item = &'static Isa> + '_ {
-        let is_fused = |own: &&PlannedIsa| own.fuses;
-        let fuses = !self.isas.iter().filter(is_fused).any(|own| own.isa == isa);
-        let others = self.isas.iter().filter(is_fused).map(|own| own.isa);
+        let is_fused = |planned: &&PlannedIsa| planned.fuses;
+        let fuses = !self.isas.iter().filter(is_fused).any(|planned| planned.isa == isa);
+        let others = self.isas.iter().filter(is_fused).map(|planned| planned.isa);
         others.filter(move |other| fuses && *other != isa && self.named(other) == isa)
     }
 
     /// The instruction set of one lane. Its body repeats a step in which another body flushed
     /// subnormal numbers.
     fn again(&self) -> &'static Isa {
-        let of_one_lane = self.isas.iter().map(|own| own.isa).find(|isa| isa.lanes == 1);
+        let of_one_lane = self.isas.iter().map(|planned| planned.isa).find(|isa| isa.lanes == 1);
         of_one_lane.expect("options: what makes 0 of denormals stands beside one lane")
     }
 
     /// The instruction set that names the body of `isa`.
     fn named(&self, isa: &'static Isa) -> &'static Isa {
-        let held = |other: &&'static Isa| self.isas.iter().any(|own| own.isa == *other);
+        let held = |other: &&'static Isa| self.isas.iter().any(|planned| planned.isa == *other);
         isa.body_of.filter(held).unwrap_or(isa)
     }
 
     /// The instruction sets that share the body of `isa`.
     fn sharing(&self, isa: &'static Isa) -> impl Iterator<Item = &'static Isa> + '_ {
-        self.isas.iter().map(|own| own.isa).filter(move |other| self.named(other) == isa)
+        self.isas.iter().map(|planned| planned.isa).filter(move |other| self.named(other) == isa)
     }
 
     /// The instruction sets with a compile-time condition: all but the baseline.
     fn special(&self) -> impl DoubleEndedIterator<Item = &'static Isa> + '_ {
-        self.isas.iter().map(|own| own.isa).filter(|isa| isa.condition().is_some())
+        self.isas.iter().map(|planned| planned.isa).filter(|isa| isa.condition().is_some())
     }
 
     /// The instruction sets that replace the baseline at compile time, each with its condition. The
@@ -173,10 +173,10 @@ impl<'a> Contents<'a> {
     /// shares this body, or that flushes subnormal numbers and repeats steps with this body, adds
     /// no condition.
     fn bodies_instead(&self) -> impl Iterator<Item = Condition> + '_ {
-        let own = |(isa, _): &(&'static Isa, Condition)| {
+        let cannot_flush = |(isa, _): &(&'static Isa, Condition)| {
             self.named(isa) == *isa && isa.c.flushes.is_none()
         };
-        self.instead().filter(own).map(|(_, condition)| condition)
+        self.instead().filter(cannot_flush).map(|(_, condition)| condition)
     }
 
     /// The instruction sets detected at run time, best last.
@@ -197,7 +197,7 @@ impl<'a> Contents<'a> {
     /// The processors that the file detects at run time, each once.
     fn processors(&self) -> Vec<&'static Processor> {
         let mut all: Vec<&'static Processor> = Vec::new();
-        for question in self.isas.iter().filter_map(|own| own.isa.question()) {
+        for question in self.isas.iter().filter_map(|planned| planned.isa.question()) {
             if !all.iter().any(|known| std::ptr::eq(*known, question.processor)) {
                 all.push(question.processor);
             }
@@ -214,10 +214,10 @@ impl<'a> Contents<'a> {
                 .body_of
                 .filter(|other| self.named(isa) == *other)
                 .map_or("", |isa| isa.c.header);
-            let own =
+            let headers =
                 [isa.question().map_or("", |question| question.processor.c_header), isa.c.header];
-            let own = own.map(|header| if header == of_body { "" } else { header });
-            for header in own.into_iter().filter(|header| !header.is_empty()) {
+            let headers = headers.map(|header| if header == of_body { "" } else { header });
+            for header in headers.into_iter().filter(|header| !header.is_empty()) {
                 match all.iter_mut().find(|(known, _)| *known == condition) {
                     Some((_, headers)) if headers.contains(&header) => {}
                     Some((_, headers)) => headers.push(header),

@@ -181,8 +181,11 @@ impl InPlace {
     /// The copies of a step in place, as text. Instruction sets that may repeat a step copy the
     /// input.
     pub(crate) fn copied(&self, isas: &[PlannedIsa]) -> String {
-        let again: Vec<_> =
-            isas.iter().filter(|own| own.isa.c.flushes.is_some()).map(|own| own.isa.name).collect();
+        let again: Vec<_> = isas
+            .iter()
+            .filter(|planned| planned.isa.c.flushes.is_some())
+            .map(|planned| planned.isa.name)
+            .collect();
         match (self.copies, &again[..]) {
             (true, _) => "the input is copied first".to_owned(),
             (false, []) => "nothing is copied".to_owned(),

@@ -181,7 +181,7 @@ impl Tensors<'_> {
     }
 
     /// The expression for a tensor of the argument in Rust.
-    pub fn place(&self, field: &Field) -> String {
+    pub fn expression(&self, field: &Field) -> String {
         match self.record {
             None => field.name.clone(),
             Some(_) => format!("{}.{}", self.name, field.name),

@@ -97,7 +97,7 @@ impl Contents<'_> {
         let variable =
             |(at, field): (usize, &Field)| [words(field), own.variable(at, field)].concat();
         let flushes = self.flushed_before().next().is_some();
-        let all_isas = || self.isas.iter().map(|own| own.isa);
+        let all_isas = || self.isas.iter().map(|planned| planned.isa);
         let mut lists = vec![
             ("isas", all_isas().map(|isa| own.isa(isa)).collect()),
             (
@@ -291,8 +291,8 @@ impl Contents<'_> {
     /// True if a step of the struct calls a function other than the pure one: with memory that the
     /// pure function does not take as an argument, or with inputs to flush.
     pub(super) fn advances(&self) -> bool {
-        let own = self.interface.has_memory() && !self.interface.takes_memory;
-        own || self.flushed_before().next().is_some()
+        let holds_memory = self.interface.has_memory() && !self.interface.takes_memory;
+        holds_memory || self.flushed_before().next().is_some()
     }
 
     /// True if the struct has no members.

@@ -668,7 +668,7 @@ const MOST_APART: usize = 64;
 pub(super) const MOST_CALLED: usize = 64;
 
 /// The names of buffers and functions, shared by all kernels of a file.
-pub(super) struct Shared {
+pub(super) struct FileNames {
     /// By buffer: the name in kernels.
     pub(super) buffers: Vec<Block>,
     /// By function.
@@ -696,7 +696,7 @@ pub(super) struct TakenNames<'a> {
     pub(super) suffix: &'static str,
 }
 
-impl Shared {
+impl FileNames {
     /// The names for a body: fields have the names of the interface; `taken` are further
     /// declarations.
     pub(super) fn new(
@@ -772,10 +772,10 @@ impl Shared {
         let scope = Rc::new(scope);
         // a kernel's private memory shares no name with the file; other kernels may have the name
         for kernel in &body.kernels {
-            let mut own = Scope::within(Rc::clone(&scope));
+            let mut kernel_scope = Scope::within(Rc::clone(&scope));
             for id in &kernel.scratch {
                 let block = &mut buffers[id.0];
-                block.name = own.unique(&block.name);
+                block.name = kernel_scope.unique(&block.name);
             }
         }
         Self { buffers, functions, kernels, runs, runs_of_steps, outer, scope }
@@ -884,7 +884,7 @@ impl Shared {
 }
 
 struct Traversal<'a> {
-    shared: &'a Shared,
+    shared: &'a FileNames,
     locals: &'a [Local],
     names: Vec<String>,
     /// The kernel. Empty for functions.

@@ -81,8 +81,8 @@ pub(super) fn own_scale_of<F: Fn(usize) -> f32>(
 /// What a row becomes in 8 bits: the largest weight is 127, unless the row has a scale already.
 pub(super) fn row_of_bytes<F: Fn(usize) -> f32>(count: usize, weight: &F) -> Row {
     let largest = largest_of(count, weight);
-    let own = own_scale_of(count, weight, largest, 127);
-    Row { scale: if own > 0.0 { own } else { largest / 127.0 }, range: 127.0 }
+    let grid_scale = own_scale_of(count, weight, largest, 127);
+    Row { scale: if grid_scale > 0.0 { grid_scale } else { largest / 127.0 }, range: 127.0 }
 }
 //: row_of_pairs
 /// The sum of the magnitudes of a row.
@@ -92,9 +92,9 @@ fn magnitudes_of<F: Fn(usize) -> f32>(row: Row, count: usize, weight: &F) -> u64
 /// What a row becomes in 16 bits: the largest weight is the largest number for which the sum of the magnitudes is not above the given one, unless the row has a scale already.
 pub(super) fn row_of_pairs<F: Fn(usize) -> f32>(count: usize, weight: &F, most: u32) -> Row {
     let largest = largest_of(count, weight);
-    let own = Row { scale: own_scale_of(count, weight, largest, 255), range: 255.0 };
-    if own.scale > 0.0 && magnitudes_of(own, count, weight) <= u64::from(most) {
-        return own;
+    let row = Row { scale: own_scale_of(count, weight, largest, 255), range: 255.0 };
+    if row.scale > 0.0 && magnitudes_of(row, count, weight) <= u64::from(most) {
+        return row;
     }
     let row_within = |range: u64| Row { scale: largest / range as f32, range: range as f32 };
     let mut row = row_within(32_767);

@@ -166,8 +166,8 @@ impl Counting<'_> {
         }
         let is_next = |(at, stmt): &(usize, &Stmt)| match stmt {
             Stmt::Let { mutable: false, value: Expr::Load { from: other, lanes: n }, .. } => {
-                let place = from.offset + (at + 1) * lanes;
-                other.base == from.base && other.offset == place && n == lanes
+                let next = from.offset + (at + 1) * lanes;
+                other.base == from.base && other.offset == next && n == lanes
             }
             _ => false,
         };

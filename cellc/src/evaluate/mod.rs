@@ -232,7 +232,7 @@ impl<'a> MatrixRow<'a> {
     }
 
     /// A unique key of the row among the model's constants. `None` for run-time weights.
-    pub(crate) fn place(self) -> Option<(usize, usize)> {
+    pub(crate) fn key(self) -> Option<(usize, usize)> {
         match self.numbers {
             WeightNumbers::Constant(tensor) => {
                 Some((std::ptr::from_ref(tensor).addr(), self.first))
@@ -609,7 +609,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         let strides: Vec<_> = pointwise.inputs.iter().map(strides).collect();
         let element = |index: &[usize]| {
             let operand = |(values, strides): (&Vec<A::Value>, &Vec<isize>)| {
-                values[place(index, 0, strides)].clone()
+                values[offset_of(index, 0, strides)].clone()
             };
             let operands: Vec<_> = operands.iter().zip(&strides).map(operand).collect();
             self.arithmetic.pointwise(pointwise.function, &operands)
@@ -713,7 +713,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         let input = self.get(view.input);
         let shape = &self.model.values[view.out].shape;
         indices(shape)
-            .map(|index| input[place(&index, view.offset, &view.strides)].clone())
+            .map(|index| input[offset_of(&index, view.offset, &view.strides)].clone())
             .collect()
     }
 
@@ -765,9 +765,9 @@ impl<'a, A: Domain> Evaluation<'a, A> {
     /// The piece of a tensor that an iteration of a loop reads.
     fn piece(&self, slice: &LoopSlice, trips: usize, trip: usize) -> Vec<A::Value> {
         let whole = self.get(slice.whole);
-        let place = if slice.reverse { trips - 1 - trip } else { trip };
+        let piece = if slice.reverse { trips - 1 - trip } else { trip };
         let run = self.model.shape(slice.whole)[slice.axis..].iter().product::<usize>() / trips;
-        whole.chunks_exact(run).skip(place).step_by(trips).flatten().cloned().collect()
+        whole.chunks_exact(run).skip(piece).step_by(trips).flatten().cloned().collect()
     }
 }
 
@@ -783,7 +783,7 @@ fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<'_> {
 }
 
 /// `offset + sum i_d * strides_d`
-fn place(index: &[usize], offset: usize, strides: &[isize]) -> usize {
+fn offset_of(index: &[usize], offset: usize, strides: &[isize]) -> usize {
     let step = |(&i, &stride): (&usize, &isize)| i as isize * stride;
     (offset as isize + index.iter().zip(strides).map(step).sum::<isize>()) as usize
 }

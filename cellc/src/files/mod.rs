@@ -16,7 +16,7 @@ use crate::temporary::{self, Unfinished};
 pub use place::OutputTarget;
 
 /// Limit for the file of the common interface.
-const INTERFACE_LIMIT: Limit = Limit { what: "the common interface", bytes: 1 << 20 };
+const INTERFACE_LIMIT: Limit = Limit { file_kind: "the common interface", bytes: 1 << 20 };
 
 /// A file to write.
 pub struct NewFile {
@@ -46,9 +46,9 @@ pub fn write_all(files: &[NewFile]) -> Result<(), Error> {
     let mut known = BTreeSet::new();
     // In reverse: a message about a folder should name the user's file, which is the last one.
     let mut unfinished = Vec::with_capacity(files.len());
-    for (NewFile { path, bytes }, place) in files.iter().zip(places).rev() {
-        let place = place.map_err(|error| Error::write(path, error))?;
-        if let OutputTarget::Regular(target) = place {
+    for (NewFile { path, bytes }, target) in files.iter().zip(places).rev() {
+        let target = target.map_err(|error| Error::write(path, error))?;
+        if let OutputTarget::Regular(target) = target {
             if !known.insert(target.clone()) {
                 return Err(Error::write(
                     path,
@@ -63,7 +63,7 @@ pub fn write_all(files: &[NewFile]) -> Result<(), Error> {
                     .map_err(|error| Error::write(path, error))?;
                 unfinished.push(Replacement { path, target, new });
             }
-        } else if let OutputTarget::Through(target) = place {
+        } else if let OutputTarget::Through(target) = target {
             write_through(&target, bytes).map_err(|error| Error::write(path, error))?;
         }
     }
@@ -257,13 +257,13 @@ mod tests {
         fs::write(at("a"), "old").unwrap();
         fs::create_dir(at("d")).unwrap();
         let too_long = "n".repeat(256);
-        for (place, why) in [("d", "it is a folder"), ("a/such", "ot a directory"), (&too_long, "")]
+        for (name, why) in [("d", "it is a folder"), ("a/such", "ot a directory"), (&too_long, "")]
         {
             let failed =
-                write_all(&[file(at("b"), "new"), file(at(place), "new"), file(at("a"), "new")]);
+                write_all(&[file(at("b"), "new"), file(at(name), "new"), file(at("a"), "new")]);
             let text = failed.unwrap_err().to_string();
             assert!(
-                text.contains(place) && text.contains("cannot be written") && text.contains(why),
+                text.contains(name) && text.contains("cannot be written") && text.contains(why),
                 "{text}"
             );
             assert_eq!(names(folder.path()), ["a", "d"]);

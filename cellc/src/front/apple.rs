@@ -31,7 +31,7 @@ impl AppleResetGate {
     }
 
     /// The place in OpenVINO's terms. With the outer bias, Rbh is zero.
-    pub(crate) fn place(self) -> ResetGate {
+    pub(crate) fn reset_gate(self) -> ResetGate {
         match self {
             Self::BeforeMatMul => ResetGate::BeforeMatMul,
             Self::AfterMatMul | Self::AfterMatMulOuterBias => ResetGate::AfterMatMul,

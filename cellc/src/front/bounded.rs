@@ -8,7 +8,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub(crate) struct Limit {
     /// The kind of file, in messages.
-    pub(crate) what: &'static str,
+    pub(crate) file_kind: &'static str,
     /// Bytes.
     pub(crate) bytes: u64,
 }
@@ -25,13 +25,13 @@ impl Limit {
         };
         io::Error::new(
             io::ErrorKind::FileTooLarge,
-            format!("{found}; the limit for {} is {limit}", self.what),
+            format!("{found}; the limit for {} is {limit}", self.file_kind),
         )
     }
 }
 
 /// Limit for files of weights.
-pub(crate) const WEIGHTS: Limit = Limit { what: "a file of weights", bytes: 4 << 30 };
+pub(crate) const WEIGHTS: Limit = Limit { file_kind: "a file of weights", bytes: 4 << 30 };
 
 /// Opens a regular file of at most `limit` bytes, or a pipe.
 ///
@@ -87,7 +87,7 @@ fn is_pipe(file: FileType) -> bool {
 mod tests {
     use super::*;
 
-    const SMALL: Limit = Limit { what: "a test's file", bytes: 4 };
+    const SMALL: Limit = Limit { file_kind: "a test's file", bytes: 4 };
 
     fn refused(path: &Path) -> String {
         read(path, &SMALL).unwrap_err().to_string()

@@ -10,7 +10,7 @@ use crate::request::flag;
 pub(super) fn fix(model: &mut Model, constants: &[(String, String)]) -> Diagnostics {
     let mut problems = Diagnostics::default();
     for (name, text) in constants {
-        let place = model.parameters.iter().position(|&node| {
+        let index = model.parameters.iter().position(|&node| {
             let node = &model.nodes[node];
             let value = &model.values[node.outputs[0].0];
             value.names.iter().any(|own| own == name) || node.name == *name
@@ -21,7 +21,7 @@ pub(super) fn fix(model: &mut Model, constants: &[(String, String)]) -> Diagnost
                 .valid(valid)
                 .help(message!("correct {}", option))
         };
-        let Some(place) = place else {
+        let Some(index) = index else {
             let names = model
                 .parameters
                 .iter()
@@ -31,7 +31,7 @@ pub(super) fn fix(model: &mut Model, constants: &[(String, String)]) -> Diagnost
             problems.push(refused(found, names.join(", ")));
             continue;
         };
-        let node = model.parameters[place];
+        let node = model.parameters[index];
         let value = &mut model.values[model.nodes[node].outputs[0].0];
         let shape: Vec<usize> = match &value.shape {
             None => Vec::new(),
@@ -55,7 +55,7 @@ pub(super) fn fix(model: &mut Model, constants: &[(String, String)]) -> Diagnost
         };
         value.shape = Some(shape.into_iter().map(Dim::Fixed).collect());
         model.nodes[node].op = Op::Constant(tensor);
-        model.parameters.remove(place);
+        model.parameters.remove(index);
     }
     problems
 }

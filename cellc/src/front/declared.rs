@@ -45,19 +45,20 @@ impl Declared {
         let mut weights = one.weights.take();
         let known = weights.as_mut().map(|said| std::mem::take(&mut said.value.layers));
         for layer in 0..self.layer_count() {
-            one.weights =
-                weights.as_ref().map(|Spanned { value: Baked { taken, file, .. }, origin }| {
+            one.weights = weights.as_ref().map(
+                |Spanned { value: Baked { meaning: taken, file, .. }, origin }| {
                     let layers = known.iter().flatten().skip(layer).take(1).cloned().collect();
                     Spanned {
                         value: Baked {
                             layers,
-                            taken: taken.clone(),
+                            meaning: taken.clone(),
                             file: file.clone(),
                             ..Baked::default()
                         },
                         origin: origin.clone(),
                     }
-                });
+                },
+            );
             one.input_size.value = self.layer_input(layer);
             stack.push_recurrent(one.clone());
         }

@@ -127,7 +127,7 @@ impl Stack {
         let mut weights = convert(framework, layer.wanted(0), &[weights])?;
         weights.initial = initial;
         let taken = format!("in the order of {}", framework.name());
-        let baked = Baked { layers: vec![weights], taken, ..Baked::default() };
+        let baked = Baked { layers: vec![weights], meaning: taken, ..Baked::default() };
         layer.weights = Some(Spanned { value: baked, origin });
         self.push_recurrent(layer);
         Ok(())
@@ -352,8 +352,8 @@ impl<'s> Chain<'s> {
                 let number = self.several_recurrent.then_some(self.recurrent);
                 self.recurrent += 1;
                 self.last = Some(layer);
-                let place = StackPlace::InStack(number, self.stack.state_delay);
-                layer.layer(graph, place, out).output
+                let position = StackPlace::InStack(number, self.stack.state_delay);
+                layer.layer(graph, position, out).output
             }
             StackLayer::Dense(layer) => {
                 let number = self.several_dense.then_some(self.dense);

@@ -21,7 +21,7 @@ pub(crate) struct Baked {
     pub(crate) layers: Vec<CellWeights>,
     pub(crate) head: Option<DenseLayer>,
     /// The conversion of the weights in words, for the ledger.
-    pub(crate) taken: String,
+    pub(crate) meaning: String,
     /// The file with the weights.
     pub(crate) file: Option<InputFile>,
     /// Warnings about tensors of the file.

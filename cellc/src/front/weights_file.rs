@@ -149,7 +149,7 @@ pub(crate) fn declare(
     }
     let kind: CellKind = family.kind(ResetGate::AfterMatMul);
     let (prefix, head) = (keys.value::<String>(Key::Prefix), keys.value::<String>(Key::Head));
-    let meant = Selection {
+    let selection = Selection {
         hidden_size: None,
         input_size: None,
         layers: keys.value(Key::Layers),
@@ -161,7 +161,8 @@ pub(crate) fn declare(
         head_activation: keys.value(Key::HeadActivation),
         gate_order: gate_order.map(|said| said.value),
     };
-    let FileWeights { hidden_size, input_size, baked, left } = pytorch(file, kind, &meant)?;
+    let FileWeights { hidden_size, input_size, baked, unread: left } =
+        pytorch(file, kind, &selection)?;
     let mut size = |key: Key, read: usize| {
         let said = keys.get::<usize>(key).unwrap_or_else(|| Spanned::unplaced(read));
         if said.value != read {

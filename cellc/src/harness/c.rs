@@ -183,14 +183,14 @@ fn serve(subject: &Subject<'_>) -> String {
     let mut declarations: String =
         inputs.iter().chain(weights).map(|field| declare(field, parameter(field))).collect();
     declarations.extend(outputs.iter().map(|field| declare(field, output(field))));
-    let each = |fields: &[Field], call: &str, place: &dyn Fn(&Field) -> String| -> String {
-        let line = |field| format!("        {call}({0}, sizeof {0});\n", place(field));
+    let each = |fields: &[Field], call: &str, expression: &dyn Fn(&Field) -> String| -> String {
+        let line = |field| format!("        {call}({0}, sizeof {0});\n", expression(field));
         fields.iter().map(line).collect()
     };
-    let members = |fields: &[Field], place: &dyn Fn(&Field) -> String| {
+    let members = |fields: &[Field], expression: &dyn Fn(&Field) -> String| {
         fields
             .iter()
-            .map(|field| format!(".{} = {}", field.name, place(field)))
+            .map(|field| format!(".{} = {}", field.name, expression(field)))
             .collect::<Vec<_>>()
             .join(", ")
     };

@@ -80,7 +80,7 @@ pub struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// The subject for a compilation, in files with this name.
     pub fn new(name: &'a str, compilation: &'a Compilation) -> Self {
-        let isas = compilation.plan.isas.iter().map(|own| own.isa.name).collect();
+        let isas = compilation.plan.isas.iter().map(|planned| planned.isa.name).collect();
         let flushes = !compilation.options.numerics.keep_denormals;
         Self { name, interface: &compilation.interface, isas, flushes }
     }

@@ -138,7 +138,7 @@ fn variable(field: &Field) -> String {
 }
 
 /// The expression of an output.
-fn place(interface: &Interface, field: &Field) -> String {
+fn expression(interface: &Interface, field: &Field) -> String {
     if interface.outputs.len() == 1 { "y".to_owned() } else { format!("y.{}", field.name) }
 }
 
@@ -214,7 +214,7 @@ while start.elapsed().as_micros() < 500 {{
             Argument::Inputs(tensors) => inputs(m, tensors),
             Argument::Outputs(_) => "&mut y".to_owned(),
         });
-    let receive = |place: String| format!("{place}.receive(&mut input)?;");
+    let receive = |tensor: String| format!("{tensor}.receive(&mut input)?;");
     let read_inputs = lines(&interface.inputs, |f| receive(variable(f)));
     let mut read_weights = lines(weights, |f| receive(variable(f)));
     if !weights.is_empty() {
@@ -224,14 +224,15 @@ while start.elapsed().as_micros() < 500 {{
     let read_variables = lines(variables, |f| receive(format!("state.{}", f.name)));
     let reset =
         if variables.is_empty() { "" } else { "if flags & (RESET | SET) != 0 { state.reset(); }" };
-    let spoil = lines(outputs, |f| format!("{}.change(spoilt);", place(interface, f)));
-    let send = lines(outputs, |f| format!("{}.send(&mut output)?;", place(interface, f)));
+    let spoil = lines(outputs, |f| format!("{}.change(spoilt);", expression(interface, f)));
+    let send = lines(outputs, |f| format!("{}.send(&mut output)?;", expression(interface, f)));
     let send_variables = lines(variables, |f| format!("state.{}.send(&mut output)?;", f.name));
     // the inputs of every call are unknown to the compiler, which would else compute one call only
     let unknown = lines(&interface.inputs, |f| format!("black_box(&mut {});", variable(f)));
     let states: Vec<_> =
         interface.states.iter().map(|s| (&interface.inputs[s.input], &outputs[s.output])).collect();
-    let value = |f: &Field| if outputs.len() == 1 { "*y".to_owned() } else { place(interface, f) };
+    let value =
+        |f: &Field| if outputs.len() == 1 { "*y".to_owned() } else { expression(interface, f) };
     let feed: String =
         states.iter().map(|(x, y)| format!("*{} = {};\n", variable(x), value(y))).collect();
     let (on, chosen) = if interface.has_isas() { ("_on", "isa, ") } else { ("", "") };

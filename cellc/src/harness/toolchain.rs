@@ -30,20 +30,20 @@ pub struct Toolchain {
 #[derive(Clone, Debug)]
 pub struct Failed {
     /// The standard error of the compiler.
-    pub said: Vec<u8>,
+    pub stderr: Vec<u8>,
     /// The diagnostic.
     pub why: Diagnostic,
 }
 
 impl Display for Failed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n{}", self.why, String::from_utf8_lossy(&self.said))
+        write!(f, "{}\n{}", self.why, String::from_utf8_lossy(&self.stderr))
     }
 }
 
 impl From<Diagnostic> for Failed {
     fn from(why: Diagnostic) -> Self {
-        Self { said: Vec::new(), why }
+        Self { stderr: Vec::new(), why }
     }
 }
 
@@ -128,7 +128,7 @@ impl Toolchain {
                 "{name} could not compile the generated source: {}",
                 output.status
             ));
-            Err(Failed { said: output.stderr, why })
+            Err(Failed { stderr: output.stderr, why })
         })
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn lines(
     lines.extend(not_finite_exceptions(model).into_iter().map(str::to_owned));
     let guards = plan.products.iter().any(|product| product.product.layout.guards_sums());
     lines.extend(guards.then(|| GUARDED.to_owned()));
-    let profiles: Vec<_> = plan.isas.iter().map(|own| own.fuses).collect();
+    let profiles: Vec<_> = plan.isas.iter().map(|planned| planned.fuses).collect();
     lines.extend(activations(model, plan.accuracy, &profiles));
     lines.push(String::new());
     let losses = Loss::by_format(model, products);
@@ -102,7 +102,11 @@ pub(crate) fn not_finite_exceptions(model: &CoreModel) -> Vec<&'static str> {
 /// sums, which is the same on all instruction sets.
 fn multiply_adds(plan: &Plan) -> String {
     let names = |fused: bool| -> Vec<_> {
-        plan.isas.iter().filter(|own| own.fuses == fused).map(|own| own.isa.name).collect()
+        plan.isas
+            .iter()
+            .filter(|planned| planned.fuses == fused)
+            .map(|planned| planned.isa.name)
+            .collect()
     };
     let fusing = match (&names(true)[..], &names(false)[..]) {
         ([], _) => "no multiply-add is fused".to_owned(),
@@ -165,7 +169,7 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
         lines.push(ROUNDED_ROWS.to_owned());
     }
     for (vector, letter) in [(Vector::X, "x"), (Vector::H, "h")] {
-        let mut own: [Vec<String>; 2] = Default::default();
+        let mut listed: [Vec<String>; 2] = Default::default();
         for node in model.all_nodes() {
             let factor =
                 node.op.facts().product.and_then(|FixedProduct { x, h, .. }| match vector {
@@ -175,7 +179,7 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
             let multiples =
                 |factor: Factor| products.get(node.op.first_value()).own(vector, factor.len);
             let Some(v) = factor.and_then(multiples) else { continue };
-            let names = &mut own[usize::from(v.scale != 1.0)];
+            let names = &mut listed[usize::from(v.scale != 1.0)];
             let name = format!("\"{}\"", escape(&node.name));
             let name = match v.scale {
                 1.0 => name,
@@ -185,7 +189,7 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
                 names.push(name);
             }
         }
-        let [whole, multiples] = own.map(|names| names.join(", "));
+        let [whole, multiples] = listed.map(|names| names.join(", "));
         if !whole.is_empty() {
             lines.push(format!(
                 "{letter} consists of integers: products are integers, with exact sums, in {whole}."

@@ -69,7 +69,7 @@ impl Bounds {
         } else {
             String::new()
         };
-        let mut fuses: Vec<bool> = plan.isas.iter().map(|own| own.fuses).collect();
+        let mut fuses: Vec<bool> = plan.isas.iter().map(|planned| planned.fuses).collect();
         fuses.sort_unstable();
         fuses.dedup();
         let of_profile = |fused: bool| {
@@ -84,7 +84,7 @@ impl Bounds {
             };
             OfProfile { name, claims }
         };
-        let measured = plan.isas.last().map_or("", |own| profile_name(own.fuses));
+        let measured = plan.isas.last().map_or("", |planned| profile_name(planned.fuses));
         Self { range, continues, measured, profiles: fuses.into_iter().map(of_profile).collect() }
     }
 

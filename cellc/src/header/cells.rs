@@ -125,7 +125,7 @@ fn initial_states(cell: &CoreCell, model: &CoreModel) -> Vec<String> {
     let is_zero = |source: Source| match source {
         Source::Constant(at) => {
             let tensor = &model.constants[at];
-            Some((0..tensor.len()).all(|place| tensor.get_f32(place) == 0.0))
+            Some((0..tensor.len()).all(|index| tensor.get_f32(index) == 0.0))
         }
         Source::Parameter(_) | Source::Variable(_) | Source::Value(_) => None,
     };
@@ -150,7 +150,7 @@ fn adds_biases(model: &CoreModel, cell: &CoreCell) -> bool {
         WeightSource::Parameter(_) => true,
         WeightSource::Constant(index) => {
             let tensor = &model.constants[index];
-            (0..tensor.len()).any(|place| tensor.get_f32(place) != 0.0)
+            (0..tensor.len()).any(|index| tensor.get_f32(index) != 0.0)
         }
         WeightSource::Zero => false,
     })

@@ -42,7 +42,7 @@ impl BlockPlaces {
     }
 
     /// The place of the `word`-th word of the `line`-th line. `None`: the block is zero.
-    pub fn place(&self, line: usize, word: usize) -> Option<usize> {
+    pub fn weight_index(&self, line: usize, word: usize) -> Option<usize> {
         let (first, inputs) = &self.block_rows[line / self.rows];
         let block = first + inputs.binary_search(&(word / self.words)).ok()?;
         Some((block * self.words + word % self.words) * self.rows + line % self.rows)

@@ -109,7 +109,7 @@ impl DelayLine {
 
     /// The place of an element of a frame, relative to the places of a step. `number` counts the
     /// frames from the oldest; for rows, numbers differ by multiples of `phases`.
-    pub fn place(&self, element: usize, number: usize) -> usize {
+    pub fn offset(&self, element: usize, number: usize) -> usize {
         match self.order {
             FrameOrder::Rows => number / self.phases * self.frame() + element,
             FrameOrder::Rings { .. } => element * self.pitch() + number,
@@ -130,9 +130,9 @@ impl DelayLine {
             };
             memory = (0..self.len()).map(|at| oldest(at / self.pitch())).collect();
         }
-        for (at, place) in self.places(phase).enumerate() {
-            memory[place] = values[at];
-            if let Some(twin) = self.twin(place) {
+        for (at, offset) in self.places(phase).enumerate() {
+            memory[offset] = values[at];
+            if let Some(twin) = self.twin(offset) {
                 memory[twin] = values[at];
             }
         }
@@ -145,7 +145,7 @@ impl DelayLine {
     /// If the memory has another length.
     pub fn in_order_of_time<T: Copy>(&self, memory: &[T], phase: usize) -> Vec<T> {
         assert_eq!(memory.len(), self.len(), "the memory of a delay line");
-        self.places(phase).map(|place| memory[place]).collect()
+        self.places(phase).map(|offset| memory[offset]).collect()
     }
 
     /// For each element in order of time: its place in memory.
@@ -165,12 +165,12 @@ impl DelayLine {
     }
 
     /// The other place of an element in its ring. `None` if the element has one place.
-    fn twin(&self, place: usize) -> Option<usize> {
+    fn twin(&self, offset: usize) -> Option<usize> {
         let FrameOrder::Rings { steps } = self.order else { return None };
-        let (at, period) = (place % self.pitch(), self.period());
+        let (at, period) = (offset % self.pitch(), self.period());
         match at {
-            _ if at < period => Some(place + period),
-            _ if at >= period + steps => Some(place - period),
+            _ if at < period => Some(offset + period),
+            _ if at >= period + steps => Some(offset - period),
             _ => None,
         }
     }

@@ -79,22 +79,24 @@ fn run(
     let views: Vec<_> =
         (0..program.buffers.len() + body.scratch.len()).map(|i| view(body, BufferId(i))).collect();
     let mut block = vec![UNDEFINED; body.block_len];
-    let mut own: Vec<_> = body.scratch.iter().map(|buffer| vec![UNDEFINED; buffer.len]).collect();
-    let place = |id: BufferId| body.block_place(id).expect("verify: input and output are there");
+    let mut scratch: Vec<_> =
+        body.scratch.iter().map(|buffer| vec![UNDEFINED; buffer.len]).collect();
+    let block_offset =
+        |id: BufferId| body.block_place(id).expect("verify: input and output are there");
     if let Some((together, input)) = together {
-        block[place(together.input)..][..input.len()].copy_from_slice(input);
+        block[block_offset(together.input)..][..input.len()].copy_from_slice(input);
     }
     for kernel in kernels {
         let machine = Machine {
             views: &views,
             block: &mut block,
-            own: &mut own,
+            own: &mut scratch,
             ..Machine::new(&body.functions, memory)
         };
         machine.kernel(kernel);
     }
     together.map_or_else(Vec::new, |(together, _)| {
-        block[place(together.output)..][..body.buffer(together.output).len].to_vec()
+        block[block_offset(together.output)..][..body.buffer(together.output).len].to_vec()
     })
 }
 

@@ -1156,7 +1156,7 @@ impl Kernel {
             Stmt::Let { var, mutable: true, .. } => self.locals[var.0].ty.scalar == scalar,
             _ => false,
         };
-        let own = block.iter().filter(is_one).count();
+        let accumulators = block.iter().filter(is_one).count();
         let inner = block.iter().map(|stmt| match stmt {
             Stmt::For { body, .. } | Stmt::Pick { body, .. } => {
                 self.most_accumulators_in(body, scalar)
@@ -1168,7 +1168,7 @@ impl Kernel {
                 .unwrap_or(0),
             _ => 0,
         });
-        inner.chain([own]).max().unwrap_or(0)
+        inner.chain([accumulators]).max().unwrap_or(0)
     }
 }
 
@@ -1234,7 +1234,7 @@ impl Kernel {
 
 /// Renumbers the buffers of statements.
 fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
-    fn place(place: &mut Place, numbers: &BTreeMap<BufferId, BufferId>) {
+    fn renumbered(place: &mut Place, numbers: &BTreeMap<BufferId, BufferId>) {
         if let Base::Buffer(id) = &mut place.base {
             *id = numbers[id];
         }
@@ -1242,7 +1242,7 @@ fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
     fn expr(e: &mut Expr, numbers: &BTreeMap<BufferId, BufferId>) {
         match e {
             Expr::Load { from, .. } | Expr::Splat { from, .. } | Expr::Length { from, .. } => {
-                place(from, numbers)
+                renumbered(from, numbers)
             }
             Expr::Op(_, args) | Expr::Call(_, args) => {
                 args.iter_mut().for_each(|arg| expr(arg, numbers))
@@ -1254,16 +1254,16 @@ fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
         match stmt {
             Stmt::Let { value, .. } | Stmt::Set { value, .. } => expr(value, numbers),
             Stmt::Store { to, value } => {
-                place(to, numbers);
+                renumbered(to, numbers);
                 expr(value, numbers);
             }
             Stmt::For { walks, body, .. } => {
-                walks.iter_mut().for_each(|walk| place(&mut walk.start, numbers));
+                walks.iter_mut().for_each(|walk| renumbered(&mut walk.start, numbers));
                 renumber(body, numbers);
             }
             Stmt::Pick { at, walk, body, .. } => {
                 expr(at, numbers);
-                place(&mut walk.start, numbers);
+                renumbered(&mut walk.start, numbers);
                 renumber(body, numbers);
             }
             Stmt::If { less, then, otherwise } => {
@@ -1277,15 +1277,15 @@ fn renumber(body: &mut [Stmt], numbers: &BTreeMap<BufferId, BufferId>) {
                 expr(&mut less.1, numbers);
             }
             Stmt::Copy(copied) => {
-                place(&mut copied.from, numbers);
-                place(&mut copied.to, numbers);
+                renumbered(&mut copied.from, numbers);
+                renumbered(&mut copied.to, numbers);
             }
             Stmt::Tiles(Tiles { elements, weights, to, .. }) => {
-                [elements, weights, to].into_iter().for_each(|other| place(other, numbers));
+                [elements, weights, to].into_iter().for_each(|other| renumbered(other, numbers));
             }
             Stmt::Blocks(sums) => {
                 *sums = sums.at(|mut of| {
-                    place(&mut of, numbers);
+                    renumbered(&mut of, numbers);
                     of
                 });
             }

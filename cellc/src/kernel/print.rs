@@ -35,11 +35,11 @@ impl Display for Encoding {
 /// The shared part of a program. Each body prints separately.
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let own = Body::default();
-        let body = BodyRef { program: self, body: &own };
+        let empty = Body::default();
+        let body = BodyRef { program: self, body: &empty };
         let buffers = buffer_names(body);
-        for (buffer, own) in self.buffers.iter().zip(&buffers) {
-            print_buffer(buffer, own, &buffers, f)?;
+        for (buffer, name) in self.buffers.iter().zip(&buffers) {
+            print_buffer(buffer, name, &buffers, f)?;
         }
         for (id, values) in &self.tables {
             writeln!(f, "table {} = {values:?}", name(&buffers, "buffer", id.0))?;

@@ -241,12 +241,13 @@ fn apart(body: BodyRef<'_>, group: &[Kernel]) -> Result<(), String> {
 /// Checks the block: parts lie inside, and parts of one kernel are disjoint.
 fn block(body: BodyRef<'_>) -> Result<(), String> {
     let range = |id: BufferId, at: usize| at..at + body.buffer(id).len;
-    let own: BTreeSet<BufferId> = body.kernels.iter().flat_map(|k| &k.scratch).copied().collect();
+    let kernel_scratch: BTreeSet<BufferId> =
+        body.kernels.iter().flat_map(|k| &k.scratch).copied().collect();
     let mut places: BTreeMap<BufferId, usize> = BTreeMap::new();
     for (id, at) in &body.block {
         let buffer = find(body, *id)?;
         let twice = places.insert(*id, *at).is_some();
-        if buffer.role != Role::Scratch || own.contains(id) || twice {
+        if buffer.role != Role::Scratch || kernel_scratch.contains(id) || twice {
             return Err(format!("buffer {:?} has no place in the block", buffer.name));
         }
         if at % body.program.aligned_elements() != 0
@@ -573,7 +574,7 @@ impl<'a> Checker<'a> {
 
     /// Checks a store to `n` elements.
     fn written(&mut self, to: Place, n: usize) -> Result<(), String> {
-        let known = self.place(to, n)?;
+        let known = self.target(to, n)?;
         if !known.writable {
             return Err(format!("a store into {:?}, which is read only", known.name));
         }
@@ -607,7 +608,7 @@ impl<'a> Checker<'a> {
             return Err("sums within what they are made of".to_owned());
         }
         let of_bytes =
-            tiles.in_word == 2 && self.place(tiles.weights, weights)?.element == Element::I8Pair;
+            tiles.in_word == 2 && self.target(tiles.weights, weights)?.element == Element::I8Pair;
         for (from, n, narrow) in
             [(tiles.elements, elements, false), (tiles.weights, weights, of_bytes)]
         {
@@ -631,7 +632,7 @@ impl<'a> Checker<'a> {
             self.load(from, n, 1, false)?;
         }
         for (from, n) in [counts, inputs] {
-            self.place(from, n)?.loaded = true;
+            self.target(from, n)?.loaded = true;
             let table = self.body.program.tables.iter();
             let mut table = table.filter(|(id, _)| Base::Buffer(*id) == from.base);
             let Some((_, values)) = table.next() else {
@@ -735,7 +736,7 @@ impl<'a> Checker<'a> {
                 return Err(format!("window {name:?} is empty"));
             }
             let n = walk.reach(count).ok_or("a loop that is too long")?;
-            let base = self.place(walk.start, n).map_err(|e| format!("window {name:?}: {e}"))?;
+            let base = self.target(walk.start, n).map_err(|e| format!("window {name:?}: {e}"))?;
             if walk.written && (!base.writable || base.walked > 0) {
                 return Err(format!(
                     "window {name:?} writes {:?}, which is read only or walked already",
@@ -802,7 +803,7 @@ impl<'a> Checker<'a> {
     }
 
     /// The base of an access to `n` elements: in bounds, and not borrowed by a loop with writes.
-    fn place(&mut self, place: Place, n: usize) -> Result<&mut Viewable, String> {
+    fn target(&mut self, place: Place, n: usize) -> Result<&mut Viewable, String> {
         let known =
             self.known(place.base).ok_or_else(|| format!("{:?} is not in reach", place.base))?;
         if place.offset.checked_add(n).is_none_or(|end| end > known.len) {
@@ -822,7 +823,7 @@ impl<'a> Checker<'a> {
         if !self.kernel {
             return Err("a function has no memory".to_owned());
         }
-        let known = self.place(from, n)?;
+        let known = self.target(from, n)?;
         known.loaded = true;
         if known.element != Element::F32 && !(narrow && known.element.is_loaded()) {
             return Err(format!("{:?} holds {}, read as f32", known.name, known.element));
@@ -838,7 +839,7 @@ impl<'a> Checker<'a> {
                 if !self.kernel {
                     return Err("a function has no memory".to_owned());
                 }
-                let known = self.place(*from, 1)?;
+                let known = self.target(*from, 1)?;
                 known.loaded = true;
                 if known.element.is_loaded() {
                     return Err(format!(

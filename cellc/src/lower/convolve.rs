@@ -23,7 +23,7 @@ use crate::plan::{self, Along};
 
 /// The places of x, weights, operands and output for a part of a convolution.
 #[derive(Clone)]
-struct Parts {
+struct ConvolutionPlaces {
     /// The first element of the input channels.
     x: Place,
     /// The weights of the output channels, tile after tile.
@@ -149,8 +149,8 @@ impl Loaded {
 
     /// The place from which vector `v` of the tile is loaded.
     fn vector(&self, tile: &Tile<'_>, v: usize) -> Place {
-        let own = self.last.filter(|_| v + 1 == tile.vectors.len());
-        own.unwrap_or(self.all).at(tile.vectors[v].0)
+        let last_vector = self.last.filter(|_| v + 1 == tile.vectors.len());
+        last_vector.unwrap_or(self.all).at(tile.vectors[v].0)
     }
 }
 
@@ -185,7 +185,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             self.operand_rows(&epilogue, positions).into_iter().map(|(place, _)| place).collect();
         let packed = self.lowering.memory.convolutions[&convolution.out];
         let out = self.stored(convolution.out);
-        let mut parts = Parts { x, w: packed.rows.into(), scales: None, out, operands };
+        let mut parts = ConvolutionPlaces { x, w: packed.rows.into(), scales: None, out, operands };
         let taps = pairs.as_ref().map_or(&convolution.taps, |pairs| &pairs.taps).clone();
         let offsets = offsets(&taps);
         let reach = *offsets.iter().max().expect("check: a window has taps");
@@ -269,7 +269,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                             length,
                         ),
                     });
-                let parts = Parts { x: padded, ..parts.clone() };
+                let parts = ConvolutionPlaces { x: padded, ..parts.clone() };
                 let channels = [inputs * length, weights, outputs, 1];
                 let group = builder.repeated(&work, some, channels, &parts, |builder, parts| {
                     builder.group(&work, parts)
@@ -402,8 +402,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         work: &ConvolutionContext<'m>,
         count: usize,
         [x, w, channels, scales]: [usize; 4],
-        parts: &Parts,
-        mut body: impl FnMut(&mut Self, &Parts) -> Vec<Stmt>,
+        parts: &ConvolutionPlaces,
+        mut body: impl FnMut(&mut Self, &ConvolutionPlaces) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let mut rows = vec![
             ("x_part", parts.x, x, false),
@@ -424,25 +424,25 @@ impl<'m> KernelBuilder<'_, 'm> {
             moving.iter().map(|&(at, len)| ("operand_part", parts.operands[at], len, false)),
         );
         for_rows(self, count, &rows, |builder, places| {
-            let mut own = Parts { x: places[0], out: places[1], ..parts.clone() };
+            let mut row_parts = ConvolutionPlaces { x: places[0], out: places[1], ..parts.clone() };
             if w > 0 {
-                own.w = places[2];
+                row_parts.w = places[2];
             }
-            own.scales = parts.scales.map(|scale_rows| match of_integers {
+            row_parts.scales = parts.scales.map(|scale_rows| match of_integers {
                 None => scale_rows,
                 Some(_) => {
                     Scales { w: places[3], x: if scales > 0 { places[4] } else { scale_rows.x } }
                 }
             });
             for ((at, _), place) in moving.iter().zip(&places[first..]) {
-                own.operands[*at] = *place;
+                row_parts.operands[*at] = *place;
             }
-            body(builder, &own)
+            body(builder, &row_parts)
         })
     }
 
     /// All positions of a group: a loop over blocks of vectors, then the remaining positions.
-    fn group(&mut self, work: &ConvolutionContext<'m>, parts: &Parts) -> Vec<Stmt> {
+    fn group(&mut self, work: &ConvolutionContext<'m>, parts: &ConvolutionPlaces) -> Vec<Stmt> {
         let Convolve { inputs, outputs, start, positions, .. } = *work.convolution;
         let length = work.length;
         let lanes = self.lowering.isa.lanes;
@@ -465,8 +465,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             let len = (outputs - 1) * positions + width;
             let (out, walk) = self.stride("out_block", parts.out, (len, width), true);
             walks.push(walk);
-            let mut own = Parts { x, out, ..parts.clone() };
-            for (place, along) in own.operands.iter_mut().zip(&work.along) {
+            let mut block_parts = ConvolutionPlaces { x, out, ..parts.clone() };
+            for (place, along) in block_parts.operands.iter_mut().zip(&work.along) {
                 let len = match along {
                     Along::Both => len,
                     Along::Columns => width,
@@ -477,7 +477,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 walks.push(walk);
             }
             let vectors: Vec<_> = (0..work.tile.1).map(|v| (v * lanes, lanes)).collect();
-            let block = self.channels(work, &own, &vectors, (work.reach + width, 0, width));
+            let block = self.channels(work, &block_parts, &vectors, (work.reach + width, 0, width));
             body.push(Stmt::For { count: full, turn: None, backwards: None, walks, body: block });
             done = full * width;
         }
@@ -507,7 +507,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn channels(
         &mut self,
         work: &ConvolutionContext<'m>,
-        parts: &Parts,
+        parts: &ConvolutionPlaces,
         vectors: &[(usize, usize)],
         (x_width, first, width): (usize, usize, usize),
     ) -> Vec<Stmt> {
@@ -515,30 +515,31 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut body = Vec::new();
         let mut done = 0;
         for (turns, count) in plan::equal_parts(outputs, work.packed) {
-            let mut own = parts.clone();
-            own.w = parts.w.at(done * inputs * work.count);
-            own.out = parts.out.at(done * positions);
-            own.scales = parts.scales.map(|scales| Scales { w: scales.w.at(done), ..scales });
-            for (place, along) in own.operands.iter_mut().zip(&work.along) {
+            let mut run_parts = parts.clone();
+            run_parts.w = parts.w.at(done * inputs * work.count);
+            run_parts.out = parts.out.at(done * positions);
+            run_parts.scales = parts.scales.map(|scales| Scales { w: scales.w.at(done), ..scales });
+            for (place, along) in run_parts.operands.iter_mut().zip(&work.along) {
                 *place = place.at(work.operand(*along, done).unwrap_or(0));
             }
             done += turns * count;
             if turns == 1 {
-                body.extend(self.packed(work, &own, count, vectors, (x_width, first)));
+                body.extend(self.packed(work, &run_parts, count, vectors, (x_width, first)));
                 continue;
             }
             let len = (count - 1) * positions + width;
-            let (out, walk) = self.stride("out_tile", own.out, (len, count * positions), true);
+            let (out, walk) =
+                self.stride("out_tile", run_parts.out, (len, count * positions), true);
             let mut walks = vec![walk];
-            let (w, walk) = self.walk("w_tile", own.w, count * inputs * work.count, false);
+            let (w, walk) = self.walk("w_tile", run_parts.w, count * inputs * work.count, false);
             walks.push(walk);
-            let mut own = Parts { w, out, ..own };
-            own.scales = own.scales.map(|scales| {
+            let mut tile_parts = ConvolutionPlaces { w, out, ..run_parts };
+            tile_parts.scales = tile_parts.scales.map(|scales| {
                 let (w, walk) = self.walk("w_scale_tile", scales.w, count, false);
                 walks.push(walk);
                 Scales { w, ..scales }
             });
-            for (place, along) in own.operands.iter_mut().zip(&work.along) {
+            for (place, along) in tile_parts.operands.iter_mut().zip(&work.along) {
                 let lens = match along {
                     Along::Both => (len, count * positions),
                     Along::Rows => (count, count),
@@ -548,7 +549,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 *place = tile;
                 walks.push(walk);
             }
-            let tiles = self.packed(work, &own, count, vectors, (x_width, first));
+            let tiles = self.packed(work, &tile_parts, count, vectors, (x_width, first));
             body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: tiles });
         }
         body
@@ -558,7 +559,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn packed(
         &mut self,
         work: &ConvolutionContext<'m>,
-        parts: &Parts,
+        parts: &ConvolutionPlaces,
         packed: usize,
         vectors: &[(usize, usize)],
         x: (usize, usize),
@@ -579,7 +580,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn tile(
         &mut self,
         work: &ConvolutionContext<'m>,
-        parts: &Parts,
+        parts: &ConvolutionPlaces,
         tile: &Tile<'_>,
         (x_width, first): (usize, usize),
     ) -> Vec<Stmt> {

@@ -27,7 +27,7 @@ impl<'m> Lowering<'m> {
             .map(|name| self.buffer(format!("steps_{name}"), Role::Scratch, inputs * self.steps));
         let output = self.buffer("steps_output", Role::Scratch, outputs * self.steps);
         self.taken = vec![taken.into()];
-        self.place(&model.nodes, Destinations::new());
+        self.assign_places(&model.nodes, Destinations::new());
         KernelBuilder::new(self).enter(input.into(), taken.into());
         for node in &model.nodes {
             if let Some(history) = plan.delay_lines.of_concat(node.op.first_value()) {
@@ -51,7 +51,7 @@ impl<'m> Lowering<'m> {
 }
 
 /// A place that moves in a loop.
-struct Moving {
+struct MovingPlace {
     name: &'static str,
     start: Place,
     /// Elements that one iteration uses.
@@ -193,7 +193,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 take(earlier, earlier.from, 1);
             }
             if let Some(newest) = &taps.newest {
-                take(newest, line.place(newest.from, line.history()), line.pitch());
+                take(newest, line.offset(newest.from, line.history()), line.pitch());
             }
             body
         });
@@ -231,7 +231,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             return (doc, self.rows_of_steps(&layer, dense, places));
         };
         let history = &self.lowering.plan.delay_lines.histories[row.history];
-        let newest = history.line.place(row.newest, history.line.history());
+        let newest = history.line.offset(row.newest, history.line.history());
         layer.terms = Terms::of_taps(row, newest);
         let body = self.with_row(history, false, |builder, line| {
             let x = line.at(row.first);
@@ -245,11 +245,11 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn rows_of_steps(&mut self, layer: &Layer<'m>, dense: &Dense, places: Places) -> Vec<Stmt> {
         let (inputs, outputs, steps) = (dense.inputs, dense.outputs, layer.steps);
         let mut moving = vec![
-            Moving::new("x_row", places.x, inputs * steps, false),
-            Moving::new("out_row", places.out, outputs * steps, true),
+            MovingPlace::new("x_row", places.x, inputs * steps, false),
+            MovingPlace::new("out_row", places.out, outputs * steps, true),
         ];
         let of_operand = |(operand, place): (&EpilogueOperand, &Place)| {
-            Moving::new("operand_row", *place, operand.of_row(outputs), false)
+            MovingPlace::new("operand_row", *place, operand.of_row(outputs), false)
         };
         moving.extend(layer.operands.iter().zip(&places.operands).map(of_operand));
         self.turns(dense.rows, moving, |builder, moved| {
@@ -307,10 +307,11 @@ impl<'m> KernelBuilder<'_, 'm> {
     ) -> Vec<Stmt> {
         let terms = layer.terms.outer.0 * layer.terms.inner.0;
         let len = (terms - 1) * layer.between + columns;
-        let weights = Moving { name: "weights", start: places.weights, len, step, written: false };
-        let out = Moving::new("out_columns", places.out, columns * layer.steps, true);
+        let weights =
+            MovingPlace { name: "weights", start: places.weights, len, step, written: false };
+        let out = MovingPlace::new("out_columns", places.out, columns * layer.steps, true);
         let of_operand = |(operand, place): (&EpilogueOperand, &Place)| {
-            Moving::new("operand_columns", *place, operand.of_columns(columns), false)
+            MovingPlace::new("operand_columns", *place, operand.of_columns(columns), false)
         };
         let operands = layer.operands.iter().zip(&places.operands).map(of_operand);
         let moving = [weights, out].into_iter().chain(operands).collect();
@@ -362,10 +363,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         // the code of long pointwise work is generated once, in a loop over the stored sums
         let lanes = vectors[0].1;
         body.extend(self.columns_of_steps(layer, at, (columns, 1), 0, |builder, at| {
-            let out = Moving::new("out_lanes", at.out, lanes, true);
+            let out = MovingPlace::new("out_lanes", at.out, lanes, true);
             let of_operand = |(operand, place): (&EpilogueOperand, &Place)| {
                 let len = if operand.each == 1 { 0 } else { lanes };
-                Moving::new("operand_lanes", *place, len, false)
+                MovingPlace::new("operand_lanes", *place, len, false)
             };
             let operands = layer.operands.iter().zip(&at.operands).map(of_operand);
             let moving = [out].into_iter().chain(operands).collect();
@@ -405,23 +406,23 @@ impl<'m> KernelBuilder<'_, 'm> {
         let reach = (count - 1) * step + steps;
         let of_channel = |terms: usize| (terms - 1) * between + columns;
         let outer = vec![
-            Moving { step: channel, ..Moving::new("channel", at.x, reach, false) },
-            Moving {
+            MovingPlace { step: channel, ..MovingPlace::new("channel", at.x, reach, false) },
+            MovingPlace {
                 step: count * between,
-                ..Moving::new("weights", at.weights, of_channel(count), false)
+                ..MovingPlace::new("weights", at.weights, of_channel(count), false)
             },
         ];
         let all = self.turns(channels, outer, |builder, moved| {
             let [x, weights] = [moved[0], moved[1]];
             let (turns, rest) = (count / chains, count % chains);
             let inner = vec![
-                Moving {
+                MovingPlace {
                     step: chains * step,
-                    ..Moving::new("x", x, (chains - 1) * step + steps, false)
+                    ..MovingPlace::new("x", x, (chains - 1) * step + steps, false)
                 },
-                Moving {
+                MovingPlace {
                     step: chains * between,
-                    ..Moving::new("row", weights, of_channel(chains), false)
+                    ..MovingPlace::new("row", weights, of_channel(chains), false)
                 },
             ];
             let mut body = match turns {
@@ -484,11 +485,11 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn turns(
         &mut self,
         count: usize,
-        moving: Vec<Moving>,
+        moving: Vec<MovingPlace>,
         mut body: impl FnMut(&mut Self, &[Place]) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let (mut walks, mut places) = (Vec::new(), Vec::new());
-        for Moving { name, start, len, step, written } in moving {
+        for MovingPlace { name, start, len, step, written } in moving {
             if count == 1 || step == 0 {
                 places.push(start);
                 continue;
@@ -505,7 +506,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 }
 
-impl Moving {
+impl MovingPlace {
     /// A place that moves by its `len` elements.
     fn new(name: &'static str, place: Place, len: usize, written: bool) -> Self {
         Self { name, start: place, len, step: len, written }

@@ -200,12 +200,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             let pass = &rest[..most.min(rest.len())];
             let columns: usize = width(pass);
             let alike = rest.chunks(most).take_while(|other| width(other) == columns).count();
-            let own: Vec<_> = pass.iter().map(|(at, lanes)| (at - first, *lanes)).collect();
-            let own = self.lowering.plan.values.of_pass(&own, isa);
+            let from_first: Vec<_> = pass.iter().map(|(at, lanes)| (at - first, *lanes)).collect();
+            let pass_vectors = self.lowering.plan.values.of_pass(&from_first, isa);
             body.extend(self.passes_of_head(
                 attention,
                 (first, columns, alike),
-                &own,
+                &pass_vectors,
                 (head, read),
             ));
             rest = &rest[(alike * pass.len()).min(rest.len())..];
@@ -391,9 +391,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         turn: &mut Vec<Stmt>,
     ) {
         let (attention, (column, lanes)) = (columns.attention, columns.vectors[v]);
-        let place = chain * attention.sizes.value + column;
+        let offset = chain * attention.sizes.value + column;
         let factor = |key: usize| Expr::Splat { from: rows.keys[key].at(chain), lanes };
-        let mut element = load(rows.matrix.at(place), lanes);
+        let mut element = load(rows.matrix.at(offset), lanes);
         if let Some(added) = added {
             element = self.taken(attention.state, element);
             // the factors after those of the queries: the key, and the decay of each key
@@ -408,7 +408,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let new = op(LaneOp::MulAdd, vec![factor(sums.len()), added.clone(), element]);
             let new = self.state(new);
             element = self.let_(turn, "new", lanes, new);
-            turn.push(Stmt::Store { to: rows.written.at(place), value: element.clone() });
+            turn.push(Stmt::Store { to: rows.written.at(offset), value: element.clone() });
         } else {
             element = self.let_(turn, "row", lanes, element);
         }

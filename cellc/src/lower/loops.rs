@@ -89,7 +89,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             pieces.push((result, place));
         }
-        self.lowering.place(&body.body, wanted);
+        self.lowering.assign_places(&body.body, wanted);
         let mut trip = Vec::new();
         for node in &body.body {
             if self.lowering.is_computed(node) {

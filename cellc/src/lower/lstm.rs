@@ -17,12 +17,12 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> V
     // if c' overwrites c, one window serves both
     let in_place = step.c_out == Some(c);
     let mut columns = step.new_state();
-    let own = columns.len();
+    let new_columns = columns.len();
     columns.push(Column::new("c", c, in_place));
     columns.extend(step.c_out.filter(|_| !in_place).map(|place| Column::new("c_out", place, true)));
     let kept = |_: &mut Rows<'_, '_, '_>, _, value| value;
     rows.early(operands, &columns, kept, |rows, body, panel, pass| {
-        let (new, c) = panel.columns.split_at(own);
+        let (new, c) = panel.columns.split_at(new_columns);
         let c_out = step.c_out.and(c.last().copied());
         // compute the cell states of all vectors before the outputs, which wait for the states: the
         // window of an out-of-order core is too short to overlap them otherwise

@@ -45,7 +45,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             for_rows(builder, rows, &row, |builder, places| {
                 let mut moving = places[2..].iter();
-                let own: Vec<_> = operands
+                let row_operands: Vec<_> = operands
                     .iter()
                     .map(|(place, len)| len.and_then(|_| moving.next()).copied().unwrap_or(*place))
                     .collect();
@@ -84,7 +84,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                         body: turn,
                     });
                     for (&(at, lanes), &var) in pass.iter().zip(&sums) {
-                        let operands: Vec<_> = own
+                        let operands: Vec<_> = row_operands
                             .iter()
                             .zip(&by_column)
                             .map(|(p, by)| if *by { p.at(at) } else { *p })

@@ -128,7 +128,7 @@ impl<'m> Lowering<'m> {
     fn finish(mut self) -> Body {
         let model = self.model;
         let wanted = self.wanted_by_results();
-        self.place(&model.nodes, wanted);
+        self.assign_places(&model.nodes, wanted);
         for node in &model.nodes {
             self.kernel_of(node);
         }

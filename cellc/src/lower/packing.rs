@@ -85,7 +85,7 @@ impl Memory {
         };
         for panels in &plan.panels {
             let (count, columns, first) = (panels.count, panels.columns, panels.first);
-            let own = panels.units;
+            let panel_units = panels.units;
             for (i, sum) in sums.iter().enumerate() {
                 let terms = sum.bias.map_or(&[][..], |bias| &bias_parts[bias]);
                 let terms = terms.iter().filter_map(|term| Some((b[term.tensor]?, term)));
@@ -93,7 +93,7 @@ impl Memory {
                     let Blocks { offset, stride } = panels.biases(sum.is_late());
                     let from = Place::from(from).at((set * parts[*tensor] + part) * units + first);
                     let to = Place::from(biases).at(offset + plan.product.bias_row(i) * columns);
-                    let dims = vec![dim(count, columns, stride), dim(own, 1, 1)];
+                    let dims = vec![dim(count, columns, stride), dim(panel_units, 1, 1)];
                     self.copy(Copied { add: nth > 0, ..Copied::new(from, to, dims) });
                 }
                 if let (Some(from), Some(part)) = (p, sum.peephole) {
@@ -104,7 +104,7 @@ impl Memory {
                     self.copy(Copied::new(
                         from,
                         to,
-                        vec![dim(count, columns, stride), dim(own, 1, 1)],
+                        vec![dim(count, columns, stride), dim(panel_units, 1, 1)],
                     ));
                 }
             }
@@ -131,7 +131,8 @@ impl Memory {
                     let from = Place::from(from)
                         .at((set * gates.len() + gates[*gate]) * units * inner + first * unit);
                     let line = |to, stride, between, encoding, abreast| {
-                        let outer = [dim(count, columns * unit, stride), dim(own, unit, abreast)];
+                        let outer =
+                            [dim(count, columns * unit, stride), dim(panel_units, unit, abreast)];
                         let dims = outer.into_iter().chain([dim(inner, element, between)]);
                         Copied { encoding, abreast, ..Copied::new(from, to, dims.collect()) }
                     };

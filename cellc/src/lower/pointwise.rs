@@ -86,8 +86,8 @@ impl<'m> End<'m> {
         units: usize,
         rows: usize,
     ) -> Vec<(&'static str, Place, usize, bool)> {
-        let own = self.columns.iter().filter(|c| c.each_row);
-        own.map(|c| (c.name, c.start, rows * c.row(units), c.written)).collect()
+        let moving = self.columns.iter().filter(|c| c.each_row);
+        moving.map(|c| (c.name, c.start, rows * c.row(units), c.written)).collect()
     }
 
     /// The epilogue for one tile, at the `places` of a loop over [`Self::rows`].
@@ -279,8 +279,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         let names: Vec<&str> = work.links.iter().map(|link| link.function.name()).collect();
         let names = names.join(", ");
         let shape = &self.lowering.model.values[root.out].shape;
-        let own = |&s: &Source| repeated(shape, self.lowering.model.shape(s));
-        let mut repeats: Vec<Vec<bool>> = work.sources.iter().map(own).collect();
+        let axes_repeated = |&s: &Source| repeated(shape, self.lowering.model.shape(s));
+        let mut repeats: Vec<Vec<bool>> = work.sources.iter().map(axes_repeated).collect();
         let places: Vec<Place> = work.sources.iter().map(|&s| self.lowering.source(s)).collect();
         let chain = self.lowering.plan.fusion.starting(root.out);
         if let Some(reduced) = chain.and_then(|chain| chain.reduced) {
@@ -288,13 +288,13 @@ impl<'m> KernelBuilder<'_, 'm> {
                 unreachable!("plan: a reduction reads the chain")
             };
             let part = |axes: Range<usize>| -> Vec<Vec<bool>> {
-                repeats.iter().map(|own| own[axes.clone()].to_vec()).collect()
+                repeats.iter().map(|operand| operand[axes.clone()].to_vec()).collect()
             };
             let mut dims = merged(&shape[..reduce.first], &part(0..reduce.first));
             dims.retain(|(size, _)| *size > 1);
             let axes = reduce.first..shape.len();
             let size = shape[axes.clone()].iter().product();
-            let shared = part(axes).iter().map(|own| own.contains(&true)).collect();
+            let shared = part(axes).iter().map(|operand| operand.contains(&true)).collect();
             let out = self.lowering.source(Source::Value(reduced));
             let body = self.rows(&work, reduce, (&dims, &(size, shared)), &places, out);
             let name = reduce.combiner.function().name();
@@ -349,8 +349,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             });
         };
         let len = |operand: usize| -> usize {
-            let own = |(size, repeats): &Dim| if repeats[operand] { 1 } else { *size };
-            inner.iter().chain([row]).map(own).product()
+            let size_read = |(size, repeats): &Dim| if repeats[operand] { 1 } else { *size };
+            inner.iter().chain([row]).map(size_read).product()
         };
         let mut walks: Vec<Walk> = Vec::new();
         let mut within = Vec::new();
@@ -518,8 +518,8 @@ struct PointwiseChain<'m> {
 /// By dimension of `shape`: true if an operand is broadcast along the dimension.
 fn repeated(shape: &[usize], operand: &[usize]) -> Vec<bool> {
     let missing = shape.len().saturating_sub(operand.len());
-    let own = |axis: usize| if axis < missing { 1 } else { operand[axis - missing] };
-    shape.iter().enumerate().map(|(axis, &n)| n > 1 && own(axis) == 1).collect()
+    let operand_size = |axis: usize| if axis < missing { 1 } else { operand[axis - missing] };
+    shape.iter().enumerate().map(|(axis, &n)| n > 1 && operand_size(axis) == 1).collect()
 }
 
 /// The dimensions of a shape, merged if all operands treat neighbours alike. Dimensions of size 1
@@ -527,10 +527,10 @@ fn repeated(shape: &[usize], operand: &[usize]) -> Vec<bool> {
 fn merged(shape: &[usize], repeats: &[Vec<bool>]) -> Vec<(usize, Vec<bool>)> {
     let mut dims: Vec<(usize, Vec<bool>)> = Vec::new();
     for (axis, &size) in shape.iter().enumerate().filter(|(_, n)| **n > 1) {
-        let own: Vec<bool> = repeats.iter().map(|r| r[axis]).collect();
+        let repeated: Vec<bool> = repeats.iter().map(|r| r[axis]).collect();
         match dims.last_mut() {
-            Some((n, before)) if *before == own => *n *= size,
-            _ => dims.push((size, own)),
+            Some((n, before)) if *before == repeated => *n *= size,
+            _ => dims.push((size, repeated)),
         }
     }
     if dims.is_empty() {

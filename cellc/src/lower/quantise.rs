@@ -91,7 +91,7 @@ impl KernelBuilder<'_, '_> {
         let mask = u32::MAX >> (u32::BITS - bits);
         let block = |from: Place, to: Place, len: usize| {
             let word = |elements: &[usize]| {
-                let there = elements.iter().enumerate().filter(|(_, element)| **element < len);
+                let inside = elements.iter().enumerate().filter(|(_, element)| **element < len);
                 let part = |(part, element): (usize, &usize)| {
                     let whole = rounded(load(from.at(*element), 1), inverse.clone(), 1);
                     let whole = op(LaneOp::ToBits, vec![whole]);
@@ -105,7 +105,7 @@ impl KernelBuilder<'_, '_> {
                         _ => op(LaneOp::ShiftLeft(bits * part as u32), vec![low]),
                     }
                 };
-                let all = there.map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
+                let all = inside.map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
                 all.map_or(Expr::f32(0.0, 1), |all| op(LaneOp::FromBits, vec![all]))
             };
             let stores = words.of_block().iter().enumerate();
@@ -252,8 +252,9 @@ impl KernelBuilder<'_, '_> {
         let inverses: Vec<_> =
             widths.iter().map(|lanes| self.inverse(body, factor, *lanes)).collect();
         self.vectors(body, len, from, to, |builder, element, lanes| {
-            let own = widths.iter().zip(&inverses).find(|(width, _)| **width == lanes);
-            let (_, inverse) = own.expect("lower: vectors of every width have a factor");
+            let factor_of_width = widths.iter().zip(&inverses).find(|(width, _)| **width == lanes);
+            let (_, inverse) =
+                factor_of_width.expect("lower: vectors of every width have a factor");
             rounded_above(taken(builder, element), inverse.clone(), lanes, offset)
         });
     }

@@ -37,7 +37,7 @@ pub(super) struct Elements {
     /// The elements, or the operands from which they are computed.
     pub(super) operands: Vec<Expr>,
     /// Their places in the row; 0 if the row has no numbers.
-    pub(super) place: Expr,
+    pub(super) index: Expr,
 }
 
 impl Elements {
@@ -195,7 +195,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 .iter()
                 .map(|&(from, shared)| operand(from, shared, before + at, lanes))
                 .collect(),
-            place: match numbers {
+            index: match numbers {
                 Some(numbers) if before == 0 => load(numbers.at(at), lanes),
                 Some(numbers) => {
                     let before = Expr::f32(before as f32, lanes);
@@ -228,14 +228,15 @@ impl<'m> KernelBuilder<'_, 'm> {
             let mut turn = Vec::new();
             for (&(at, lanes), &var) in vectors.iter().zip(&sums) {
                 let mut element = fixed(at, 0, lanes);
-                let own = walked.iter().map(|&(from, shared)| operand(from, shared, at, lanes));
-                element.operands = own.collect();
+                let operands =
+                    walked.iter().map(|&(from, shared)| operand(from, shared, at, lanes));
+                element.operands = operands.collect();
                 if numbers.is_some() {
-                    let place = self.accumulator(body, "place", lanes, element.place);
+                    let index = self.accumulator(body, "place", lanes, element.index);
                     let step = Expr::f32(chains as f32, lanes);
-                    let value = op(LaneOp::Add, vec![Expr::Var(place), step]);
-                    turn.push(Stmt::Set { var: place, value });
-                    element.place = Expr::Var(place);
+                    let value = op(LaneOp::Add, vec![Expr::Var(index), step]);
+                    turn.push(Stmt::Set { var: index, value });
+                    element.index = Expr::Var(index);
                 }
                 let next = each(self, &mut turn, element, lanes);
                 let value = combine(self, &mut turn, Expr::Var(var), next, lanes);

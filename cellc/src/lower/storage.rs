@@ -51,15 +51,15 @@ impl<'m> Lowering<'m> {
     }
 
     /// Chooses the places of the values of one level: the model, or one loop body.
-    pub(super) fn place(&mut self, nodes: &'m [CoreNode], mut wanted: Destinations) {
-        let own: BTreeSet<usize> = nodes.iter().flat_map(|node| node.op.outputs()).collect();
+    pub(super) fn assign_places(&mut self, nodes: &'m [CoreNode], mut wanted: Destinations) {
+        let computed: BTreeSet<usize> = nodes.iter().flat_map(|node| node.op.outputs()).collect();
         for node in nodes.iter().rev() {
             match &node.op {
                 CoreOp::View(view) => {
                     if let (Some(place), Source::Value(input)) =
                         (wanted.get(&view.out).copied(), view.input)
                         && self.only_reshapes(view)
-                        && own.contains(&input)
+                        && computed.contains(&input)
                     {
                         wanted.entry(input).or_insert(place);
                     }
@@ -78,7 +78,7 @@ impl<'m> Lowering<'m> {
                     let mut at = 0;
                     for &input in &concat.inputs {
                         if let Source::Value(value) = input
-                            && own.contains(&value)
+                            && computed.contains(&value)
                             && !self.is_given(input)
                         {
                             wanted.entry(value).or_insert(place.at(at));

@@ -143,7 +143,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let number = self.reduced(
             body,
             ReducedRow { numbers: row.numbers.filter(|_| is_further), ..row.clone() },
-            |_, _, Elements { mut operands, place: at }, lanes| {
+            |_, _, Elements { mut operands, index: at }, lanes| {
                 let element = (operands.remove(0), at);
                 let worst = Expr::f32(choice.worst(), lanes);
                 let value = choice.better(element.0.clone(), worst.clone());
@@ -165,25 +165,25 @@ impl<'m> KernelBuilder<'_, 'm> {
             let limit = choice.if_better(&load(found.before, 1), &load(found.best, 1), all, before);
             body.push(Stmt::Store { to: found.limit, value: limit });
         }
-        let place = self.reduced(
+        let index = self.reduced(
             body,
             row,
-            |_, _, Elements { mut operands, place: at }, lanes| {
+            |_, _, Elements { mut operands, index: at }, lanes| {
                 let element = (operands.remove(0), at);
                 let nowhere = Expr::f32(choice.nowhere, lanes);
                 let best = splat(found.best, lanes);
-                let mut place = element.1.clone();
+                let mut index = element.1.clone();
                 if is_further {
                     let limit = splat(found.limit, lanes);
-                    place = choice.if_before(&limit, &element.1, place, nowhere.clone());
-                    place = choice.if_better(&element.0, &best, nowhere.clone(), place);
+                    index = choice.if_before(&limit, &element.1, index, nowhere.clone());
+                    index = choice.if_better(&element.0, &best, nowhere.clone(), index);
                 }
-                let place = select_number(&element.0, place, nowhere.clone(), lanes);
+                let place = select_number(&element.0, index, nowhere.clone(), lanes);
                 choice.if_better(&best, &element.0, nowhere, place)
             },
             |_, _, first, second, _| choice.preferred(first, second),
         );
-        body.push(Stmt::Store { to: found.best.at(1), value: place });
+        body.push(Stmt::Store { to: found.best.at(1), value: index });
     }
 
     /// Stores the best number and its place: NaN and 0 if no number is left.

@@ -168,8 +168,8 @@ impl CellKind {
     }
 
     /// The letter of the gate at `place`. `None` if the cell has one gate.
-    fn gate(self, place: usize) -> Option<char> {
-        self.gate_letters().chars().nth(place).filter(|_| self.gates() > 1)
+    fn gate(self, index: usize) -> Option<char> {
+        self.gate_letters().chars().nth(index).filter(|_| self.gates() > 1)
     }
 
     /// OpenVINO's operation for one step. Messages and comments use this name.
@@ -265,8 +265,8 @@ impl WeightLayout {
 
     /// The letters of the gates, in the order in which W and R store the gates.
     pub fn order(&self, kind: CellKind) -> String {
-        let letter = |place| {
-            self.gates.iter().zip(kind.gate_letters().chars()).find(|(at, _)| **at == place)
+        let letter = |index| {
+            self.gates.iter().zip(kind.gate_letters().chars()).find(|(at, _)| **at == index)
         };
         (0..self.gates.len()).filter_map(letter).map(|(_, letter)| letter).collect()
     }

@@ -39,7 +39,7 @@ pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, GatherNd, Groups, If, Loop, LoopInput,
     LoopOutput, Nearest, NoAxes, Normalization, OneHot, Op, OutputSizes, PadMode, Padding, Pool,
     PoolKind, Reduce, Reduction, Resize, ResizeBy, ReverseSequence, Rounding, RunningSum, Sampling,
-    Scaling, SliceMasks, Slicing, Softmax, SpectralWindow, TopK, Unread, Window,
+    Scaling, SliceMasks, Slicing, Softmax, SpectralWindow, TopKAttributes, Unread, Window,
 };
 pub use size::ModelSize;
 pub use spelling::{ActivationLists, Spelling};

@@ -197,7 +197,7 @@ pub enum Op {
     /// after each axis in elements (negative: cropping), value, optional axes (default: all).
     Pad(PadMode),
     /// The largest or smallest elements along an axis, and their indices. Inputs: data, count.
-    TopK(TopK),
+    TopK(TopKAttributes),
     /// A loop.
     Loop(Box<Loop>),
     /// One of two bodies.
@@ -254,7 +254,7 @@ pub struct OneHot {
 
 /// The attributes of [`Op::TopK`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TopK {
+pub struct TopKAttributes {
     /// The axis; negative values count from the end.
     pub axis: i64,
     /// True for the largest elements, false for the smallest.
@@ -262,7 +262,7 @@ pub struct TopK {
     /// True to prefer the last of equal elements, false to prefer the first.
     pub last: bool,
     /// True to sort by index, false to sort best first.
-    pub sorted_by_place: bool,
+    pub sorted_by_index: bool,
 }
 
 impl Op {

@@ -166,7 +166,7 @@ impl Tensor {
 
     /// The address of the first element: a pointer, and an offset in bits. Tensors that share their
     /// elements have equal addresses.
-    pub fn place(&self) -> (*const u8, usize) {
+    pub fn address(&self) -> (*const u8, usize) {
         (self.bytes.as_ptr(), 8 * self.range.start + self.skipped * self.element.bits())
     }
 
@@ -346,7 +346,10 @@ mod tests {
                 assert_eq!(values(&part), wanted);
                 let inner = part.part(count / 2, vec![count - count / 2]).unwrap();
                 assert_eq!(values(&inner), wanted[count / 2..]);
-                assert_eq!(inner.place(), tensor.part(from + count / 2, vec![0]).unwrap().place());
+                assert_eq!(
+                    inner.address(),
+                    tensor.part(from + count / 2, vec![0]).unwrap().address()
+                );
             }
             assert_eq!(tensor.part(from, vec![8 - from]), None);
         }

@@ -168,7 +168,7 @@ fn packed(model: &CoreModel, program: &Program, mut block: Block) -> Packed {
     let parts = wanted.into_iter().map(|id| {
         let at = match role(&id) {
             Role::Constant(i) => block.place_constant(&model.constants[i]),
-            _ => block.place(program.buffer(id).bytes(), program.buffer(id).element, |bytes| {
+            _ => block.add(program.buffer(id).bytes(), program.buffer(id).element, |bytes| {
                 for (copied, from) in copies.get(&id).into_iter().flatten() {
                     let Role::Constant(i) = role(from) else {
                         unreachable!("pack: baked weights are constants")
@@ -193,8 +193,8 @@ fn packed(model: &CoreModel, program: &Program, mut block: Block) -> Packed {
     if run_time {
         let (pairs, rest): (Vec<_>, Vec<_>) =
             weights.iter().partition(|id| program.buffer(**id).element == Element::I8Pair);
-        (run_time_parts, run_time_len) = place(program, &rest);
-        let (parts, len) = place(program, &pairs);
+        (run_time_parts, run_time_len) = offsets(program, &rest);
+        let (parts, len) = offsets(program, &pairs);
         run_time_pairs = 2 * len;
         run_time_parts.extend(parts.into_iter().map(|(id, at)| (id, 2 * at)));
     }
@@ -227,7 +227,7 @@ impl Block {
     /// Adds contents of `len` bytes and returns their offset in units of 4 bytes. `write` fills
     /// zeroed bytes at the end of the block, without a second copy of large weights. If `shares`,
     /// duplicate contents with equal element type are removed again.
-    fn place(&mut self, len: usize, element: Element, write: impl FnOnce(&mut [u8])) -> usize {
+    fn add(&mut self, len: usize, element: Element, write: impl FnOnce(&mut [u8])) -> usize {
         let at = self.bytes.len();
         let end = (at + len).next_multiple_of(self.alignment);
         if end > self.bytes.capacity() {
@@ -257,7 +257,7 @@ impl Block {
 
     /// The place of a constant, as little-endian f32.
     fn place_constant(&mut self, tensor: &Tensor) -> usize {
-        self.place(4 * tensor.len(), Element::F32, |bytes| {
+        self.add(4 * tensor.len(), Element::F32, |bytes| {
             for (k, element) in bytes.chunks_exact_mut(4).enumerate() {
                 element.copy_from_slice(&tensor.get_f32(k).to_le_bytes());
             }
@@ -289,7 +289,7 @@ impl Block {
         if row > 1 && stored.chunks(row).all(is_one) {
             (stored, repeat) = (stored.into_iter().step_by(row).collect(), row);
         }
-        let at = self.place(4 * stored.len(), Element::F32, |bytes| {
+        let at = self.add(4 * stored.len(), Element::F32, |bytes| {
             for (to, element) in bytes.chunks_exact_mut(4).zip(&stored) {
                 to.copy_from_slice(&element.to_le_bytes());
             }
@@ -333,7 +333,7 @@ fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f
         let encoded = encode(copied.encoding, &line_values, copied.words);
         for (k, value) in encoded.into_iter().enumerate() {
             if let Some(blocks) = &copied.blocks {
-                if let Some(at) = blocks.place(nth_line, k) {
+                if let Some(at) = blocks.weight_index(nth_line, k) {
                     put(copied.to.offset + at, value);
                 }
                 continue;
@@ -386,7 +386,7 @@ pub fn elements(copied: &Copied, mut each: impl FnMut(usize, usize)) {
     turn(&copied.dims, copied.to.offset, copied.from.offset, &mut each);
 }
 
-fn place(program: &Program, buffers: &[BufferId]) -> (Vec<(BufferId, usize)>, usize) {
+fn offsets(program: &Program, buffers: &[BufferId]) -> (Vec<(BufferId, usize)>, usize) {
     let mut at = 0usize;
     let mut parts = Vec::new();
     for id in buffers {

@@ -23,10 +23,11 @@ use crate::plan::{Plan, Unrolled};
 /// Runs all passes on the kernels of `lower`.
 pub(crate) fn run(mut program: Program, model: &CoreModel, plan: &Plan) -> Program {
     verified(&program, "lower");
-    let profiles: Vec<_> = plan.isas.iter().map(|own| own.fuses).collect();
+    let profiles: Vec<_> = plan.isas.iter().map(|planned| planned.fuses).collect();
     program.bodies.iter_mut().for_each(|body| expand(body, plan.accuracy, &profiles));
     verified(&program, "expand");
-    for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, own)| !own.fuses) {
+    for (body, _) in program.bodies.iter_mut().zip(&plan.isas).filter(|(_, planned)| !planned.fuses)
+    {
         split(body);
     }
     verified(&program, "split");
@@ -47,7 +48,7 @@ pub(crate) fn run(mut program: Program, model: &CoreModel, plan: &Plan) -> Progr
         .bodies
         .iter_mut()
         .zip(&plan.isas)
-        .filter(|(_, own)| own.isa.code.calls == Calls::SeveralValues)
+        .filter(|(_, planned)| planned.isa.code.calls == Calls::SeveralValues)
     {
         gather(body);
     }

@@ -10,13 +10,14 @@ pub(crate) fn single(bodies: &mut [Body]) {
         bodies.iter().map(|body| counts_of(&body.kernels)).collect();
     for body in bodies {
         for kernel in &mut body.kernels {
-            let mut own = Vec::new();
-            count(kernel, &kernel.body, &mut own);
+            let mut kernel_counts = Vec::new();
+            count(kernel, &kernel.body, &mut kernel_counts);
             let same = counts
                 .iter()
                 .flatten()
-                .filter(|(name, other)| *name == kernel.name && other.len() == own.len());
-            let mut is_single: Vec<_> = own.iter().map(|loops| loops.is_single()).collect();
+                .filter(|(name, other)| *name == kernel.name && other.len() == kernel_counts.len());
+            let mut is_single: Vec<_> =
+                kernel_counts.iter().map(|loops| loops.is_single()).collect();
             for (_, other) in same {
                 is_single
                     .iter_mut()

@@ -71,10 +71,10 @@ impl Branches {
     fn level(&mut self, model: &CoreModel, level: &Level<'_>, least: usize) {
         let mut work: BTreeMap<Side, usize> = BTreeMap::new();
         for (node, sides) in level.nodes.iter().zip(level.sides(model, |_| true)) {
-            let own = operations(model, node);
+            let count = operations(model, node);
             for side in sides {
                 let sum = work.entry(side).or_default();
-                *sum = own.saturating_add(*sum);
+                *sum = count.saturating_add(*sum);
             }
         }
         let sides = level.sides(model, |side| work.get(side).is_some_and(|work| *work >= least));
@@ -155,7 +155,7 @@ impl<'m> Level<'m> {
     /// By operation: the sides to which the operation can be limited, outermost first. Only sides
     /// that are `worth` a branch count.
     fn sides(&self, model: &CoreModel, worth: impl Fn(&Side) -> bool) -> Vec<Vec<Side>> {
-        let mut wanted = Wanted::default();
+        let mut wanted = SidesByValue::default();
         self.wanted.iter().for_each(|source| wanted.on(*source, &[]));
         let mut all = vec![Vec::new(); self.nodes.len()];
         for (position, node) in self.nodes.iter().enumerate().rev() {
@@ -170,8 +170,12 @@ impl<'m> Level<'m> {
                     wanted.on(choice.condition, &sides);
                     for (operand, side) in choice.operands {
                         let side = (choice.condition, side);
-                        let own = Some(side).filter(|side| worth(side) && !sides.contains(side));
-                        wanted.on(operand, &sides.iter().copied().chain(own).collect::<Vec<_>>());
+                        let new_side =
+                            Some(side).filter(|side| worth(side) && !sides.contains(side));
+                        wanted.on(
+                            operand,
+                            &sides.iter().copied().chain(new_side).collect::<Vec<_>>(),
+                        );
                     }
                 }
             }
@@ -183,9 +187,9 @@ impl<'m> Level<'m> {
 
 /// By value: the sides that need the value.
 #[derive(Default)]
-struct Wanted(BTreeMap<usize, Vec<Side>>);
+struct SidesByValue(BTreeMap<usize, Vec<Side>>);
 
-impl Wanted {
+impl SidesByValue {
     /// Adds sides that need a tensor.
     fn on(&mut self, source: Source, sides: &[Side]) {
         if let Source::Value(value) = source {

@@ -175,22 +175,22 @@ impl Choice {
 impl RowLayout {
     /// The layout of matrices in a format that every one of `isas` reads.
     pub(super) fn new(format: WeightFormat, isas: &[PlannedIsa]) -> Self {
-        let all = |is_so: &dyn Fn(&Isa) -> bool| isas.iter().all(|own| is_so(own.isa));
+        let all = |is_so: &dyn Fn(&Isa) -> bool| isas.iter().all(|planned| is_so(planned.isa));
         let format = match format {
             WeightFormat::Int8Pair if all(&|isa| isa.has(Dot::WidenedPairs)) => {
                 WeightFormat::Int8Quad
             }
             format => format,
         };
-        let across = isas.iter().find(|own| own.isa.has(Dot::Across));
+        let across = isas.iter().find(|planned| planned.isa.has(Dot::Across));
         let interleave = match across {
             _ if !format.is_of_integers() => Interleave::None,
-            Some(own) => Interleave::Words(own.isa.lanes),
+            Some(planned) => Interleave::Words(planned.isa.lanes),
             None if all(&|isa| multiplies_by_lane(isa, 2)) => Interleave::Halves(isas[0].isa.lanes),
             None => Interleave::None,
         };
         let corrects = format == WeightFormat::Int8Quad
-            && isas.iter().any(|own| own.isa.has(Dot::UnsignedQuads));
+            && isas.iter().any(|planned| planned.isa.has(Dot::UnsignedQuads));
         Self { format, interleave, blocks: None, corrects }
     }
 }

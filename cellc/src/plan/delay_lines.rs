@@ -238,7 +238,7 @@ struct FrameStep {
 
 impl Frames {
     /// The place of an element.
-    fn place(&self, element: usize) -> FrameStep {
+    fn coordinates(&self, element: usize) -> FrameStep {
         let (line, inner) = (element / self.inner, element % self.inner);
         let frames = self.history + 1;
         FrameStep { outer: line / frames, frame: line % frames, inner }
@@ -246,7 +246,7 @@ impl Frames {
 
     /// A stride of a view as a distance along one axis.
     fn step(&self, stride: isize) -> Option<FrameStep> {
-        let step = self.place(usize::try_from(stride).ok()?);
+        let step = self.coordinates(usize::try_from(stride).ok()?);
         let axes = [step.outer, step.frame, step.inner];
         (axes.iter().filter(|part| **part > 0).count() <= 1).then_some(step)
     }
@@ -268,7 +268,7 @@ impl Shown {
     /// The view, if each of its dimensions moves along one axis, and at most one dimension along
     /// the frames.
     fn new(model: &CoreModel, view: &View, frames: &Frames) -> Option<Self> {
-        let first = frames.place(view.offset);
+        let first = frames.coordinates(view.offset);
         let shape = &model.values[view.out].shape;
         let mut last = first;
         let mut dims: Vec<(usize, FrameStep, usize)> = Vec::new();
@@ -303,11 +303,11 @@ impl Shown {
             (self.frames().count(), self.frames().any(|frame| frame == self.history));
         let earlier = count - usize::from(newest);
         let in_frame = |step: &FrameStep| step.outer * line.inner + step.inner;
-        let in_line = |step: &FrameStep| line.place(in_frame(step), step.frame);
-        let dims = |frames: usize, place: &dyn Fn(&FrameStep) -> usize| {
+        let in_line = |step: &FrameStep| line.offset(in_frame(step), step.frame);
+        let dims = |frames: usize, position: &dyn Fn(&FrameStep) -> usize| {
             let dims = self.dims.iter().enumerate().map(|(dim, (size, step, to))| {
                 let along = self.along == Some(dim);
-                (if along { frames } else { *size }, place(step), *to)
+                (if along { frames } else { *size }, position(step), *to)
             });
             dims.filter(|(size, ..)| *size > 1).collect::<Vec<_>>()
         };

@@ -149,7 +149,7 @@ impl fmt::Display for Plan {
 impl Plan {
     /// The instruction set of the plan whose body an instruction set shares.
     fn shared_body(&self, isa: &Isa) -> Option<&'static Isa> {
-        isa.body_of.filter(|isa| self.isas.iter().any(|own| own.isa == *isa))
+        isa.body_of.filter(|isa| self.isas.iter().any(|planned| planned.isa == *isa))
     }
 
     /// Prints the plan of the `i`-th product.
@@ -184,7 +184,7 @@ impl ProductPlan {
             WeightFormat::F32 => String::new(),
             other => format!(" as {}", other.name()),
         };
-        let operands = [("x", self.own.x), ("h", self.own.h)];
+        let operands = [("x", self.multiples.x), ("h", self.multiples.h)];
         let operands: Vec<_> = operands
             .into_iter()
             .filter_map(|(name, multiples)| Some((name, integers(multiples?))))

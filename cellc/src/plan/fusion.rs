@@ -88,14 +88,14 @@ pub enum Along {
 /// `None`: any other broadcast.
 pub fn along(out: &[usize], operand: &[usize], columns: usize) -> Option<Along> {
     let elements: usize = out.iter().product();
-    let own: usize = operand.iter().product();
-    if own == 1 {
+    let operand_len: usize = operand.iter().product();
+    if operand_len == 1 {
         return Some(Along::Nothing);
     }
     let trimmed = &operand[operand.len().saturating_sub(out.len())..];
     let sizes: Vec<usize> =
         std::iter::repeat_n(1, out.len() - trimmed.len()).chain(trimmed.iter().copied()).collect();
-    if own == elements {
+    if operand_len == elements {
         return Some(Along::Both);
     }
     let (last, outer) = (*out.last()?, &out[..out.len() - 1]);
@@ -301,9 +301,9 @@ impl<'m> Level<'m> {
                 return false;
             };
             let fits = |&input: &Source| {
-                let own = self.model.shape(input);
-                let missing = shape.len().saturating_sub(own.len());
-                let along = |axis: usize| if axis < missing { 1 } else { own[axis - missing] };
+                let operand = self.model.shape(input);
+                let missing = shape.len().saturating_sub(operand.len());
+                let along = |axis: usize| if axis < missing { 1 } else { operand[axis - missing] };
                 let axes = || reduce.first..shape.len();
                 axes().all(|axis| along(axis) == shape[axis]) || axes().all(|axis| along(axis) == 1)
             };

@@ -75,7 +75,7 @@ pub struct ProductPlan {
     /// The arithmetic of all or most matrices.
     pub arithmetic: Arithmetic,
     /// The quantisations of x and of h, if the product multiplies the model's integers.
-    pub own: OwnMultiples,
+    pub multiples: OwnMultiples,
     /// Packed elements, with alignment; includes biases of the element type.
     pub weights: usize,
     /// Separately packed f32: biases, peepholes and scales of matrices that are not f32.
@@ -117,8 +117,10 @@ impl ProductPlan {
             let choice = self.choice(Phase::Input, panels.columns, 1, isa);
             choice.kernel == Microkernel::Broadcast
         };
-        let all = |own: &PlannedIsa| self.panels.iter().all(|panels| is_broadcast(own.isa, panels));
-        self.own.x.is_none()
+        let all = |planned: &PlannedIsa| {
+            self.panels.iter().all(|panels| is_broadcast(planned.isa, panels))
+        };
+        self.multiples.x.is_none()
             && self.product.layout.format != WeightFormat::Bf16Pair
             && self.product.chains(Phase::Input) == 1
             && isas.iter().all(all)
@@ -145,8 +147,8 @@ impl ProductPlan {
     /// The quantisation of the operand of a phase, if the phase multiplies the model's integers.
     pub fn own(&self, phase: Phase) -> Option<Multiples> {
         match phase {
-            Phase::Input => self.own.x,
-            Phase::Hidden => self.own.h,
+            Phase::Input => self.multiples.x,
+            Phase::Hidden => self.multiples.h,
             Phase::ResetHidden => None,
         }
     }
@@ -197,7 +199,7 @@ impl Plan {
     pub fn width(&self, isa: &Isa) -> usize {
         match self.values {
             values if values.has_loops() && values.joins(isa) => {
-                self.isas.iter().map(|own| own.isa.lanes).max().unwrap_or(isa.lanes)
+                self.isas.iter().map(|planned| planned.isa.lanes).max().unwrap_or(isa.lanes)
             }
             _ => isa.lanes,
         }
@@ -214,6 +216,9 @@ impl Plan {
 
     /// The instruction set that the target's C compiler selects by default.
     pub fn usual(&self) -> usize {
-        self.isas.iter().rposition(|own| own.isa.c.flags.is_some_and(<[_]>::is_empty)).unwrap_or(0)
+        self.isas
+            .iter()
+            .rposition(|planned| planned.isa.c.flags.is_some_and(<[_]>::is_empty))
+            .unwrap_or(0)
     }
 }

@@ -106,13 +106,13 @@ pub(super) fn padded(cell: &CoreCell, product: &Product, isas: &[PlannedIsa]) ->
     let fits = |isa: &Isa| PADDED.is_multiple_of(isa.lanes) || isa.lanes.is_multiple_of(PADDED);
     // on targets with optional vectors one lane would compute the padding, too: 1.38 times the
     // instructions of riscv64, 1.04 of armv7
-    let scalar: Vec<_> = isas.iter().filter(|own| own.isa.lanes == 1).collect();
-    let flushes = isas.iter().any(|own| own.isa.c.flushes.is_some());
+    let scalar: Vec<_> = isas.iter().filter(|planned| planned.isa.lanes == 1).collect();
+    let flushes = isas.iter().any(|planned| planned.isa.c.flushes.is_some());
     let is_fallback = scalar.len() == 1 && flushes;
     let has_vectors = isas[0].isa.lanes > 1 || scalar.len() < isas.len() && is_fallback;
     let are_floats = product.layout.format == WeightFormat::F32;
     let pays = is_plain && is_narrow && has_vectors && are_floats;
-    (pays && isas.iter().all(|own| fits(own.isa))).then_some(PADDED)
+    (pays && isas.iter().all(|planned| fits(planned.isa))).then_some(PADDED)
 }
 
 /// The panels of a product, and the sizes of their buffers. `cut`: the first half of the panels is

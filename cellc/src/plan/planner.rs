@@ -223,7 +223,7 @@ fn plan_for(
         {
             reasons.push(Reason::RowByRow(why));
         }
-        let own = OwnMultiples {
+        let multiples = OwnMultiples {
             x: precision.own(Vector::X, product.input_size),
             h: precision.own(Vector::H, product.units),
         };
@@ -238,7 +238,7 @@ fn plan_for(
         };
         let plan =
             plan_product((product, arithmetic, found), width, threads, reasons, options, &isas);
-        Some(ProductPlan { own, ..plan })
+        Some(ProductPlan { multiples, ..plan })
     };
     let (mut products, mut unfused) = (Vec::new(), BTreeSet::new());
     for node in model.all_nodes() {
@@ -251,7 +251,7 @@ fn plan_for(
     let accuracy = options.numerics.accuracy;
     let flush_below = flush_below(&options.numerics);
     let fuses = options.tuning.fuse != Some(false);
-    let lanes = isas.iter().map(|own| own.isa.lanes).max().unwrap_or(1);
+    let lanes = isas.iter().map(|planned| planned.isa.lanes).max().unwrap_or(1);
     let branches = Branches::new(model, lanes, options.tuning.branches);
     let fusion = if fuses { Fusion::new(model, &unfused, &branches) } else { Fusion::default() };
     let values = Values::new(options.output.language, &isas);
@@ -301,7 +301,7 @@ fn integer_windows(
 fn one_pass(product: &Product, isas: &[PlannedIsa]) -> Option<usize> {
     let Some(ZeroBlocks::Unrolled(lanes)) = product.layout.blocks else { return None };
     let skips = |isa: &&Isa| sparse::skips(isa, product.layout.format);
-    let isa = isas.iter().rev().map(|own| own.isa).find(skips)?;
+    let isa = isas.iter().rev().map(|planned| planned.isa).find(skips)?;
     Some((vectors_of_blocks(product, isa) * lanes).min(product.units))
 }
 
@@ -332,7 +332,7 @@ fn plan_product(
     reasons.extend((threading != Threading::Unasked).then_some(Reason::Threading(threading)));
     let values = Values::new(options.output.language, isas);
     let (unrolled, reason) = match blocks {
-        Some(sparse::Blocks { form, lanes, inputs, present, all, instructions }) => {
+        Some(sparse::Blocks { form, lanes, inputs, present, total: all, instructions }) => {
             let shape = [lanes, inputs];
             match form {
                 ZeroBlocks::Unrolled(_) => {
@@ -357,7 +357,7 @@ fn plan_product(
         options.tuning.unroll == Unroll::Auto && is_loaded && is_near && blocks.is_none();
     let tile = |p: &Panels, isa| tiling(&product, bytes, p, (isa, arch), values);
     let tilings =
-        isas.iter().map(|own| panels.iter().map(|p| tile(p, own.isa)).collect()).collect();
+        isas.iter().map(|planned| panels.iter().map(|p| tile(p, planned.isa)).collect()).collect();
     let tuning = &options.tuning;
     let best = isas.last().expect("options: the baseline is always there").isa;
     let worth = match tuning.input_first {
@@ -408,7 +408,7 @@ fn plan_product(
         product,
         panels,
         arithmetic,
-        own: OwnMultiples::default(),
+        multiples: OwnMultiples::default(),
         values: own_values,
         weights,
         biases,

@@ -40,7 +40,7 @@ pub(super) struct Blocks {
     /// Blocks with a weight other than zero.
     pub(super) present: usize,
     /// All blocks.
-    pub(super) all: usize,
+    pub(super) total: usize,
     /// Estimated instructions of blocks with an index, and of a loop over all weights. 0 without an
     /// index.
     pub(super) instructions: [usize; 2],
@@ -106,7 +106,7 @@ fn indexed(
         let saves = instructions < dense && matrices.iter().all(is_of_blocks);
         let (form, instructions) = (ZeroBlocks::Indexed(*block), [instructions, dense]);
         let lanes = BLOCK_ROWS;
-        saves.then_some(Blocks { form, lanes, inputs, present, all, instructions })
+        saves.then_some(Blocks { form, lanes, inputs, present, total: all, instructions })
     };
     blocks.iter().filter_map(found).min_by_key(|blocks| blocks.instructions[0])
 }
@@ -142,13 +142,13 @@ pub(super) fn blocks(
         return indexed(product, of_one_lane, &SparseMatrix::all(model, op, product)?);
     }
     let skips = |isa: &&Isa| skips(isa, format);
-    let best = isas.iter().rev().map(|own| own.isa).find(skips).filter(|_| is_plain)?;
+    let best = isas.iter().rev().map(|planned| planned.isa).find(skips).filter(|_| is_plain)?;
     let matrices = SparseMatrix::all(model, op, product)?;
     let of_lanes = |lanes: usize| {
         let all = matrices.iter().map(|matrix| matrix.blocks(lanes, inputs(format)));
         let (present, all) = all.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let form = ZeroBlocks::Unrolled(lanes);
-        Blocks { form, lanes, inputs: inputs(format), present, all, instructions: [0; 2] }
+        Blocks { form, lanes, inputs: inputs(format), present, total: all, instructions: [0; 2] }
     };
     // blocks may be narrower than a register: one instruction multiplies a block of any width
     let mut widths = vec![best.lanes, 8];
@@ -156,7 +156,7 @@ pub(super) fn blocks(
     let near = arch.costs.caches.first_level;
     let saves = |blocks: &Blocks| {
         blocks.present <= MOST_BLOCKS
-            && blocks.present * 100 <= blocks.all * MOST_PRESENT
+            && blocks.present * 100 <= blocks.total * MOST_PRESENT
             && blocks.picoseconds(near) < blocks.dense_picoseconds(near)
     };
     widths.into_iter().map(of_lanes).filter(saves).min_by_key(|blocks| blocks.picoseconds(near))
@@ -172,15 +172,17 @@ fn inputs(format: WeightFormat) -> usize {
 pub(super) fn block_products(format: WeightFormat, isas: &[PlannedIsa]) -> &'static [BlockProduct] {
     let all = |is_so: &dyn Fn(&PlannedIsa) -> bool| isas.iter().all(is_so);
     match format {
-        _ if !all(&|own| own.isa.lanes == 1) => &[],
-        WeightFormat::Int8Quad if all(&|own| own.isa.has(Dot::WidenedPairs)) => {
+        _ if !all(&|planned| planned.isa.lanes == 1) => &[],
+        WeightFormat::Int8Quad if all(&|planned| planned.isa.has(Dot::WidenedPairs)) => {
             &[BlockProduct::WidenedQuads]
         }
-        WeightFormat::Int8Quad if !isas.iter().any(|own| own.isa.has(Dot::WidenedPairs)) => {
+        WeightFormat::Int8Quad
+            if !isas.iter().any(|planned| planned.isa.has(Dot::WidenedPairs)) =>
+        {
             &[BlockProduct::Quads]
         }
         WeightFormat::Int16 => &[BlockProduct::Pairs],
-        WeightFormat::F32 if all(&|own| own.fuses) => {
+        WeightFormat::F32 if all(&|planned| planned.fuses) => {
             &[BlockProduct::FloatQuads, BlockProduct::Floats]
         }
         _ => &[],
@@ -212,7 +214,7 @@ impl Blocks {
 
     /// Estimated time of a loop over all blocks.
     fn dense_picoseconds(&self, near: usize) -> usize {
-        let bytes = Self::bytes(self.all, self.lanes);
+        let bytes = Self::bytes(self.total, self.lanes);
         if bytes > near { bytes * OF_BYTE.1 } else { bytes * OF_LINE / 64 }
     }
 }

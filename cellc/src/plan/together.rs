@@ -31,7 +31,7 @@ pub(super) fn steps_together(
     let fits = is_alone
         && is_one_array(model)
         && matches!(model.results[0].source, Source::Value(_))
-        && isas.iter().all(|own| is_wide(own.isa))
+        && isas.iter().all(|planned| is_wide(planned.isa))
         && products.iter().all(is_plain)
         && model.nodes.iter().all(|node| {
             let value = node.op.first_value();
@@ -71,7 +71,7 @@ fn is_plain(plan: &ProductPlan) -> bool {
         && layout.format == WeightFormat::F32
         && layout.blocks.is_none()
         && layout.words_together() == 1
-        && plan.own.x.is_none()
+        && plan.multiples.x.is_none()
         && plan.halves.is_none()
 }
 

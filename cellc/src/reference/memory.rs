@@ -22,13 +22,13 @@ impl Memory {
     pub(super) fn row(
         &mut self,
         (format, of_vector): (WeightFormat, Arithmetic),
-        place: (usize, usize),
+        key: (usize, usize),
         row: MatrixRow<'_>,
         values: &[f64],
     ) -> f64 {
         let row = self
             .rows
-            .entry((format, place))
+            .entry((format, key))
             .or_insert_with(|| Multiplied::row(format, row.weights()));
         // a vector with a NaN equals no vector and is quantised anew
         if !self.last.as_ref().is_some_and(|(its, last, _)| *its == of_vector && last == values) {

@@ -123,19 +123,19 @@ impl Domain for Float64<'_> {
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
         let format = self.products.get(row.value).multiplied();
-        let in_memory = self.memory.is_some() && row.place().is_some();
+        let in_memory = self.memory.is_some() && row.key().is_some();
         Encoded { row, numbers: (!in_memory).then(|| Multiplied::row(format, row.weights())) }
     }
 
     fn row(&self, Encoded { row, numbers }: &Encoded<'_>, values: &[f64]) -> f64 {
         let products = self.products.get(row.value);
         // multiples of a scale are not rounded again
-        let own = row.is_of_rounded() || products.own_of_row(row.x_or_h()).is_some();
-        let of_vector = if own { encoding::Arithmetic::F32 } else { products.arithmetic() };
-        match (numbers, self.memory, row.place()) {
+        let is_exact = row.is_of_rounded() || products.own_of_row(row.x_or_h()).is_some();
+        let of_vector = if is_exact { encoding::Arithmetic::F32 } else { products.arithmetic() };
+        match (numbers, self.memory, row.key()) {
             (Some(numbers), ..) => numbers.dot(&Multiplied::vector(of_vector, values)),
-            (None, Some(memory), Some(place)) => {
-                memory.borrow_mut().row((products.multiplied(), of_vector), place, *row, values)
+            (None, Some(memory), Some(key)) => {
+                memory.borrow_mut().row((products.multiplied(), of_vector), key, *row, values)
             }
             (None, ..) => unreachable!("reference: a row is encoded, or in the memory"),
         }
@@ -150,7 +150,7 @@ impl Domain for Float64<'_> {
     }
 
     fn lookup(&self, (rows, at): Column<'_, f64>, number: &f64) -> f64 {
-        at(place(*number, rows))
+        at(row_index(*number, rows))
     }
 
     fn top_k(&self, top: &TopK, row: &[f64]) -> Vec<(f64, f64)> {
@@ -168,7 +168,7 @@ impl Domain for Float64<'_> {
 
 /// The index of a table row, for a table of `size` rows. Negative numbers count from the end; NaN
 /// is 0.
-pub(crate) fn place(number: f64, size: usize) -> usize {
+pub(crate) fn row_index(number: f64, size: usize) -> usize {
     let number = if number < 0.0 { number + size as f64 } else { number };
     (number as usize).min(size - 1)
 }
@@ -281,19 +281,19 @@ impl Gates<'_> {
         let [f, i, g, o] = [0, 1, 2, 3];
         let peephole =
             |gate: usize, j: usize, c: f64| self.weights.p(gate, j).map_or(0.0, |p| p * c);
-        let own = |gate: usize, place: usize| {
-            self.units(|j| self.activate(0, self.sum(gate, j, h) + peephole(place, j, c[j])))
+        let gate_values = |gate: usize, part: usize| {
+            self.units(|j| self.activate(0, self.sum(gate, j, h) + peephole(part, j, c[j])))
         };
         let complement = |gates: &[f64]| gates.iter().map(|gate| 1.0 - gate).collect::<Vec<f64>>();
         let (f, i) = match self.cell.coupled {
-            None => (own(f, 0), own(i, 1)),
+            None => (gate_values(f, 0), gate_values(i, 1)),
             Some(Coupled::Input) => {
-                let f = own(f, 0);
+                let f = gate_values(f, 0);
                 let i = complement(&f);
                 (f, i)
             }
             Some(Coupled::Forget) => {
-                let i = own(i, 1);
+                let i = gate_values(i, 1);
                 (complement(&i), i)
             }
         };

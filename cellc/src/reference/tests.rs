@@ -93,8 +93,8 @@ fn lstm(order: LstmGateOrder, input_forget: bool, peepholes: bool, clip: Option<
     let mut model = Written::default();
     let [x, h, c] = [0; 3].map(|_| model.parameter(&[1, 1]));
     let mut values = [0.0; 4];
-    for (gate, place) in order.places().into_iter().enumerate() {
-        values[place] = (gate + 1) as f32;
+    for (gate, index) in order.places().into_iter().enumerate() {
+        values[index] = (gate + 1) as f32;
     }
     let weights = [
         model.weight(&[4, 1], &values),

@@ -144,8 +144,8 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
         cycles: rows.iter().map(|row| row.costs[at].cycles).sum(),
     };
     let totals: Vec<_> = (0..ORDER.len()).map(total).collect();
-    let place = |precision: Precision| ORDER.iter().position(|own| *own == precision);
-    let in_8_bits = place(Precision::Int8).zip(place(Precision::Int8x16));
+    let position = |precision: Precision| ORDER.iter().position(|own| *own == precision);
+    let in_8_bits = position(Precision::Int8).zip(position(Precision::Int8x16));
     let same: Vec<_> = in_8_bits.filter(|_| is_same_in_8_bits(model)).into_iter().collect();
     let without_gain = |at: usize| {
         let (own, mut exacter) =
@@ -157,7 +157,7 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
         exacter.find(|other| better(&totals[*other])).map(|other| (at, other))
     };
     let (arch, isas) = (compilation.plan.arch, &compilation.plan.isas);
-    let isa = isas.iter().find(|own| isa == own.isa.name)?.isa;
+    let isa = isas.iter().find(|planned| isa == planned.isa.name)?.isa;
     let in_instructions = arch.instructions_of(isa).is_some();
     Some(Arithmetics {
         names: ORDER.map(Precision::name).to_vec(),
@@ -190,8 +190,10 @@ fn of_kernels(
     // a file without integer products has no body for an instruction set that only adds integer
     // products; machines run the extended instruction set
     let extended = Isa::from_name(isa).into_iter().flat_map(Isa::extended).map(|isa| isa.name);
-    let place = |isa| plan.isas.iter().position(|own| isa == own.isa.name);
-    let Some(at) = std::iter::once(isa).chain(extended).find_map(place) else { return Vec::new() };
+    let position = |isa| plan.isas.iter().position(|planned| isa == planned.isa.name);
+    let Some(at) = std::iter::once(isa).chain(extended).find_map(position) else {
+        return Vec::new();
+    };
     let (isa, body) = (plan.isas[at].isa, program.body(at));
     let (by_value, nodes) = (layers_by_value(model), model.all_nodes());
     let layers = layers(model, &plan, body, |source| operand(&by_value, source));
@@ -199,10 +201,11 @@ fn of_kernels(
         let has_choice = |node: &CoreNode| {
             node.op.has_precision() && !has_own_integers(&compilation.precisions, node)
         };
-        let own: Vec<usize> = kernel.layers.into_iter().filter(|i| has_choice(nodes[*i])).collect();
-        let weight_bytes = own.iter().map(|&i| layers[i].weight_bytes).sum();
+        let products: Vec<usize> =
+            kernel.layers.into_iter().filter(|i| has_choice(nodes[*i])).collect();
+        let weight_bytes = products.iter().map(|&i| layers[i].weight_bytes).sum();
         (
-            own.iter().map(|&i| nodes[i].name.clone()).collect(),
+            products.iter().map(|&i| nodes[i].name.clone()).collect(),
             ArithmeticCost { weight_bytes, cycles: kernel.cycles },
         )
     };

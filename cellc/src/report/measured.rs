@@ -34,9 +34,9 @@ impl Measured {
     pub fn measure(compilation: &Compilation, isa: &Isa) -> Result<Option<Self>, String> {
         let arch = compilation.options.machine.target;
         let [program, cpu @ ..] = arch.c.compiler else { return Ok(None) };
-        let own = if isa == arch.baseline { Some(&[][..]) } else { isa.c.flags };
-        let Some(own) = own else { return Ok(None) };
-        let cpu = [cpu, own].concat();
+        let isa_flags = if isa == arch.baseline { Some(&[][..]) } else { isa.c.flags };
+        let Some(isa_flags) = isa_flags else { return Ok(None) };
+        let cpu = [cpu, isa_flags].concat();
         let Some(version) = output(Command::new(program).arg("-dumpfullversion")) else {
             return Ok(None);
         };

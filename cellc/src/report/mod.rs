@@ -317,7 +317,7 @@ impl Report {
             model: valid.name.clone().unwrap_or_else(|| interface.function.clone()),
             isa: isa.name,
             lanes: isa.lanes,
-            fused_multiply_add: plan.isas.iter().any(|own| own.isa == isa && own.fuses),
+            fused_multiply_add: plan.isas.iter().any(|planned| planned.isa == isa && planned.fuses),
             inputs,
             outputs,
             variables,
@@ -519,8 +519,8 @@ fn level(
             parts_copied: None,
         });
         if let CoreOp::Loop(body) = &node.op {
-            let own = layers.len() - 1;
-            level(model, &body.body, Some(own), runs * body.trips as u64, operand, layers);
+            let loop_layer = layers.len() - 1;
+            level(model, &body.body, Some(loop_layer), runs * body.trips as u64, operand, layers);
         }
     }
 }
@@ -541,13 +541,13 @@ fn kernels(
     plan: &Plan,
     (body, isa): (BodyRef<'_>, &Isa),
     layers: &[Layer],
-    place: impl Fn(BufferId) -> Option<usize>,
+    offset_of: impl Fn(BufferId) -> Option<usize>,
 ) -> Vec<Kernel> {
     let nodes = model.all_nodes();
     let position = plan
         .isas
         .iter()
-        .position(|own| *own.isa == *isa)
+        .position(|planned| *planned.isa == *isa)
         .expect("the plan is for every instruction set");
     let product = |i: usize| {
         &plan.products[nodes[..i].iter().copied().filter(|node| node.op.is_product()).count()]
@@ -556,9 +556,10 @@ fn kernels(
     let mut read = BTreeSet::new();
     let mut kernels = Vec::new();
     for (k, kernel) in body.of_step().iter().enumerate() {
-        let own: Vec<usize> = (0..layers.len()).filter(|&i| layers[i].kernel == Some(k)).collect();
+        let kernel_layers: Vec<usize> =
+            (0..layers.len()).filter(|&i| layers[i].kernel == Some(k)).collect();
         let mut plans = Vec::new();
-        for &i in &own {
+        for &i in &kernel_layers {
             if nodes[i].op.is_product() {
                 plans.push(tiles(product(i), position));
             } else if let CoreOp::Loop(body) = &nodes[i].op {
@@ -574,7 +575,7 @@ fn kernels(
         let half = half.and_then(|&i| Some((i, product(i), product(i).halves.as_ref()?)));
         let bytes = |id: &BufferId| {
             let buffer = body.buffer(*id);
-            let first = read.insert(place(*id).map_or(Err(*id), |at| Ok((at, buffer.bytes()))));
+            let first = read.insert(offset_of(*id).map_or(Err(*id), |at| Ok((at, buffer.bytes()))));
             let all = buffer.bytes() as u64;
             match (buffer.role, half) {
                 // each half of the units has weights of its own
@@ -590,7 +591,7 @@ fn kernels(
         };
         let weight_bytes = kernel.params.iter().map(|(id, _)| id).map(bytes).sum();
         let multiply_adds = match half {
-            None => own.iter().map(|&i| layers[i].multiply_adds).sum(),
+            None => kernel_layers.iter().map(|&i| layers[i].multiply_adds).sum(),
             Some((i, ProductPlan { product, .. }, halves)) => {
                 let Half { rows, units, .. } = &halves[usize::from(kernel.concurrent)];
                 layers[i].multiply_adds * (rows.len() * units.len()) as u64
@@ -599,7 +600,7 @@ fn kernels(
         };
         kernels.push(Kernel {
             name: kernel.name.clone(),
-            note: match (own.is_empty(), kernel.doc.last()) {
+            note: match (kernel_layers.is_empty(), kernel.doc.last()) {
                 (true, Some(half)) if kernel.concurrent => {
                     format!("at the same time as the one above. {half}")
                 }
@@ -612,7 +613,7 @@ fn kernels(
             ),
             plan: plans,
             multiply_adds,
-            layers: own,
+            layers: kernel_layers,
             weight_bytes,
             weight_bytes_read: cost.weight_bytes,
             operations: cost.operations,
@@ -673,8 +674,8 @@ fn bodies(op: &Op) -> Vec<&Model> {
 fn layers_of(model: &Model) -> Vec<Vec<usize>> {
     let is_layer = |node: &Node| !matches!(node.op, Op::Parameter | Op::Result | Op::Constant(_));
     let places: Vec<usize> =
-        (0..model.nodes.len()).filter(|&place| is_layer(&model.nodes[place])).collect();
-    let layer = |place: usize| (&model.nodes[place].name, &model.nodes[place].kind);
+        (0..model.nodes.len()).filter(|&node| is_layer(&model.nodes[node])).collect();
+    let layer = |node: usize| (&model.nodes[node].name, &model.nodes[node].kind);
     places.chunk_by(|&a, &b| layer(a) == layer(b)).map(<[usize]>::to_vec).collect()
 }
 
@@ -696,7 +697,7 @@ fn folded(model: &Model, valid: &CoreModel) -> Vec<Folded> {
         places.insert(node.layer.outer);
     }
     let mut gone: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    collect_folded(model, &mut |place, _| places.contains(&place), &mut gone);
+    collect_folded(model, &mut |node, _| places.contains(&node), &mut gone);
     let mut is_left =
         |_, node: &Node| match left.get_mut(&(node.name.clone(), node.operator().to_lowercase())) {
             Some(count) if *count > 0 => {
@@ -724,7 +725,7 @@ fn collect_folded<'a>(
     for layer in layers_of(model) {
         let first = &model.nodes[layer[0]];
         let is_variable = matches!(first.op, Op::ReadValue { .. } | Op::Assign { .. });
-        let left = layer.iter().filter(|&&place| is_left(place, &model.nodes[place])).count();
+        let left = layer.iter().filter(|&&node| is_left(node, &model.nodes[node])).count();
         if left == 0 && !is_variable {
             gone.entry(first.operator()).or_default().push(first.name.clone());
         }

@@ -88,21 +88,21 @@ impl<'m> Flow<'m> {
                 return None;
             }
             let shape = &self.model.values[value].shape;
-            for (place, index) in elements {
+            for (position, index) in elements {
                 let from = match self.producers[value] {
                     Producer::View(view) => (view.input, viewed(view, shape, index)),
                     Producer::Concat(concat) => self.part(concat, shape, index),
                     Producer::Same(source) => (source, index),
                     Producer::Operation => {
-                        found[place] = (Source::Value(value), index);
+                        found[position] = (Source::Value(value), index);
                         continue;
                     }
                 };
                 match from {
                     (Source::Value(before), index) => {
-                        open.entry(before).or_default().push((place, index))
+                        open.entry(before).or_default().push((position, index))
                     }
-                    element => found[place] = element,
+                    element => found[position] = element,
                 }
             }
         }
@@ -125,7 +125,7 @@ impl<'m> Flow<'m> {
             source = match self.producers[value] {
                 Producer::View(view) => {
                     let shape = &self.model.values[value].shape;
-                    places.iter_mut().for_each(|place| *place = viewed(view, shape, *place));
+                    places.iter_mut().for_each(|element| *element = viewed(view, shape, *element));
                     view.input
                 }
                 Producer::Same(source) => source,

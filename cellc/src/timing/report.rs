@@ -186,10 +186,10 @@ impl Report {
 
     /// The row of the fastest code by cellc.
     fn fastest(&self) -> usize {
-        let own = |&row: &usize| self.rows[row].is_cellc();
+        let is_cellc = |&row: &usize| self.rows[row].is_cellc();
         let time = |row: usize| best(self.runs.iter().map(|run| &run.samples[row]));
         (0..self.rows.len())
-            .filter(own)
+            .filter(is_cellc)
             .min_by(|&a, &b| time(a).total_cmp(&time(b)))
             .expect("cellc has the generic body")
     }

@@ -8,7 +8,7 @@ use super::operands::{Operands, legal_extents, one_for_each_axis, shapes_differ}
 use super::refusal::{Refusal, Rule};
 use super::scatter::numbers_along;
 use crate::core::{
-    Before, CoreBuilder, CoreOp, Front, Geometry, INTEGER_LIMIT, Known, RunningSum, Source,
+    CoreBuilder, CoreOp, ElementsBefore, Front, Geometry, INTEGER_LIMIT, Known, RunningSum, Source,
     broadcast_strides, fold, signed, strides,
 };
 use crate::model::{
@@ -29,7 +29,7 @@ pub(super) fn running_sum(
     let shape = core.shape_of(&x);
     let axis = args.axis(axis, shape.len())?;
     let front = Front { size: shape[axis], reach: 1, is_causal: false };
-    core.note_lookback(&x, Before::Zero, if reverse { Vec::new() } else { vec![front] });
+    core.note_lookback(&x, ElementsBefore::Zero, if reverse { Vec::new() } else { vec![front] });
     running_sum_along(core, x, axis, exclusive, reverse)
 }
 
@@ -348,17 +348,18 @@ pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, attributes: Resize
             let valid = "a factor that gives a whole number of elements";
             return Err(Refusal::new(found, valid, "give the sizes in place of the factors"));
         }
-        let places: Vec<f32> =
-            (0..size).map(|out| attributes.scaling.place(out, scale, from, size)).collect();
+        let places: Vec<f32> = (0..size)
+            .map(|out| attributes.scaling.source_position(out, scale, from, size))
+            .collect();
         x = match attributes.sampling {
             Sampling::Nearest(nearest) => {
                 let places: Vec<usize> =
-                    places.iter().map(|&at| nearest.place(at, scale, from)).collect();
+                    places.iter().map(|&at| nearest.index(at, scale, from)).collect();
                 repeated(core, &x, axis, &places)?
             }
             // the sizes are equal, so no element lies between others
             _ if size == from
-                && places.iter().enumerate().all(|(at, &place)| place == at as f32) =>
+                && places.iter().enumerate().all(|(at, &position)| position == at as f32) =>
             {
                 x
             }
@@ -468,7 +469,7 @@ fn repeated(core: &mut CoreBuilder, x: &Known, axis: usize, places: &[usize]) ->
     let shape = core.shape_of(x);
     let times = places.len() / shape[axis].max(1);
     if times * shape[axis] == places.len()
-        && places.iter().enumerate().all(|(at, &place)| place == at / times)
+        && places.iter().enumerate().all(|(at, &position)| position == at / times)
     {
         // each element is repeated
         let mut from = shape.clone();
@@ -515,7 +516,7 @@ impl Sampling {
 
 impl Scaling {
     /// The place in the data for an element of the result, computed in f32 as engines do.
-    fn place(self, out: usize, scale: f32, from: usize, to: usize) -> f32 {
+    fn source_position(self, out: usize, scale: f32, from: usize, to: usize) -> f32 {
         let out = out as f32;
         match self {
             Self::Asymmetric => out / scale,
@@ -535,7 +536,7 @@ impl Scaling {
 
 impl Nearest {
     /// The index for a fractional place.
-    fn place(self, at: f32, scale: f32, size: usize) -> usize {
+    fn index(self, at: f32, scale: f32, size: usize) -> usize {
         let whole = match self {
             Self::RoundPreferFloor => (at - 0.5).ceil(),
             Self::RoundPreferCeil => (at + 0.5).floor(),

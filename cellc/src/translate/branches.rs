@@ -95,13 +95,13 @@ impl<'a> Translator<'_, 'a> {
         if self.diagnostics.0.len() == before {
             return results;
         }
-        let (place, way) = self.place_and_way(node, holds);
+        let (side, way) = self.place_and_way(node, holds);
         for problem in
             self.diagnostics.0.iter_mut().skip(before).filter(|p| p.severity == Severity::Error)
         {
             problem.layer = Some(match problem.layer.take() {
-                Some(layer) => format!("{layer}, {place}"),
-                None => place.clone(),
+                Some(layer) => format!("{layer}, {side}"),
+                None => side.clone(),
             });
             let help = problem.help.take().into_iter().chain([way.clone()]);
             problem.help = Some(Message::joined(help, "; or "));

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::convolution::{DroppedEnd, convolution};
 use super::elementwise::compute;
-use super::layout::slices::{Along, Slices};
+use super::layout::slices::{AxisSlice, Slices};
 use super::operands::Operands;
 use super::translator::Translator;
 use crate::core::Known;
@@ -89,7 +89,7 @@ impl<'a> Translator<'_, 'a> {
     pub(super) fn sliced(&mut self, node: &'a Node, mut slices: Slices) -> Option<Known> {
         let mut input = self.input(node, 0)?;
         let shape = self.core.shape_of(&input);
-        let cut = |(axis, along): (usize, &Along)| {
+        let cut = |(axis, along): (usize, &AxisSlice)| {
             let prefix =
                 along.start == 0 && along.step == 1 && (1..shape[axis]).contains(&along.count);
             prefix.then(|| Shortening { axis, rank: shape.len(), count: shape[axis] - along.count })
@@ -97,7 +97,7 @@ impl<'a> Translator<'_, 'a> {
         let cuts: Vec<Shortening> = slices.along.iter().enumerate().filter_map(cut).collect();
         for cut in cuts {
             if let Some(shorter) = self.shortened(node.inputs[0], cut, &mut HashMap::new()) {
-                slices.along[cut.axis] = Along::all(self.core.shape_of(&shorter)[cut.axis]);
+                slices.along[cut.axis] = AxisSlice::all(self.core.shape_of(&shorter)[cut.axis]);
                 input = shorter;
                 break;
             }
@@ -120,13 +120,13 @@ impl<'a> Translator<'_, 'a> {
         let (node, layer) = (args.node, self.core.layer.clone());
         let known = match node.op.facts().axes {
             Axes::Convolved(attributes) => cut.axis.checked_sub(2).and_then(|axis| {
-                self.begin(&args, layer.place);
+                self.begin(&args, layer.path);
                 let cut = DroppedEnd { axis, count: cut.count };
                 self.build(node, |core| convolution(core, &args, attributes, Some(cut)))?
             }),
             Axes::Broadcast(function) => {
                 let shorter = self.shorter_operands(&args, cut, done);
-                self.begin(&args, layer.place);
+                self.begin(&args, layer.path);
                 shorter
                     .and_then(|shorter| self.build(node, |core| compute(core, function, shorter)))
             }

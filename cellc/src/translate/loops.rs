@@ -632,9 +632,9 @@ fn one_piece(
     let AxisPieces { axis, start, trips, part, stride, reverse } = pieces;
     let mut shape = core.shape_of(known);
     let row_major = strides(&shape);
-    let place = start + stride * if reverse { trips - 1 - trip } else { trip };
+    let first = start + stride * if reverse { trips - 1 - trip } else { trip };
     shape[axis] = part;
-    let offset = place * row_major[axis];
+    let offset = first * row_major[axis];
     Ok(core.view(known, Geometry { offset, strides: signed(row_major), shape })?)
 }
 
@@ -718,8 +718,9 @@ pub(super) fn iteration_number(body: &Loop, value: ValueId) -> (Vec<usize>, Elem
 fn pieces(slicing: Slicing, axis: usize, size: usize) -> Option<AxisPieces> {
     let Slicing { start, end, stride, part_size, .. } = slicing;
     let whole = i64::try_from(size).ok()?;
-    let place = |at: i64| if at < 0 { at.checked_add(whole)?.checked_add(1) } else { Some(at) };
-    let (start, end) = (place(start)?, place(end)?);
+    let from_start =
+        |at: i64| if at < 0 { at.checked_add(whole)?.checked_add(1) } else { Some(at) };
+    let (start, end) = (from_start(start)?, from_start(end)?);
     let reverse = stride < 0;
     let (first, last) = if reverse { (end, start) } else { (start, end) };
     let step = stride.checked_abs().filter(|&step| step > 0)?;

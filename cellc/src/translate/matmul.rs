@@ -141,7 +141,7 @@ pub(super) fn product(
     }
     let constants = [&a, &b].into_iter().find(|factor| factor.known.tensor().is_some());
     if constants.is_some_and(|factor| factor.matrices() > MOST_MATRICES) {
-        core.model.in_f32.push((core.layer.place, "more than 32 constant matrices"));
+        core.model.in_f32.push((core.layer.path, "more than 32 constant matrices"));
     }
     let product = both_computed(core, &a, &b, &batch, [rows, inner, columns], shape);
     Ok(Known::Source(product?, element))
@@ -246,10 +246,10 @@ fn matrix_by_matrix(
     let part_strides = strides(&of_parts);
     let mut parts = Vec::new();
     for part in 0..of_parts.iter().product() {
-        let place =
+        let offset =
             |(k, &d): (usize, &usize)| (part / part_strides[k] % of_parts[k]) as isize * of_x[d];
         let geometry = Geometry {
-            offset: batched.iter().enumerate().map(place).sum::<isize>() as usize,
+            offset: batched.iter().enumerate().map(offset).sum::<isize>() as usize,
             strides: along
                 .iter()
                 .map(|&d| of_x[d])

@@ -135,7 +135,7 @@ impl<'a> Translator<'_, 'a> {
         let between = if self.depth == 0 { between(model) } else { Vec::new() };
         for (index, node) in model.nodes.iter().enumerate() {
             self.visited += 1;
-            let outer = if self.depth == 0 { index } else { self.core.layer.place.outer };
+            let outer = if self.depth == 0 { index } else { self.core.layer.path.outer };
             let args = self.operands(node);
             self.begin(&args, LayerPlace { outer, inner: index });
             if self.visited > MOST_VISITED && self.depth > 0 {

@@ -8,7 +8,7 @@ use super::operands::Operands;
 use super::operands::all_exact;
 use super::operands::shapes_differ;
 use super::refusal::{Refusal, Rule};
-use super::scatter::{counted_places, few_scattered, numbers_along, place, scattered};
+use super::scatter::{checked_index, counted_places, few_scattered, numbers_along, scattered};
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{Binary, Comparison, ElementType, GatherNd, Primitive};
@@ -128,7 +128,7 @@ fn known_places(
     for (row, index) in numbers.chunks(depth).enumerate() {
         let mut at: usize = (0..batch).map(|d| row / of_rows[d] % of_indices[d] * own[d]).sum();
         for (d, &index) in index.iter().enumerate() {
-            at += place(index, sizes[batch + d])? * own[batch + d];
+            at += checked_index(index, sizes[batch + d])? * own[batch + d];
         }
         places.push(at);
     }
@@ -222,15 +222,15 @@ fn scattered_parts(
     all_exact(std::slice::from_ref(&numbers))?;
     let mut whole = core.view(data, Geometry::reshaped(vec![parts, len]))?;
     for update in 0..count {
-        let place = Geometry { offset: update, strides: vec![1; 2], shape: vec![1; 2] };
-        let place = core.view(&places, place)?;
+        let geometry = Geometry { offset: update, strides: vec![1; 2], shape: vec![1; 2] };
+        let index = core.view(&places, geometry)?;
         let new =
             Geometry { offset: update * len, strides: vec![len as isize, 1], shape: vec![1, len] };
         let mut new = core.view(updates, new)?;
         if let Some(function) = combine {
             new = compute(core, function, vec![whole.clone(), new])?;
         }
-        let is_here = compute(core, Comparison::Equal, vec![numbers.clone(), place])?;
+        let is_here = compute(core, Comparison::Equal, vec![numbers.clone(), index])?;
         whole = compute(core, Primitive::Select, vec![is_here, new, whole])?;
     }
     Ok(core.view(&whole, Geometry::reshaped(shape))?)
@@ -253,6 +253,6 @@ pub(super) fn gather(core: &mut CoreBuilder, args: &Operands, batch_dims: i64) -
     }
     let numbers = args.integers(1, "the indices")?;
     let places: Vec<usize> =
-        numbers.iter().map(|&index| place(index, shape[axis])).collect::<Rule<_>>()?;
+        numbers.iter().map(|&index| checked_index(index, shape[axis])).collect::<Rule<_>>()?;
     gathered(core, &data, axis, &places, &of_indices)
 }

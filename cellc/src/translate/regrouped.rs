@@ -42,7 +42,7 @@ struct Sum(Element, Option<Element>);
 impl Sum {
     /// The sum moved by `by` elements in each tensor.
     fn moved(self, by: usize) -> Self {
-        let moved = |(source, place): Element| (source, place + by);
+        let moved = |(source, element): Element| (source, element + by);
         Self(moved(self.0), self.1.map(moved))
     }
 
@@ -52,10 +52,10 @@ impl Sum {
 }
 
 /// By part of a tensor, the summed parts of other tensors.
-type Parts = Vec<Vec<(Source, usize)>>;
+type SummedParts = Vec<Vec<(Source, usize)>>;
 
 /// A tensor whose parts a graph puts into another order.
-struct Ordered {
+struct Reordering {
     root: Source,
     /// By part of the result, the part of the root.
     order: Vec<usize>,
@@ -78,9 +78,9 @@ impl<'v> Views<'v> {
     ///
     /// # Errors
     /// The name of an operation that neither moves elements nor adds two of them.
-    fn element(&self, source: Source, place: usize) -> Result<Sum, String> {
+    fn element(&self, source: Source, index: usize) -> Result<Sum, String> {
         let value = match source {
-            Source::Parameter(_) | Source::Constant(_) => return Ok(Sum((source, place), None)),
+            Source::Parameter(_) | Source::Constant(_) => return Ok(Sum((source, index), None)),
             Source::Variable(_) => return Err("a variable".to_owned()),
             Source::Value(value) => value,
         };
@@ -96,18 +96,18 @@ impl<'v> Views<'v> {
         };
         match &node.op {
             CoreOp::View(view) => {
-                let along = coordinates(shape, place).zip(view.strides.iter().rev());
+                let along = coordinates(shape, index).zip(view.strides.iter().rev());
                 let steps: isize = along.map(|(at, stride)| at.cast_signed() * stride).sum();
                 self.element(view.input, view.offset.wrapping_add_signed(steps))
             }
             CoreOp::Concat(concat) => {
                 let inner: usize = shape[concat.axis + 1..].iter().product();
                 let (outer, mut at) =
-                    (place / (inner * shape[concat.axis]), place / inner % shape[concat.axis]);
+                    (index / (inner * shape[concat.axis]), index / inner % shape[concat.axis]);
                 for &input in &concat.inputs {
                     let size = self.core.shape(input)[concat.axis];
                     if at < size {
-                        return self.element(input, (outer * size + at) * inner + place % inner);
+                        return self.element(input, (outer * size + at) * inner + index % inner);
                     }
                     at -= size;
                 }
@@ -119,7 +119,7 @@ impl<'v> Views<'v> {
             {
                 let place_in = |input: Source| {
                     let strides = broadcast_strides(self.core.shape(input), shape);
-                    coordinates(shape, place)
+                    coordinates(shape, index)
                         .zip(strides.iter().rev())
                         .map(|(at, stride)| at * stride)
                         .sum()
@@ -130,7 +130,7 @@ impl<'v> Views<'v> {
             }
             CoreOp::Reduce(reduce) if reduce.combiner == Combiner::Add => {
                 let [_, size, inner] = reduce.extents(self.core.shape(reduce.input));
-                let first = place / inner * size * inner + place % inner;
+                let first = index / inner * size * inner + index % inner;
                 match size {
                     1 => self.element(reduce.input, first),
                     2 => sum((reduce.input, first), (reduce.input, first + inner)),
@@ -147,7 +147,7 @@ impl<'v> Views<'v> {
     ///
     /// # Errors
     /// The operation or the arrangement that has no such parts.
-    fn parts(&self, source: Source, [sets, count]: [usize; 2]) -> Result<Parts, String> {
+    fn parts(&self, source: Source, [sets, count]: [usize; 2]) -> Result<SummedParts, String> {
         let parts = self.core.len(source) / (sets * count);
         let mut found = Vec::new();
         for part in 0..parts {
@@ -155,12 +155,12 @@ impl<'v> Views<'v> {
             for set in 0..sets {
                 let first = self.element(source, (set * parts + part) * count)?;
                 let mut pairs = of_first.elements().zip(first.elements());
-                let is_same_part = pairs.all(|((tensor, at), (other, place))| {
+                let is_same_part = pairs.all(|((tensor, at), (other, other_at))| {
                     let len = self.core.len(tensor);
                     let set_len = len / sets;
                     tensor == other
                         && len.is_multiple_of(sets * count)
-                        && place == set * set_len + at
+                        && other_at == set * set_len + at
                         && at < set_len
                 });
                 let aligned = first.elements().all(|(_, at)| at.is_multiple_of(count));
@@ -182,7 +182,7 @@ impl<'v> Views<'v> {
     ///
     /// # Errors
     /// As for [`Self::parts`], and parts that are sums or belong to several tensors.
-    fn order(&self, source: Source, sizes: [usize; 2]) -> Result<Ordered, String> {
+    fn order(&self, source: Source, sizes: [usize; 2]) -> Result<Reordering, String> {
         let parts = self.parts(source, sizes)?;
         let (root, _) = parts[0][0];
         let mut order = Vec::new();
@@ -193,7 +193,7 @@ impl<'v> Views<'v> {
             }
         }
         let same_len = self.core.len(root) == self.core.len(source);
-        if same_len { Ok(Ordered { root, order }) } else { Err(NO_WHOLE_GATES.to_owned()) }
+        if same_len { Ok(Reordering { root, order }) } else { Err(NO_WHOLE_GATES.to_owned()) }
     }
 }
 
@@ -202,8 +202,8 @@ const NO_WHOLE_GATES: &str =
     "operations that leave no gate whole, or take gates of several tensors";
 
 /// The index of an element along each axis, the last axis first.
-fn coordinates(shape: &[usize], place: usize) -> impl Iterator<Item = usize> {
-    let mut left = place;
+fn coordinates(shape: &[usize], index: usize) -> impl Iterator<Item = usize> {
+    let mut left = index;
     shape.iter().rev().map(move |&size| {
         let at = left % size;
         left /= size;
@@ -318,9 +318,9 @@ fn in_order(
     let count = tensor.len() / (sets * from.len());
     let mut numbers = vec![0.0; tensor.len()];
     for set in 0..sets {
-        for (&at, &place) in from.iter().zip(to) {
-            let [at, place] = [at, place].map(|part| (set * from.len() + part) * count);
-            (0..count).for_each(|k| numbers[place + k] = tensor.get_f32(at + k));
+        for (&at, &target) in from.iter().zip(to) {
+            let [at, target] = [at, target].map(|part| (set * from.len() + part) * count);
+            (0..count).for_each(|k| numbers[target + k] = tensor.get_f32(at + k));
         }
     }
     let tensor = Tensor::from_f32(tensor.shape().to_vec(), &numbers);
@@ -336,7 +336,7 @@ struct Biases {
 }
 
 /// The biases of a cell from tensors with the parts `of_b`; `None` for a missing tensor.
-fn biases(layout: &WeightLayout, of_b: &[Option<Parts>]) -> Result<Biases, String> {
+fn biases(layout: &WeightLayout, of_b: &[Option<SummedParts>]) -> Result<Biases, String> {
     let mut tensors: Vec<Source> = Vec::new();
     let mut sums = Vec::new();
     for terms in &layout.biases {

@@ -3,7 +3,7 @@
 use super::elementwise::compute;
 use super::layout::concats::put_together;
 use super::layout::gathers::gathered;
-use super::layout::slices::{Along, geometry};
+use super::layout::slices::{AxisSlice, geometry};
 use super::lookup::look_up;
 use super::operands::Operands;
 use super::operands::shapes_differ;
@@ -66,7 +66,7 @@ fn of_runs(
 }
 
 /// A constant index along an axis. Negative indices count from the end.
-pub(super) fn place(index: i64, size: usize) -> Rule<usize> {
+pub(super) fn checked_index(index: i64, size: usize) -> Rule<usize> {
     axis_index(index, size).ok_or_else(|| {
         let found = format!("the index {index} along an axis of {size} elements");
         let valid = format!("{} to {}", -(size as i64), size as i64 - 1);
@@ -106,19 +106,19 @@ pub(super) fn scattered(
     }
     let mut whole = data.clone();
     for mut sources in rounds {
-        let (mut there, mut new, mut count) = (Vec::new(), Vec::new(), 0);
+        let (mut kept, mut new, mut count) = (Vec::new(), Vec::new(), 0);
         for (at, source) in sources.iter_mut().enumerate() {
             let Some(k) = source.replace(count) else {
                 *source = None;
                 continue;
             };
-            add(&mut there, 0, at);
+            add(&mut kept, 0, at);
             add(&mut new, 0, k);
             count += 1;
         }
-        let there = of_runs(core, &[&whole], &there, vec![count])?;
+        let kept = of_runs(core, &[&whole], &kept, vec![count])?;
         let new = of_runs(core, &[updates], &new, vec![count])?;
-        let combined = compute(core, function, vec![there, new])?;
+        let combined = compute(core, function, vec![kept, new])?;
         whole = replaced(core, &whole, &combined, &sources, shape.clone())?;
     }
     Ok(whole)
@@ -178,11 +178,11 @@ fn named_elements(
     let (own, index_strides) = (strides(shape), strides(&of_indices));
     let mut places = Vec::with_capacity(indices.len());
     for (k, &index) in indices.iter().enumerate() {
-        let place = place(index, shape[axis])?;
+        let index = checked_index(index, shape[axis])?;
         let at: usize = (0..shape.len())
             .map(|d| {
                 if d == axis {
-                    place * own[d]
+                    index * own[d]
                 } else {
                     k / index_strides[d] % of_indices[d] * own[d]
                 }
@@ -347,11 +347,11 @@ pub(super) fn reversed_at_run_time(
         core.view(&rows, Geometry::reshaped([&[sequences * size], &of_rows[..]].concat()))?;
     let found = look_up(core, &rows, &places, 0)?;
     let row_major = strides(&core.shape_of(&found));
-    let place =
+    let stride =
         |d: usize| order.iter().position(|&at| at == d).map_or(0, |at| row_major[at] as isize);
     Ok(core.view(
         &found,
-        Geometry { offset: 0, strides: (0..shape.len()).map(place).collect(), shape },
+        Geometry { offset: 0, strides: (0..shape.len()).map(stride).collect(), shape },
     )?)
 }
 
@@ -433,8 +433,8 @@ pub(super) fn scatter_update(core: &mut CoreBuilder, args: &Operands) -> Rule<Kn
         if count == 0 {
             continue;
         }
-        let mut along: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
-        along[axis] = Along { start, count, step: 1 };
+        let mut along: Vec<AxisSlice> = shape.iter().map(|&size| AxisSlice::all(size)).collect();
+        along[axis] = AxisSlice { start, count, step: 1 };
         let old = geometry(&shape, &along);
         parts.push(match start == first {
             true => core.view(&new, Geometry::reshaped(old.shape))?,
@@ -469,8 +469,8 @@ pub(super) fn reverse_sequence(
         return Err(Refusal::new(found, valid, "correct the lengths"));
     };
     let whole = |lengths: &[usize]| {
-        let mut along: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
-        along[steps] = Along::range(shape[steps], None, None, -1);
+        let mut along: Vec<AxisSlice> = shape.iter().map(|&size| AxisSlice::all(size)).collect();
+        along[steps] = AxisSlice::range(shape[steps], None, None, -1);
         lengths.iter().all(|&length| length == shape[steps]).then(|| geometry(&shape, &along))
     };
     if let Some(geometry) = whole(&lengths) {
@@ -478,8 +478,8 @@ pub(super) fn reverse_sequence(
     }
     let mut sequences = Vec::new();
     for (k, &length) in lengths.iter().enumerate() {
-        let mut one: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
-        one[batch] = Along::range(shape[batch], Some(k as i64), Some(k as i64 + 1), 1);
+        let mut one: Vec<AxisSlice> = shape.iter().map(|&size| AxisSlice::all(size)).collect();
+        one[batch] = AxisSlice::range(shape[batch], Some(k as i64), Some(k as i64 + 1), 1);
         let sequence = core.view(&data, geometry(&shape, &one))?;
         let of_one = core.shape_of(&sequence);
         let places: Vec<usize> = (0..length).rev().chain(length..shape[steps]).collect();

@@ -16,7 +16,7 @@ const MOST_PLACES: usize = 1 << 24;
 pub(super) fn top_k(
     core: &mut CoreBuilder,
     args: &Operands,
-    model::TopK { axis, largest, last, sorted_by_place }: model::TopK,
+    model::TopKAttributes { axis, largest, last, sorted_by_index: sorted_by_place }: model::TopKAttributes,
 ) -> Rule<Vec<Known>> {
     let input = args.get(0)?;
     let count = args.integer(1, "the number of elements")?;
@@ -34,12 +34,12 @@ pub(super) fn top_k(
         let found = "the best elements in the order of their places";
         return Err(Refusal::new(found, "the best one first", "sort them by their values"));
     }
-    let best = Best { axis, size, count, largest, last };
+    let best = BestAlongAxis { axis, size, count, largest, last };
     best.selected(core, args, &input).map(Vec::from)
 }
 
 /// The best elements along an axis.
-struct Best {
+struct BestAlongAxis {
     axis: usize,
     size: usize,
     count: usize,
@@ -47,7 +47,7 @@ struct Best {
     last: bool,
 }
 
-impl Best {
+impl BestAlongAxis {
     /// Selects the elements of `input`. Returns the elements and their indices.
     fn selected(self, core: &mut CoreBuilder, args: &Operands, input: &Known) -> Rule<[Known; 2]> {
         let Self { axis, size, count, largest, last } = self;

@@ -131,11 +131,11 @@ fn transformed(
     // and back to their places
     let [count, parts] = matrix.result();
     let row_major = signed(strides(&[&sizes[..], &[count, parts]].concat()));
-    let place = |d: usize| others.iter().position(|&other| other == d).unwrap_or(others.len());
+    let position = |d: usize| others.iter().position(|&other| other == d).unwrap_or(others.len());
     let mut to: Vec<usize> = outer.to_vec();
     to[axis] = count;
     let strides = (0..outer.len())
-        .map(|d| row_major[place(d)])
+        .map(|d| row_major[position(d)])
         .chain([row_major[others.len() + 1]])
         .collect();
     Ok(core.view(&y, Geometry { offset: 0, strides, shape: [&to[..], &[parts]].concat() })?)
@@ -172,7 +172,7 @@ pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, attributes: Dft) -> R
         let mut sorted = places.clone();
         sorted.sort_unstable();
         sorted.dedup();
-        sorted.len() == axes.len() && !axes.is_empty() && sorted.iter().all(|&place| place < signal)
+        sorted.len() == axes.len() && !axes.is_empty() && sorted.iter().all(|&axis| axis < signal)
     });
     let Some(places) = places else {
         let found = format!("the axes {} of a signal of {signal} dimensions", shape_text(&axes));

@@ -116,7 +116,7 @@ impl<'c, 'a> Translator<'c, 'a> {
     }
 
     /// Makes a node the layer of the next operations.
-    pub(super) fn begin(&mut self, args: &Operands, place: LayerPlace) {
+    pub(super) fn begin(&mut self, args: &Operands, node_path: LayerPlace) {
         let node = args.node;
         let is_integer =
             |known: &Known| matches!(known, Known::Source(..)) && !known.element().is_float();
@@ -128,7 +128,7 @@ impl<'c, 'a> Translator<'c, 'a> {
             name: node.name.clone(),
             kind: node.operator().to_owned(),
             ledger: node.ledger.clone(),
-            place,
+            path: node_path,
             is_outermost: self.depth == 0,
             most_given: given.map(Tensor::len).fold(0, usize::saturating_add),
             becomes_float,

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use super::Hints;
 use crate::check::input_shapes::example;
 use crate::core::CoreModel;
-use crate::core::{Before, Lookback};
+use crate::core::{ElementsBefore, Lookback};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Message, Setting, message};
 use crate::model::{Dim, Model, Op, ValueId};
 use crate::request::Options;
@@ -255,7 +255,7 @@ impl Hints<'_, '_> {
         // one step proves nothing about a running sum, which is its input then
         let steps = self.inputs.open.unwrap_or(1);
         let is_sum = |lookback: &Lookback| {
-            matches!(lookback.before, Before::Zero) && lookback.along(&[steps]).is_some()
+            matches!(lookback.before, ElementsBefore::Zero) && lookback.along(&[steps]).is_some()
         };
         if self.steps.history.lookbacks.iter().any(is_sum) {
             all.retain(|&steps| steps > 1);

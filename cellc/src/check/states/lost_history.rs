@@ -3,8 +3,8 @@
 
 use super::StateMessages;
 use crate::check::hints::MOST_CHOICES;
-use crate::core::{Before, Front};
 use crate::core::{CoreModel, CoreNode, Source};
+use crate::core::{ElementsBefore, Front};
 use crate::diagnostic::{Cause, Diagnostic, Message, listed, message, quoted};
 use crate::model::Node;
 use crate::request::State;
@@ -55,9 +55,9 @@ impl StateMessages<'_, '_> {
         let found = found.filter_map(|lookback| {
             Some((&nodes[lookback.node], lookback.before, lookback.along(&steps)?))
         });
-        let found: Vec<(&Node, Before, Front)> = found
+        let found: Vec<(&Node, ElementsBefore, Front)> = found
             .filter(|(node, before, front)| {
-                let is_unclear = matches!(before, Before::Zero) && front.size == 1;
+                let is_unclear = matches!(before, ElementsBefore::Zero) && front.size == 1;
                 !is_unclear || self.sums_steps(node)
             })
             .collect();
@@ -68,9 +68,9 @@ impl StateMessages<'_, '_> {
             self.hints.advice_to_open(core, initial_elements, front.size, is_causal).unzip();
         remedies.extend(remedy.map(|remedy| message!("{}: then all of it goes on", remedy)));
         let last = match (before, front.reach) {
-            (Before::Zero, _) => "the last sum".to_owned(),
-            (Before::Pads, 1) => "the last input".to_owned(),
-            (Before::Pads, reach) => format!("the last {reach} inputs"),
+            (ElementsBefore::Zero, _) => "the last sum".to_owned(),
+            (ElementsBefore::Pads, 1) => "the last input".to_owned(),
+            (ElementsBefore::Pads, reach) => format!("the last {reach} inputs"),
         };
         let of_each =
             if found.len() > 1 { "of each" } else { &format!("of {}", quoted(&node.name)) };
@@ -110,13 +110,15 @@ impl StateMessages<'_, '_> {
 }
 
 /// The text of the warning about operations that do not see earlier calls, by their nodes.
-fn lost_history_found(found: &[(&Node, Before, Front)], kept: &[String]) -> String {
+fn lost_history_found(found: &[(&Node, ElementsBefore, Front)], kept: &[String]) -> String {
     let names: Vec<String> = found.iter().map(|(node, ..)| node.name.clone()).collect();
     let (_, before, front) = found[0];
     let first = if front.size == 1 { "the step" } else { "the first step" };
     let reads = match before {
-        Before::Pads => format!("before {first} of a call it reads padding, not the steps before"),
-        Before::Zero => "it begins at zero in every call".to_owned(),
+        ElementsBefore::Pads => {
+            format!("before {first} of a call it reads padding, not the steps before")
+        }
+        ElementsBefore::Zero => "it begins at zero in every call".to_owned(),
     };
     let others = match names.len() {
         1 => String::new(),

@@ -16,7 +16,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, messa
 use crate::request::flag;
 use crate::request::{Options, State};
 use crate::rules::names::{Side, find_name, list_names, name};
-use crate::stream::states::{FoundStates, Misfit, NotTaken, Wanted};
+use crate::stream::states::{FoundStates, Misfit, NotTaken, RequestedStates};
 
 /// The setting that names a pair of states, with IN and OUT for the names.
 fn any_state() -> Setting {
@@ -48,17 +48,17 @@ impl PairNames {
 
 /// The states that the options ask for. Pairs with unknown names are left out: [`states`] reports
 /// them.
-pub(crate) fn wanted_states(options: &Options, model: &CoreModel) -> Wanted {
+pub(crate) fn wanted_states(options: &Options, model: &CoreModel) -> RequestedStates {
     match &options.bindings.state {
-        State::None => Wanted::Nothing,
-        State::Auto => Wanted::Automatic,
+        State::None => RequestedStates::Nothing,
+        State::Auto => RequestedStates::Automatic,
         State::Pairs(pairs) => {
             let names = PairNames::new(model);
             let pair = |pair: &(String, String)| match names.find(pair) {
                 (Ok(parameter), Ok(result)) => Some(StatePair { parameter, result }),
                 _ => None,
             };
-            Wanted::Pairs(pairs.iter().filter_map(pair).collect())
+            RequestedStates::Pairs(pairs.iter().filter_map(pair).collect())
         }
     }
 }

@@ -18,7 +18,7 @@ fn pairs_for_option(taken: &[StatePair], refused: &[RefusedPair]) -> Vec<StatePa
     let mut pairs = taken.to_vec();
     for refused in refused
         .iter()
-        .filter(|pair| matches!(pair.reason, Reason::Doubt(_)) && pair.others.is_empty())
+        .filter(|pair| matches!(pair.reason, Reason::Doubt(_)) && pair.other_results.is_empty())
     {
         let shares = |pair: &StatePair| {
             pair.parameter == refused.pair.parameter || pair.result == refused.pair.result
@@ -40,7 +40,7 @@ impl StateMessages<'_, '_> {
         // h and c of a layer that are refused for the same reason
         let alike = |a: &RefusedPair, b: &RefusedPair| {
             let layer = |pair: &RefusedPair| layer_of(&pair.reason).map(std::ptr::from_ref);
-            let one = a.others.is_empty() && b.others.is_empty();
+            let one = a.other_results.is_empty() && b.other_results.is_empty();
             why(model, &a.reason) == why(model, &b.reason) && layer(a) == layer(b) && one
         };
         refused.chunk_by(alike).for_each(|refused| self.not_taken(refused, &whole));
@@ -61,7 +61,8 @@ impl StateMessages<'_, '_> {
     /// The text of a refusal: the pairs, and the first reason against a state.
     fn text_of_refusal(&self, refused: &[RefusedPair]) -> String {
         let inputs: Vec<String> = refused.iter().map(|r| self.input(r.pair.parameter)).collect();
-        let results = refused.iter().flat_map(|r| [&[r.pair.result], &r.others[..]].concat());
+        let results =
+            refused.iter().flat_map(|r| [&[r.pair.result], &r.other_results[..]].concat());
         let outputs: Vec<String> = results.map(|result| self.output(result)).collect();
         let why = why(&self.found.core, &refused[0].reason);
         match (&inputs[..], &outputs[..]) {
@@ -86,7 +87,7 @@ impl StateMessages<'_, '_> {
 
     /// Advice for pairs with one reason.
     fn help_of_refusal(&self, refused: &[RefusedPair], whole: &[StatePair]) -> Message {
-        let RefusedPair { reason, others, pair } = &refused[0];
+        let RefusedPair { reason, other_results: others, pair } = &refused[0];
         let it = if refused.len() > 1 { "them" } else { "it" };
         let these: Vec<StatePair> = refused.iter().map(|refused| refused.pair).collect();
         match reason {

@@ -7,7 +7,7 @@ use crate::diagnostic::{Cause, Diagnostic, Message, message, quoted};
 use crate::model::{Direction, Node, Op};
 use crate::request::State;
 use crate::request::flag;
-use crate::stream::states::{Lost, LostStates, RestartingLayer, Start, StartsEvery};
+use crate::stream::states::{InitialValue, Lost, LostStates, RestartingLayer, StartsEvery};
 
 /// The lost states in words: h, c, both, or a value carried by a loop.
 fn states_in_words(states: &LostStates) -> String {
@@ -77,15 +77,15 @@ impl StateMessages<'_, '_> {
     fn restart_in_words(&self, node: &Node, lost: &Lost) -> String {
         let (name, states) = (quoted(&node.name), states_in_words(&lost.states));
         match lost.start {
-            Start::Constant { .. } => format!(
+            InitialValue::Constant { .. } => format!(
                 "{name} starts every call from the same constant state: it computes one step per \
                 call, and nothing keeps {states} between calls"
             ),
-            Start::InParts => format!(
+            InitialValue::InParts => format!(
                 "the cell that {name} is part of starts every call from the same constant state: \
                 it computes one step per call, and nothing keeps {states} between calls"
             ),
-            Start::Variables(variable) => {
+            InitialValue::Variables(variable) => {
                 let (from, it) = match variable {
                     Some(variable) => {
                         let variable = quoted(&self.found.core.variables[variable].name);
@@ -106,20 +106,20 @@ impl StateMessages<'_, '_> {
     fn ways_to_go_on(
         &self,
         node: &Node,
-        start: Start,
+        start: InitialValue,
         is_sequence: bool,
         opens: bool,
     ) -> (Vec<Message>, Vec<String>) {
         let (mut remedies, mut lines) = (Vec::new(), Vec::new());
         match start {
-            Start::Constant { as_it_is: true } if is_sequence && opens => {
+            InitialValue::Constant { as_it_is: true } if is_sequence && opens => {
                 let (remedy, export) =
                     self.hints.open_steps(&self.found.core, &self.found.initial_elements);
                 remedies.push(remedy);
                 lines = export;
             }
-            Start::Constant { .. } | Start::InParts => {}
-            Start::Variables(_) => {
+            InitialValue::Constant { .. } | InitialValue::InParts => {}
+            InitialValue::Variables(_) => {
                 let name = quoted(&node.name);
                 remedies.push(message!("assign the last state of {} to the variable", name));
             }
@@ -128,11 +128,11 @@ impl StateMessages<'_, '_> {
             "export the model with the state as an input and an output{}, {}",
             if opens { "" } else { self.in_keras() },
             match start {
-                Start::InParts => message!("and name them, {}", super::any_state()),
+                InitialValue::InParts => message!("and name them, {}", super::any_state()),
                 _ => "which are then found".into(),
             }
         ));
-        if !matches!(start, Start::Variables(_)) {
+        if !matches!(start, InitialValue::Variables(_)) {
             remedies.push("make the model stateful in OpenVINO".into());
         }
         (remedies, lines)

@@ -18,7 +18,7 @@ use words::in_words;
 /// proves with the model of many steps that all steps are alike.
 pub(crate) struct OpenSteps {
     /// The model compiled for one step.
-    pub(crate) one: CoreModel,
+    pub(crate) one_step: CoreModel,
     /// The number of steps of the model of many steps.
     pub(crate) steps: usize,
     /// By input, the axis of the steps.
@@ -108,7 +108,7 @@ fn model_of_one_step(
             .then(|| Err(only_some(long, &one, &time, steps)));
     }
     let (one, diagnostics) = (one.core?, one.diagnostics);
-    Some(Ok(OpenSteps { one, steps, time, diagnostics }))
+    Some(Ok(OpenSteps { one_step: one, steps, time, diagnostics }))
 }
 
 /// The error for a model whose steps cannot be taken one by one. `time`: by input, the axis of the

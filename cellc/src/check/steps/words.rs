@@ -12,14 +12,14 @@ const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each 
 const ALL: &str = "looks as many steps ahead as there are";
 
 /// The reason in words: a place and its fault.
-pub(super) fn in_words(NotStepwise { in_front, place, why }: &NotStepwise) -> String {
+pub(super) fn in_words(NotStepwise { in_front, subject, why }: &NotStepwise) -> String {
     let mut text = String::new();
     if let Some(InFront { name, kind, before }) = in_front {
         let elements = counted(*before, "element");
         text =
             format!("{} ({kind}) puts {elements} in front of the first step, and ", quoted(name));
     }
-    let place = match place {
+    let subject = match subject {
         ModelPlace::Node { name, kind } => format!("{} ({kind})", quoted(name)),
         ModelPlace::Layer(name) => quoted(name),
         ModelPlace::Input(index) => format!("input {index}"),
@@ -28,7 +28,7 @@ pub(super) fn in_words(NotStepwise { in_front, place, why }: &NotStepwise) -> St
         ModelPlace::Padding => "what stands in front of the first step".to_owned(),
         ModelPlace::Cell => "a cell".to_owned(),
     };
-    format!("{text}{place} {}", why_in_words(why))
+    format!("{text}{subject} {}", why_in_words(why))
 }
 
 fn why_in_words(why: &Why) -> String {

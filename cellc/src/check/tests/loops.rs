@@ -206,8 +206,8 @@ fn counting_body(refuse_iteration_number: bool, counts: bool, stops: bool) -> Mo
         .map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
     let n = graph.input_of("n", &[1], ElementType::I64);
     let (axis, one, two) = (graph.int(0), graph.ints(&[1]), graph.int(2));
-    let place = if refuse_iteration_number { i } else { axis };
-    let element = graph.op(Op::Gather { batch_dims: 0 }, &[x, place, axis]);
+    let index = if refuse_iteration_number { i } else { axis };
+    let element = graph.op(Op::Gather { batch_dims: 0 }, &[x, index, axis]);
     let float = graph.convert(n, ElementType::F32);
     let product = graph.elementwise(Binary::Multiply, &[element, float]);
     let sum = graph.elementwise(Binary::Add, &[s, product]);

@@ -580,14 +580,14 @@ fn product(a: (&[usize], &[f64]), b: (&[usize], &[f64]), transpose: [bool; 2]) -
     };
     let ((m, k), (_, n)) = (last(&sa, ta), last(&sb, tb));
     let batch = crate::core::broadcast([&sa[..sa.len() - 2], &sb[..sb.len() - 2]]).unwrap();
-    let place = |s: &[usize], index: usize| {
+    let offset = |s: &[usize], index: usize| {
         let strides = crate::core::broadcast_strides(&s[..s.len() - 2], &batch);
-        let own = crate::core::strides(&batch);
-        (0..batch.len()).map(|d| index / own[d] % batch[d] * strides[d]).sum::<usize>()
+        let batch_strides = crate::core::strides(&batch);
+        (0..batch.len()).map(|d| index / batch_strides[d] % batch[d] * strides[d]).sum::<usize>()
     };
     let mut out = Vec::new();
     for i in 0..batch.iter().product() {
-        let (x, y) = (place(&sa, i) * m * k, place(&sb, i) * k * n);
+        let (x, y) = (offset(&sa, i) * m * k, offset(&sb, i) * k * n);
         for row in 0..m {
             for column in 0..n {
                 let of_a = |j: usize| a.1[x + if ta { j * m + row } else { row * k + j }];
@@ -723,8 +723,8 @@ fn weights_are_cut_where_they_stand() {
     graph.result("b", other);
     let valid = accepted(&graph, &Options::default());
     let (a, b) = (&valid.constants[0], &valid.constants[1]);
-    assert_eq!(a.place().0, b.place().0, "one allocation");
-    assert_eq!(b.place().1 - a.place().1, 6 * 32, "in bits");
+    assert_eq!(a.address().0, b.address().0, "one allocation");
+    assert_eq!(b.address().1 - a.address().1, 6 * 32, "in bits");
     // a transposed weight of a cell, as ONNX and Keras exports have it
     let mut graph = Graph::default();
     let (x, h) = (graph.parameter("x", &[1, 2]), graph.parameter("h", &[1, 3]));

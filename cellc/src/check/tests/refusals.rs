@@ -4,7 +4,7 @@ use super::*;
 use crate::arch::{GENERIC, Isa, IsaId};
 use crate::model::{
     BroadcastMode, GatherNd, Nearest, NoAxes, Reduce, Reduction, Resize, ResizeBy, ReverseSequence,
-    Sampling, Scaling, SliceMasks, Softmax, TopK,
+    Sampling, Scaling, SliceMasks, Softmax, TopKAttributes,
 };
 
 /// x [2, 3], y = what is built of it.
@@ -281,7 +281,12 @@ fn operations_are_refused_by_name() {
             Box::new(|g, x| {
                 let count = g.ints(&[4]);
                 g.op(
-                    Op::TopK(TopK { axis: 1, largest: true, last: false, sorted_by_place: false }),
+                    Op::TopK(TopKAttributes {
+                        axis: 1,
+                        largest: true,
+                        last: false,
+                        sorted_by_index: false,
+                    }),
                     &[x, count],
                 )
             }),

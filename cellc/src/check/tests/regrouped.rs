@@ -19,12 +19,12 @@ fn numbers(shape: &[usize], from: usize) -> Vec<f32> {
 }
 
 /// A graph, and what a call gives its inputs.
-struct Given {
+struct TestGraph {
     graph: Graph,
     inputs: Vec<Vec<f64>>,
 }
 
-impl Given {
+impl TestGraph {
     fn tensor(&mut self, given: As, name: &str, shape: &[usize]) -> ValueId {
         let values = numbers(shape, name.bytes().map(usize::from).sum());
         if given == As::Constant {
@@ -61,8 +61,8 @@ impl Given {
 }
 
 /// ONNX's weights of a kind of cell as a converter rearranges them; `given`: W, R and B.
-fn converted(kind: CellKind, given: [As; 3]) -> Given {
-    let mut built = Given { graph: Graph::default(), inputs: Vec::new() };
+fn converted(kind: CellKind, given: [As; 3]) -> TestGraph {
+    let mut built = TestGraph { graph: Graph::default(), inputs: Vec::new() };
     let gates = kind.gates();
     let w = built.tensor(given[0], "W", &[2, gates * 3, 2]);
     let r = built.tensor(given[1], "R", &[2, gates * 3, 3]);
@@ -125,7 +125,7 @@ fn weights_in_another_order_are_packed_from_the_inputs() {
 #[test]
 fn biases_of_two_inputs_are_added_when_they_are_packed() {
     let of = |given: As| {
-        let mut built = Given { graph: Graph::default(), inputs: Vec::new() };
+        let mut built = TestGraph { graph: Graph::default(), inputs: Vec::new() };
         let [w, r] =
             [("W", 2), ("R", 3)].map(|(name, row)| built.tensor(As::Constant, name, &[2, 3, row]));
         let [b, c] = ["Wb", "Rb"].map(|name| built.tensor(given, name, &[2, 3]));
@@ -141,7 +141,7 @@ fn biases_of_two_inputs_are_added_when_they_are_packed() {
 }
 
 /// How a test makes the W of a cell out of an input.
-type Change = fn(&mut Given, ValueId) -> ValueId;
+type Change = fn(&mut TestGraph, ValueId) -> ValueId;
 
 /// Ways to compute W `[2, 12, 2]` of an LSTM that no packing does.
 const CHANGES: [(&str, Change); 5] = [
@@ -162,7 +162,7 @@ const CHANGES: [(&str, Change); 5] = [
 fn computed_weights_give_what_folded_ones_give() {
     for (name, change) in CHANGES {
         let case = |given: As| {
-            let mut built = Given { graph: Graph::default(), inputs: Vec::new() };
+            let mut built = TestGraph { graph: Graph::default(), inputs: Vec::new() };
             let w = built.tensor(given, "W", &[2, 12, 2]);
             let w = change(&mut built, w);
             let [r, b] = [("R", &[2, 12, 3][..]), ("B", &[2, 12])]
@@ -187,7 +187,7 @@ fn computed_weights_give_what_folded_ones_give() {
 #[test]
 fn an_input_of_computed_and_of_packed_weights_is_refused() {
     let case = |kind: CellKind, shared: bool| {
-        let mut built = Given { graph: Graph::default(), inputs: Vec::new() };
+        let mut built = TestGraph { graph: Graph::default(), inputs: Vec::new() };
         let (gates, parts) = (kind.gates(), kind.bias_parts());
         let sets = if kind.has_attention() { 1 } else { 2 };
         let w = built.tensor(As::Input, "W", &[sets, gates * 3, 2]);

@@ -72,7 +72,7 @@ impl<'a> Inputs<'a> {
                 Ok(Next { changed, fresh: step == 0, recorded: vec![None; model.results.len()] })
             }
             Source::Recorded(recording) => {
-                let (at, frame) = recording.place(step);
+                let (at, frame) = recording.call_and_step(step);
                 if self.call.as_ref().is_none_or(|(call, _)| *call != at) {
                     self.call = Some((at, recording.call(at)?));
                 }

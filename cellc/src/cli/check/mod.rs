@@ -186,7 +186,8 @@ fn checked(
     let mut harness =
         Executable::temporary(&compilation)?.start(arguments.execute.isa.as_deref())?;
     let isa = harness.isa().to_owned();
-    let fused = compilation.plan.isas.iter().any(|own| own.isa.name == isa && own.fuses);
+    let fused =
+        compilation.plan.isas.iter().any(|planned| planned.isa.name == isa && planned.fuses);
     let model = &compilation.model;
     let of_products = &compilation.precisions;
     let has_integers = !layers_in_integers(model, of_products).is_empty();

@@ -322,12 +322,12 @@ pub(super) fn precisions(arguments: &CheckArguments, source: &Source, all: &[Che
 
 /// The row of an output in one precision.
 fn row(arguments: &CheckArguments, name: &str, table: &Table) -> Vec<String> {
-    let own = &table.own_state;
+    let state_error = &table.own_state;
     let mut cells = vec![
         name.to_owned(),
-        format!("{:.3e}", own.error),
-        format!("{:.3e}", own.rms()),
-        decibels(own.snr()),
+        format!("{:.3e}", state_error.error),
+        format!("{:.3e}", state_error.rms()),
+        decibels(state_error.snr()),
     ];
     if let Some(compared) = &table.recording {
         cells.extend([format!("{:.3e}", compared.error), decibels(compared.snr())]);

@@ -86,10 +86,10 @@ impl Recording {
         self.outputs = vec![vec![None; fields.len()]; self.inputs.len()];
         if let Some(folder) = arguments.inputs.as_deref().filter(|path| path.is_dir()) {
             for (call, output, path) in calls::recorded_outputs(folder, &self.parameters, &names)? {
-                if let Some(place) =
+                if let Some(recorded) =
                     self.outputs.get_mut(call).and_then(|outputs| outputs.get_mut(output))
                 {
-                    *place = Some(path);
+                    *recorded = Some(path);
                 }
             }
         }
@@ -131,7 +131,7 @@ impl Recording {
     }
 
     /// The call of a step, and the index of the step in the call.
-    pub(super) fn place(&self, mut step: usize) -> (usize, usize) {
+    pub(super) fn call_and_step(&self, mut step: usize) -> (usize, usize) {
         for (call, frames) in self.frames.iter().enumerate() {
             match step.checked_sub(*frames) {
                 None => return (call, step),
@@ -193,7 +193,7 @@ impl Recording {
                 && shape.len() == one.len()
                 && one.first().is_some_and(is_part)
             {
-                return Ok(Some((0..tensor.len()).map(|place| tensor.get_f64(place)).collect()));
+                return Ok(Some((0..tensor.len()).map(|index| tensor.get_f64(index)).collect()));
             }
             let places =
                 places(shape, one, at_frame).filter(|_| frames(shape, one) == Some(wanted));
@@ -206,7 +206,7 @@ impl Recording {
                 };
                 wrong(path, format!("its shape is {shape:?}; {one:?}{steps} is needed"))
             })?;
-            Ok(Some(places.into_iter().map(|place| tensor.get_f64(place)).collect()))
+            Ok(Some(places.into_iter().map(|index| tensor.get_f64(index)).collect()))
         };
         all.map(of_step).collect()
     }

@@ -45,10 +45,10 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
     let compilation = compile::compile(&model, &options)?;
     progress.suspend(|| report(&compilation.warnings));
     let plan = &compilation.plan;
-    let isas: Vec<_> = plan.isas.iter().map(|own| own.isa.name).collect();
+    let isas: Vec<_> = plan.isas.iter().map(|planned| planned.isa.name).collect();
     // default: the body that the target's compiler selects; without a compiler, the last body
-    let own = if plan.arch.c.compiler.is_empty() { isas.len() - 1 } else { plan.usual() };
-    let asked = arguments.isa.as_deref().unwrap_or(isas[own]);
+    let body = if plan.arch.c.compiler.is_empty() { isas.len() - 1 } else { plan.usual() };
+    let asked = arguments.isa.as_deref().unwrap_or(isas[body]);
     let isa = isas.iter().position(|isa| *isa == asked).ok_or_else(|| {
         let (target, isas) = (compilation.options.machine.target.name, isas.join(", "));
         Failure::Usage(format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 
-use super::{IntegerLimit, Kept, Results, limits, say_beyond, wanted_outputs};
+use super::{IntegerLimit, KeptStates, Results, limits, say_beyond, wanted_outputs};
 use crate::cli::calls::{self, Expected};
 use crate::cli::check::single_steps;
 use crate::cli::progress::Progress;
@@ -23,7 +23,7 @@ pub(super) struct Grouped<'a> {
     pub(super) expected: &'a [Expected],
     /// The files of each call.
     pub(super) calls: &'a [Vec<Option<PathBuf>>],
-    pub(super) kept: Kept,
+    pub(super) kept: KeptStates,
     /// True if states or variables go on from call to call. Otherwise the calls of one program run
     /// before the next program starts.
     pub(super) keeps: bool,
@@ -40,7 +40,7 @@ type CallOfShapes = (usize, usize);
 fn by_shape(
     calls: &[Vec<Option<PathBuf>>],
     expected: &[Expected],
-    kept: &Kept,
+    kept: &KeptStates,
 ) -> Result<(Vec<CallShapes>, Vec<CallOfShapes>), Failure> {
     let mut shapes: Vec<CallShapes> = Vec::new();
     let mut order = Vec::new();
@@ -99,14 +99,14 @@ impl Grouped<'_> {
             }
             let running = match programs.entry(shape) {
                 Entry::Occupied(running) => running.into_mut(),
-                Entry::Vacant(place) => {
+                Entry::Vacant(entry) => {
                     progress.stage("compiling");
                     let compilation = self.compiled(&shapes[shape], before.is_none(), progress)?;
                     results.wanted = wanted_outputs(&compilation, &results.arguments.output)?;
                     let isa = results.arguments.execute.isa.as_deref();
                     let running = Running::start(compilation, isa)?;
                     progress.stage("running");
-                    place.insert(running)
+                    entry.insert(running)
                 }
             };
             let variables = match &before {

@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         Some(path) => Calls::at(path, &expected)?,
         None => Calls::given(&arguments.input, &expected)?,
     };
-    let kept = Kept::new(&model, &keeping, &expected, &calls)?;
+    let kept = KeptStates::new(&model, &keeping, &expected, &calls)?;
     if calls.len() > 1 && !arguments.output.is_empty() {
         return Err(Failure::Usage(format!(
             "--output takes the result of one call, and --inputs holds {}: --outputs FOLDER takes \
@@ -186,11 +186,11 @@ struct KeptState {
 
 /// States kept from call to call. They start at zero.
 #[derive(Default)]
-struct Kept {
+struct KeptStates {
     states: Vec<KeptState>,
 }
 
-impl Kept {
+impl KeptStates {
     /// Finds the states without a file in some call, and reports them in a notice.
     fn new(
         model: &Model,

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::{Kept, Results, limits, say_beyond, wanted_outputs};
+use super::{KeptStates, Results, limits, say_beyond, wanted_outputs};
 use crate::cli::calls::{self, Expected};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, report};
@@ -24,14 +24,14 @@ pub(super) struct Streamed<'a> {
     pub(super) expected: &'a [Expected],
     /// The files of each call.
     pub(super) calls: &'a [Vec<Option<PathBuf>>],
-    pub(super) kept: Kept,
+    pub(super) kept: KeptStates,
 }
 
 /// Stores an output of one step at the given places of the call's output. `None`: the output has no
 /// axis of steps, and the last step's values remain.
 fn put(whole: &mut Vec<f32>, values: &[f32], places: Option<Vec<usize>>) {
     match places {
-        Some(places) => places.iter().zip(values).for_each(|(&place, &value)| whole[place] = value),
+        Some(places) => places.iter().zip(values).for_each(|(&index, &value)| whole[index] = value),
         None => *whole = values.to_vec(),
     }
 }

@@ -23,7 +23,7 @@ enum Of {
 
 /// A function for the sums of some columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Across {
+pub(super) struct ColumnSums {
     columns: usize,
     dots: Of,
     /// The number of vectors per column outside the loop.
@@ -34,7 +34,7 @@ pub(super) struct Across {
     is_apart: bool,
 }
 
-impl Across {
+impl ColumnSums {
     /// The function for the sums of `tiles` with weights of a type, and the iterations of its loop.
     pub(super) fn new(tiles: &Tiles, weights: Element, isa: &Isa) -> (Self, usize) {
         let (turns, rest) = tiles.turns(isa.code.rows);

@@ -106,7 +106,7 @@ impl CFile<'_> {
             self.states().map(copied).collect::<Vec<_>>().join(STEPS_INDENT)
         };
         let names = |StepTensor { field, .. }: StepTensor<'_>| format!(", {}", field.name);
-        let place = |field: &Field| {
+        let argument_of = |field: &Field| {
             format!(".{0} = {1}{0}", field.name, if self.is_kept(field) { "self->" } else { "" })
         };
         let flushed_place = |field: &Field| match self.is_flushed_before(field) {
@@ -114,7 +114,8 @@ impl CFile<'_> {
             false => format!(".{0} = inputs->{0}", field.name),
         };
         let flushed_places: Vec<_> = self.interface.inputs.iter().map(flushed_place).collect();
-        let places = |fields: &[Field]| fields.iter().map(place).collect::<Vec<_>>().join(", ");
+        let places =
+            |fields: &[Field]| fields.iter().map(argument_of).collect::<Vec<_>>().join(", ");
         let run = self.body_signature().spelled(|argument| match argument {
             Argument::Pool | Argument::Packed => format!("self->{}", argument.name()),
             Argument::Memory(memory) => format!("&self->{}", memory.name()),
@@ -130,8 +131,9 @@ impl CFile<'_> {
             (true, true) => ("advance".to_owned(), "self->isa, "),
         };
         let several = |fields: &[Field]| {
-            let place = |f: &Field| format!(".{0} = {0} + steps_done * {1}", f.name, self.size(f));
-            fields.iter().map(place).collect::<Vec<_>>().join(", ")
+            let pointer =
+                |f: &Field| format!(".{0} = {0} + steps_done * {1}", f.name, self.size(f));
+            fields.iter().map(pointer).collect::<Vec<_>>().join(", ")
         };
         let stateless = self.interface.states.is_empty() && self.interface.variables.is_empty();
         let copies =
@@ -190,7 +192,7 @@ impl CFile<'_> {
                 "QUOTED_ISAS",
                 self.isas
                     .iter()
-                    .map(|own| format!("\"{}\"", own.isa.name))
+                    .map(|planned| format!("\"{}\"", planned.isa.name))
                     .collect::<Vec<_>>()
                     .join(", "),
             ),
@@ -207,12 +209,15 @@ impl CFile<'_> {
             (Vec::new(), Vec::new(), self.asked().collect::<Vec<_>>());
         for processor in self.processors() {
             let word = if available.is_empty() { "#if" } else { "#elif" };
-            let own: Vec<_> = self.asked_of(processor).collect();
+            let isas: Vec<_> = self.asked_of(processor).collect();
             let condition =
-                self.condition(own[0]).expect("emit: what is asked for stands under a condition");
+                self.condition(isas[0]).expect("emit: what is asked for stands under a condition");
             available.push(
-                [self.isa(own[own.len() - 1]), vec![("CONDITION", format!("{word} {condition}"))]]
-                    .concat(),
+                [
+                    self.isa(isas[isas.len() - 1]),
+                    vec![("CONDITION", format!("{word} {condition}"))],
+                ]
+                .concat(),
             );
         }
         for same in all.chunk_by(|a, b| a.condition() == b.condition()) {
@@ -271,8 +276,8 @@ impl CFile<'_> {
 
     /// A sentence on the scratch memory of the pure function, if it comes from the stack.
     fn on_the_stack(&self) -> String {
-        let own = self.interface.has_memory() && !self.interface.takes_memory;
-        match own.then_some(self.interface.block_len) {
+        let holds_memory = self.interface.has_memory() && !self.interface.takes_memory;
+        match holds_memory.then_some(self.interface.block_len) {
             None | Some(0) => String::new(),
             Some(floats) => {
                 format!(" Its {} bytes of scratch memory are on the stack.", floats * 4)
@@ -368,11 +373,11 @@ impl CFile<'_> {
                 let c = filled(isa.question().map_or("", |question| question.c), &words);
                 let enumerator = self.enumerator(isa);
                 let mut out = String::new();
-                let own = self.condition(isa).filter(|own| Some(own) != condition.as_ref());
+                let guard = self.condition(isa).filter(|guard| Some(guard) != condition.as_ref());
                 let text = format!(
                     "        if ({c}) {{\n            have |= 1u << {enumerator};\n        }}\n"
                 );
-                guarded(&mut out, own.as_deref(), &text);
+                guarded(&mut out, guard.as_deref(), &text);
                 out
             };
             let words = [
@@ -407,26 +412,26 @@ impl OwnWords for CFile<'_> {
     }
 
     fn state(&self, state: &Field, output: &Field) -> Vec<Word> {
-        let (place, size) = (format!("self->{}", state.name), self.size(state));
+        let (pointer, size) = (format!("self->{}", state.name), self.size(state));
         vec![
-            ("RESET", self.zeroed(&place, (&size, state.len()))),
-            ("KEEP", self.copied(&place, &output.name, state)),
+            ("RESET", self.zeroed(&pointer, (&size, state.len()))),
+            ("KEEP", self.copied(&pointer, &output.name, state)),
         ]
     }
 
     fn variable(&self, at: usize, variable: &Field) -> Vec<Word> {
-        let (place, size) = (format!("state->{}", variable.name), self.size(variable));
-        let from = |at| weights::place(self, Element::F32, at);
+        let (pointer, size) = (format!("state->{}", variable.name), self.size(variable));
+        let from = |at| weights::address(self, Element::F32, at);
         let reset = match self.initial(variable) {
-            None => self.zeroed(&place, (&size, variable.len())),
+            None => self.zeroed(&pointer, (&size, variable.len())),
             Some(Initial { at, len, repeat: 1 }) if len == variable.len() => {
-                self.copied(&place, &from(at), variable)
+                self.copied(&pointer, &from(at), variable)
             }
             Some(Initial { at, len, repeat }) => {
                 let stored =
                     if repeat > 1 { format!("i / {repeat}") } else { format!("i % {len}") };
                 format!(
-                    "for (size_t i = 0; i < {}; i++) {{ {place}[i] = ({})[{stored}]; }}",
+                    "for (size_t i = 0; i < {}; i++) {{ {pointer}[i] = ({})[{stored}]; }}",
                     variable.len(),
                     from(at)
                 )

@@ -119,8 +119,9 @@ impl C<'_> {
                 (first..first + neighbours.len()).map(|w| format!("w{w}")).collect();
             self.block_words(&names, &block("weights"), first, ty);
             for (operation, word, element) in of.product.operations() {
-                let own = neighbours.iter().zip(&names).filter(|((own, _), _)| own == word);
-                for ((_, row), weight) in own {
+                let operands =
+                    neighbours.iter().zip(&names).filter(|((operation, _), _)| operation == word);
+                for ((_, row), weight) in operands {
                     let sum = format!("sum{row}");
                     let args = [weight, &elements[*element], &sum];
                     let args = args.map(|arg| Text::atom(arg.clone())).into_iter().collect();

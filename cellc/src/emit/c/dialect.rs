@@ -8,10 +8,10 @@ use super::super::traversal::{
     RowSums, RowText, Subscript, Support, Text, TextKind, Together, UnrollHints, decimal,
     function_name,
 };
-use super::across::Across;
+use super::across::ColumnSums;
 use super::block_comment;
 use super::joined::Joined;
-use super::once::{self, Piece};
+use super::once::{self, Definition};
 use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{ByLane, CLoads, CVector, Calls, Dot, GENERIC, Isa};
 use crate::emit::elements::spelling;
@@ -105,7 +105,7 @@ pub(super) struct C<'a> {
     /// the body.
     pub(super) shares: bool,
     /// The finished kernels and functions.
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Definition>,
 }
 
 /// The blocks and loops around the current statement.
@@ -235,7 +235,7 @@ impl<'a> C<'a> {
     /// Ends a kernel or a function.
     fn end_piece(&mut self, name: &str, lanes: usize) {
         let text = std::mem::take(&mut self.out);
-        self.pieces.push(Piece { name: name.to_owned(), lanes, text });
+        self.pieces.push(Definition { name: name.to_owned(), lanes, text });
     }
 
     /// The text of all kernels and functions.
@@ -335,7 +335,7 @@ impl<'a> C<'a> {
 
     /// Sums of products across lanes, for one row and one panel at a time.
     fn across(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
-        let (function, turns) = Across::new(tiles, places[1].0.element, self.isa);
+        let (function, turns) = ColumnSums::new(tiles, places[1].0.element, self.isa);
         // conversions of sums to lanes or floats
         _ = if tiles.columns == 4 { self.name("type", 4) } else { self.name("from_bits", 1) };
         self.used.borrow_mut().insert(VectorFunction::across(function, self.isa));
@@ -586,13 +586,13 @@ impl Dialect for C<'_> {
         if self.is_named(lanes) {
             return self.joined_load(from, offset, lanes);
         }
-        let place = || vec![Text::compound(plus(&from.name, offset))];
+        let pointer = || vec![Text::compound(plus(&from.name, offset))];
         match from.element {
-            Element::F16 => return self.template(|v| v.load_f16, "load_f16_", lanes, place()),
+            Element::F16 => return self.template(|v| v.load_f16, "load_f16_", lanes, pointer()),
             Element::I8Pair => {
-                return self.template(|v| v.load_i8_pairs, "load_i8_pairs_", lanes, place());
+                return self.template(|v| v.load_i8_pairs, "load_i8_pairs_", lanes, pointer());
             }
-            Element::I8 => return self.template(|v| v.load_i8, "load_i8_", lanes, place()),
+            Element::I8 => return self.template(|v| v.load_i8, "load_i8_", lanes, pointer()),
             _ => {}
         }
         if lanes == 1 {
@@ -604,7 +604,7 @@ impl Dialect for C<'_> {
             if is_constant { |v| v.load_constant } else { |v| v.load },
             "load",
             lanes,
-            place(),
+            pointer(),
         )
     }
 
@@ -737,13 +737,13 @@ impl Dialect for C<'_> {
                 });
             }
             O::DotPairsByLane(lane) | O::DotQuadsByLane(lane) => {
-                let own = ByLane::find(self.isa.dots, operation)
+                let by_lane = ByLane::find(self.isa.dots, operation)
                     .expect("emit: what multiplies by a lane has a text");
                 args.extend(
                     [lane, 2 * lane, 2 * lane + 1].map(|number| Text::atom(number.to_string())),
                 );
                 let args: Vec<_> = args.into_iter().map(|a| a.text).collect();
-                return Text::atom(format!("(({}){})", self.ty(ty), fill(own.c, &args)));
+                return Text::atom(format!("(({}){})", self.ty(ty), fill(by_lane.c, &args)));
             }
             O::SelectLess => |v| v.select_less,
             O::ToBits | O::FromBits if lanes > 1 => {
@@ -906,16 +906,16 @@ impl Dialect for C<'_> {
             self.line(&format!("{}[{offset}] = {function}({});", to.name, value.text));
             return;
         }
-        let place = plus(&to.name, offset);
+        let pointer = plus(&to.name, offset);
         if self.is_named(lanes) {
-            let call = self.joined_store(&place, lanes, &value);
+            let call = self.joined_store(&pointer, lanes, &value);
             return self.line(&call);
         }
         if lanes == 1 {
             self.line(&format!("{}[{offset}] = {};", to.name, value.text));
             return;
         }
-        let to = Text::compound(place);
+        let to = Text::compound(pointer);
         let call = self.template(|v| v.store, "store", lanes, vec![to, value]);
         self.line(&format!("{};", call.text));
     }
@@ -971,11 +971,11 @@ impl Dialect for C<'_> {
 
     fn low_bytes(&mut self, to: (&Block, usize), from: (&Block, usize), words: usize) {
         let function = self.name("low_bytes", 1);
-        let place = |(block, at): (&Block, usize)| match at {
+        let pointer = |(block, at): (&Block, usize)| match at {
             0 => block.name.clone(),
             at => format!("{} + {at}", block.name),
         };
-        self.line(&format!("{function}({}, {}, {words});", place(to), place(from)));
+        self.line(&format!("{function}({}, {}, {words});", pointer(to), pointer(from)));
     }
 
     fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
@@ -995,7 +995,7 @@ impl Dialect for C<'_> {
 
     fn pack_line(&mut self, line: Line<'_>) {
         let Line { from, read, count, stride, to, write, abreast, step, apart, row, part } = line;
-        let place = format!("{}, {write}", to.name);
+        let target = format!("{}, {write}", to.name);
         let pointer = |block: &Block, at: Subscript| match at.to_string() {
             at if at == "0" => block.name.clone(),
             at => format!("{} + {at}", block.name),
@@ -1014,7 +1014,7 @@ impl Dialect for C<'_> {
                 let pairs = matches!(part, LinePart::Pairs);
                 let pack =
                     self.name(if pairs { "pack_pairs_apart" } else { "pack_words_apart" }, 1);
-                format!("{pack}({place}, {step}, {row}, {from}, {stride}, {count});")
+                format!("{pack}({target}, {step}, {row}, {from}, {stride}, {count});")
             }
             LinePart::Words(parts) => {
                 let pack = self.name("pack_words", 1);

@@ -25,8 +25,8 @@ pub(super) fn lists(file: &CFile<'_>) -> Vec<List> {
         let words = |(at, StepTensor { field, each_step, .. }): (usize, StepTensor<'_>)| {
             // each call is one step, unless the number of steps is open
             let each = u8::from(!open || each_step).to_string();
-            let own = [("EACH_STEP", each), ("AT", at.to_string())];
-            [tensors::words(field, &file.upper()), own.to_vec()].concat()
+            let step_words = [("EACH_STEP", each), ("AT", at.to_string())];
+            [tensors::words(field, &file.upper()), step_words.to_vec()].concat()
         };
         tensors.enumerate().map(words).collect::<Vec<_>>()
     };

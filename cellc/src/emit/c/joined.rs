@@ -384,12 +384,12 @@ fn added_row(
     let mut lines: Vec<_> = format!("{head} {{").lines().map(str::to_owned).collect();
     lines.push(format!("        const {ty} x_k = {prefix}_splat_##T(x);"));
     for at in 0..count {
-        let place = match at {
+        let row = match at {
             0 => "row".to_owned(),
             1 => "row + apart".to_owned(),
             _ => format!("row + {at} * apart"),
         };
-        let weights = format!("{prefix}_{}_##T({place})", loading(element, false));
+        let weights = format!("{prefix}_{}_##T({row})", loading(element, false));
         lines.push(format!("        *sum{at} = {prefix}_mul_add_##T({weights}, x_k, *sum{at});"));
     }
     lines.push("    }".to_owned());

@@ -4,10 +4,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::super::traversal::{Block, Shared, TakenNames};
+use super::super::traversal::{Block, FileNames, TakenNames};
 use super::dialect::{C, DEEPEST, counter, ending, of_each, outlined, plus};
 use super::joined::Joined;
-use super::once::{Defined, Piece, Pieces, RUN, SharedTexts, target};
+use super::once::{Defined, Definition, Pieces, RUN, SharedTexts, target};
 use super::vectors::{self, VectorFunction, spaced};
 use super::{CFile, api, guarded, several, weights, wrap};
 use crate::arch::{Calls, Isa, PlannedIsa};
@@ -65,12 +65,12 @@ pub(super) fn bodies(
 /// The texts of a body.
 struct Texts<'f> {
     spelled: Spelled<'f>,
-    shared: Shared,
+    shared: FileNames,
     body: Body,
     /// The dialect after writing kernels and functions.
     dialect: C<'f>,
-    kernels: Vec<Piece>,
-    functions: Vec<Piece>,
+    kernels: Vec<Definition>,
+    functions: Vec<Definition>,
 }
 
 impl<'f> Texts<'f> {
@@ -98,7 +98,7 @@ impl<'f> Texts<'f> {
             let mut text = String::new();
             let body = BodyRef { body: &body, ..spelled.body };
             run(file, (spelled.isa, target(file.prefix()) + " "), body, &shared, &mut text);
-            kernels.push(Piece { name: RUN.to_owned(), lanes: 0, text: wrap::lines(&text) });
+            kernels.push(Definition { name: RUN.to_owned(), lanes: 0, text: wrap::lines(&text) });
         }
         Self { spelled, shared, body, dialect, kernels, functions: Vec::new() }
     }
@@ -168,19 +168,19 @@ fn refer_to_header(doc: &mut Vec<String>, header: &[String]) {
 }
 
 /// The names of a body.
-fn shared(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>) -> Shared {
+fn shared(file: &CFile<'_>, isa: &'static Isa, body: BodyRef<'_>) -> FileNames {
     let taken = reserved_names(file.prefix(), isa, body);
     let taken = TakenNames {
         around: taken.iter().map(String::as_str).collect(),
         counters: Vec::new(),
         suffix: "",
     };
-    Shared::new(body, &taken, file.interface, file.packed)
+    FileNames::new(body, &taken, file.interface, file.packed)
 }
 
 /// Packing at run time: the kernel, and its function in the header.
 fn packing(file: &CFile<'_>, used: &RefCell<BTreeSet<VectorFunction>>, out: &mut String) {
-    let (isa, own) = (file.isas[0].isa, Shared::packing(file.program));
+    let (isa, own) = (file.isas[0].isa, FileNames::packing(file.program));
     let body = BodyRef { program: file.program, body: &own };
     let shared = shared(file, isa, body);
     let mut dialect = C::new(file.prefix(), isa, file.program.alignment, file.extensions(), used);
@@ -223,7 +223,7 @@ fn dialect<'f>(
     dialect.fused_by = spelled.fused_by;
     dialect.outlines = isa.code.calls == Calls::Inlined
         && file.special().any(|other| other != isa && file.named(other) == isa);
-    let is_fused = |own: &PlannedIsa| own.isa == isa && own.fuses;
+    let is_fused = |planned: &PlannedIsa| planned.isa == isa && planned.fuses;
     dialect.fuses = spelled.fused_by.is_some() || file.isas.iter().any(is_fused);
     dialect.is_alone = file.bodies().count() == 1;
     dialect.rows = !file.options.machine.target.c.rows.is_empty()
@@ -257,7 +257,7 @@ fn pairs(
     file: &CFile<'_>,
     isa: &Isa,
     body: BodyRef<'_>,
-    (shared, block, groups): (&Shared, &str, Vec<Vec<Call<'_>>>),
+    (shared, block, groups): (&FileNames, &str, Vec<Vec<Call<'_>>>),
     out: &mut String,
 ) -> Vec<Vec<Word>> {
     let prefix = file.prefix();
@@ -312,7 +312,7 @@ fn run(
     file: &CFile<'_>,
     (isa, linkage): (&Isa, String),
     body: BodyRef<'_>,
-    shared: &Shared,
+    shared: &FileNames,
     out: &mut String,
 ) {
     let block = format!("{}->block", file.interface.memory().name());
@@ -422,7 +422,7 @@ impl CFile<'_> {
     }
 
     /// The place of a buffer. `block`: the place of the block.
-    fn argument(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId, block: &str) -> String {
+    fn argument(&self, body: BodyRef<'_>, shared: &FileNames, id: BufferId, block: &str) -> String {
         let memory = self.interface.memory().name();
         match self.location(body, id) {
             Location::Input(field) => format!("inputs->{}", field.name),
@@ -439,7 +439,7 @@ impl CFile<'_> {
             },
             Location::Baked(at) => {
                 let element = self.program.buffer(id).element;
-                weights::place(self, element, at * 4 / element.size())
+                weights::address(self, element, at * 4 / element.size())
             }
             Location::Part(buffer, at) => plus(&self.argument(body, shared, buffer, block), at),
         }

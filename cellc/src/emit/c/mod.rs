@@ -171,8 +171,8 @@ impl CFile<'_> {
     }
 
     /// A statement: sets floats to zero.
-    pub(super) fn zeroed(&self, place: &str, count: (&str, usize)) -> String {
-        vectors::zeroed((self.prefix(), self.extensions()), place, count)
+    pub(super) fn zeroed(&self, pointer: &str, count: (&str, usize)) -> String {
+        vectors::zeroed((self.prefix(), self.extensions()), pointer, count)
     }
 
     /// The prefix of all names.
@@ -240,8 +240,8 @@ impl CFile<'_> {
         let (arch, file) = (self.options.machine.target, format!("{}.c", self.stem));
         let (refused, help) = arch.c.refused;
         let (baseline_refused, baseline_help) = arch.c.baseline_refused;
-        let mut others = self.isas.iter().filter(|own| own.isa.is_chosen_when_compiling());
-        let has_vectors = arch.baseline.lanes > 1 && others.all(|own| own.isa.lanes > 1);
+        let mut others = self.isas.iter().filter(|planned| planned.isa.is_chosen_when_compiling());
+        let has_vectors = arch.baseline.lanes > 1 && others.all(|planned| planned.isa.lanes > 1);
         let no_other =
             self.bodies_instead().map(|other| format!(" && !{}", self.asked_as(other))).collect();
         let headers = self.headers();
@@ -270,7 +270,7 @@ impl CFile<'_> {
             when(
                 "called",
                 self.extensions()
-                    && self.isas.iter().any(|own| own.isa.code.calls != Calls::Inlined),
+                    && self.isas.iter().any(|planned| planned.isa.code.calls != Calls::Inlined),
             ),
             (
                 "attributes",

@@ -12,12 +12,12 @@ use crate::emit::alike::{Token, are_alike, groups};
 #[derive(Clone, Copy)]
 pub(super) struct Pieces<'a> {
     pub(super) isa: &'static Isa,
-    pub(super) kernels: &'a [Piece],
-    pub(super) functions: &'a [Piece],
+    pub(super) kernels: &'a [Definition],
+    pub(super) functions: &'a [Definition],
 }
 
 /// A kernel, or a function for a number of lanes.
-pub(super) struct Piece {
+pub(super) struct Definition {
     pub(super) name: String,
     /// 0 for a kernel.
     pub(super) lanes: usize,
@@ -240,8 +240,9 @@ impl SharedText {
         let name_of = |(name, _): &(String, String)| {
             name.split('(').next().unwrap_or(name.as_str()).to_owned()
         };
-        let own: Vec<_> = if is_one_of { names.iter().map(name_of).collect() } else { Vec::new() };
-        let ended = given.chain(own).chain(ends.iter().cloned());
+        let first_names: Vec<_> =
+            if is_one_of { names.iter().map(name_of).collect() } else { Vec::new() };
+        let ended = given.chain(first_names).chain(ends.iter().cloned());
         let ended: String = ended.map(|name| format!("#undef {name}\n")).collect();
         if words(&text).contains(format!("{upper}_NAME").as_str()) {
             let value = format!("{upper}_PASTED({prefix}_##name, , {upper}_ISA, )");
@@ -392,8 +393,8 @@ impl SharedTexts {
             return Vec::new();
         }
         let linkage = Some(self.linkage()).filter(|linkage| linkage.ends_with("_LINKAGE"));
-        let own = [self.upper() + "_ISA", target(&self.prefix)];
-        own.into_iter().chain(linkage).collect()
+        let macros = [self.upper() + "_ISA", target(&self.prefix)];
+        macros.into_iter().chain(linkage).collect()
     }
 
     fn upper(&self) -> String {
@@ -409,7 +410,7 @@ impl SharedTexts {
     pub(super) fn functions(
         &self,
         isa: &'static Isa,
-        own: &[Piece],
+        own: &[Definition],
         defined: &mut Defined,
     ) -> String {
         let shares = self.activations.isas.contains(&isa);
@@ -425,7 +426,7 @@ impl SharedTexts {
     pub(super) fn kernels(
         &self,
         isa: &'static Isa,
-        own: &[Piece],
+        own: &[Definition],
         defined: &mut Defined,
     ) -> String {
         let mut out = String::new();
@@ -451,16 +452,19 @@ impl SharedTexts {
     }
 
     /// Texts of one instruction set.
-    fn own<'a>(&self, isa: &Isa, pieces: impl Iterator<Item = &'a Piece>) -> String {
+    fn own<'a>(&self, isa: &Isa, pieces: impl Iterator<Item = &'a Definition>) -> String {
         let (upper, target) = (self.upper(), target(&self.prefix));
         // a call takes longer than a function of one statement, which is therefore inlined
-        let linked = |piece: &Piece| match (piece.lanes, piece.text.matches(';').count()) {
+        let linked = |piece: &Definition| match (piece.lanes, piece.text.matches(';').count()) {
             (1, 0..=1) => self.linked(isa, usize::MAX),
             (lanes, _) => self.linked(isa, lanes),
         };
         let attribute = attribute(&self.prefix, isa);
-        let own = |piece: &Piece| format!("{} {attribute}", linked(piece)).trim_end().to_owned();
-        pieces.map(|piece| said(&piece.text.replace(&target, &own(piece)), &upper)).collect()
+        let with_attribute =
+            |piece: &Definition| format!("{} {attribute}", linked(piece)).trim_end().to_owned();
+        pieces
+            .map(|piece| said(&piece.text.replace(&target, &with_attribute(piece)), &upper))
+            .collect()
     }
 
     /// Includes a section of the file for all its instances of an instruction set. `number`: the
@@ -556,7 +560,7 @@ impl SharedTexts {
 }
 
 /// The names of pieces, each once.
-fn named<'a>(pieces: impl Iterator<Item = &'a Piece>) -> Vec<&'a str> {
+fn named<'a>(pieces: impl Iterator<Item = &'a Definition>) -> Vec<&'a str> {
     let mut names = Vec::new();
     for piece in pieces {
         if !names.contains(&&*piece.name) {

@@ -11,10 +11,10 @@ pub(super) fn lists(file: &CFile<'_>) -> Vec<List> {
     let Interface { layout, variables, .. } = file.interface;
     let streams = layout.streams.unwrap_or(1);
     let zero = "0.0f".to_owned();
-    let words = |field: &Field, place: &str, initially: String| {
+    let words = |field: &Field, prefix: &str, initially: String| {
         vec![
             ("FIELD_SIZE", file.size(field)),
-            ("FIELD_PLACE", format!("{place}{}", field.name)),
+            ("FIELD_PLACE", format!("{prefix}{}", field.name)),
             ("ROW_LEN", (field.len() / streams).to_string()),
             ("INITIALLY", initially),
             ("FIELD", field.name.clone()),

@@ -76,9 +76,9 @@ impl C<'_> {
         self.registers_that_hold(lanes).into_iter().any(has_own)
     }
 
-    pub(super) fn joined_store(&mut self, place: &str, lanes: usize, value: &Text) -> String {
+    pub(super) fn joined_store(&mut self, pointer: &str, lanes: usize, value: &Text) -> String {
         let name = self.joined("store", lanes, Operation::Store);
-        format!("{name}({place}, {});", value.text)
+        format!("{name}({pointer}, {});", value.text)
     }
 
     pub(super) fn joined_operation(
@@ -439,10 +439,10 @@ impl C<'_> {
             Operation::Lanes(LaneOp::FromBits) if lanes > 1 => return Some("(F)x".to_owned()),
             Operation::Lanes(LaneOp::ToBits) if lanes > 1 => return Some("(U)x".to_owned()),
             Operation::Lanes(LaneOp::Flush) if lanes > 1 => {
-                let own = vector.filter(|_| self.isa.c.flushes.is_some());
-                return Some(match own.filter(|own| !own.flush.is_empty()) {
+                let flushing = vector.filter(|_| self.isa.c.flushes.is_some());
+                return Some(match flushing.filter(|own| !own.flush.is_empty()) {
                     None => flushed("F", "U"),
-                    Some(own) => fill(own.flush, &["x".to_owned(), vectors::flush_limit()])
+                    Some(row) => fill(row.flush, &["x".to_owned(), vectors::flush_limit()])
                         .replace("PREFIX", self.prefix),
                 });
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::across::Across;
+use super::across::ColumnSums;
 use super::{CFile, attribute, guarded, wrap};
 use crate::arch::{C_FOUR_LANES, CLoads, CVector, Copies, FloatUnit, Isa};
 use crate::emit::elements::spelling;
@@ -29,7 +29,7 @@ pub(super) struct VectorFunction {
     /// The type of a loaded lane: a value, or its bits.
     scalar: Scalar,
     /// The kind of the sum across lanes; `None` without such a sum.
-    across: Option<Across>,
+    across: Option<ColumnSums>,
     /// The instruction set. `None`: all.
     isa: Option<&'static Isa>,
 }
@@ -66,7 +66,7 @@ impl VectorFunction {
     }
 
     /// The declaration of sums across lanes.
-    pub(super) fn across(across: Across, isa: &'static Isa) -> Self {
+    pub(super) fn across(across: ColumnSums, isa: &'static Isa) -> Self {
         Self { across: Some(across), isa: Some(isa), ..Self::new("across", 0, None) }
     }
 
@@ -149,7 +149,7 @@ impl VectorFunction {
         });
         let plain: String = plain.collect();
         // a template of the instruction set loads values of one type, unless its text has TYPE
-        let own = isa.and_then(|isa| {
+        let isa_loads = isa.and_then(|isa| {
             let gives =
                 |loads: &CLoads| lanes == 1 || of_bits || !to_bits || loads.text.contains("TYPE");
             let loads = |only| {
@@ -166,7 +166,7 @@ impl VectorFunction {
         let from_bits =
             if to_bits { String::new() } else { Self::new("from_bits", lanes, None).name(prefix) };
         let ty = if to_bits { bits(prefix, lanes) } else { float };
-        let body = own.map_or(plain.clone(), |loads| {
+        let body = isa_loads.map_or(plain.clone(), |loads| {
             loads
                 .text(count)
                 .replace("PLAIN", &plain)
@@ -235,8 +235,8 @@ impl VectorFunction {
             _ => !own.dot_pairs.is_empty(),
         };
         let sharing = file.special().filter(|isa| isa.body_of.is_some()).find_map(|isa| {
-            let own = isa.c.vectors.iter().find(|own| own.lanes == lanes && has(own))?;
-            Some((file.asked_as(isa.condition()?), own))
+            let row = isa.c.vectors.iter().find(|row| row.lanes == lanes && has(row))?;
+            Some((file.asked_as(isa.condition()?), row))
         });
         let sharing_value = |template: fn(&CVector) -> &'static str, args: &[&str]| {
             let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
@@ -398,8 +398,8 @@ pub(super) fn write(
     all.iter().for_each(|function| function.write(&mut texts, file));
     texts = without_unread(&texts, code);
     // an instruction set in the body of another uses the other's functions
-    let own = |isa: &&'static Isa| !isa.c.functions.is_empty() && file.named(isa) == *isa;
-    for isa in file.special().filter(own) {
+    let has_functions = |isa: &&'static Isa| !isa.c.functions.is_empty() && file.named(isa) == *isa;
+    for isa in file.special().filter(has_functions) {
         let words = [("PREFIX", file.prefix()), ("UPPER", &file.upper())];
         let condition = isa.condition().map(|condition| file.asked_as(condition));
         let called = called(&filled(isa.c.functions, &words), &[code, &[&texts]].concat());
@@ -493,21 +493,21 @@ pub(super) fn copied(
 /// A statement: sets `len` floats to zero, spelled `count`.
 pub(super) fn zeroed(
     (prefix, extensions): (&str, bool),
-    place: &str,
+    pointer: &str,
     (count, len): (&str, usize),
 ) -> String {
     match extensions {
-        false if len == 1 => format!("{place}[0] = 0.0f;"),
-        true => format!("__builtin_memset({place}, 0, {count} * sizeof(float));"),
-        false => format!("{prefix}_zero_floats({place}, {count});"),
+        false if len == 1 => format!("{pointer}[0] = 0.0f;"),
+        true => format!("__builtin_memset({pointer}, 0, {count} * sizeof(float));"),
+        false => format!("{prefix}_zero_floats({pointer}, {count});"),
     }
 }
 
 /// All names that [`write`] may declare for a number of lanes.
 pub(super) fn names(prefix: &str, lanes: usize, isa: &'static Isa) -> Vec<String> {
-    let own = |kind: &str| !kind.contains(' ') && !["loads", "across"].contains(&kind);
-    let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| own(kind));
-    let across = Across::all(isa).into_iter().map(|across| across.name(prefix));
+    let is_function = |kind: &str| !kind.contains(' ') && !["loads", "across"].contains(&kind);
+    let kinds = VECTORS.iter().map(|(kind, _)| kind).filter(|kind| is_function(kind));
+    let across = ColumnSums::all(isa).into_iter().map(|across| across.name(prefix));
     let elements = [Element::F32, Element::F16, Element::I8, Element::I8Pair, Element::U32];
     let loads = (2..=isa.code.loads).flat_map(|count| {
         let functions = |scalar| {

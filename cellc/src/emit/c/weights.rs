@@ -88,7 +88,7 @@ impl WeightStruct {
     }
 
     /// The member with an element, and the element's offset in the member.
-    fn place(&self, at: usize) -> String {
+    fn expression(&self, at: usize) -> String {
         let next = self.members.partition_point(|member| member.at <= at);
         let member = &self.members[next - 1];
         plus(&member.name, at - member.at)
@@ -114,13 +114,13 @@ impl WeightStruct {
 }
 
 /// The expression in C for the address of a baked weight: element `at` of the elements of a type.
-pub(super) fn place(file: &CFile<'_>, element: Element, at: usize) -> String {
+pub(super) fn address(file: &CFile<'_>, element: Element, at: usize) -> String {
     if file.interface.layout.loads_weights {
         return plus("packed->values", at);
     }
     let data = format!("{}_weight_data", file.prefix());
     match WeightStruct::find(file) {
-        Some(few) => format!("{data}.{}", few.place(at)),
+        Some(few) => format!("{data}.{}", few.expression(at)),
         None => plus(&format!("{data}.{}", member(element)), at),
     }
 }

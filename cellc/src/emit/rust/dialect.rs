@@ -156,7 +156,7 @@ impl Rust {
     fn windows(&mut self, count: usize, walk: &MovingWindow<'_>) -> String {
         let MovingWindow { block, offset, step, window, .. } = walk;
         let len = window.len;
-        let place = if walk.hides_place {
+        let data = if walk.hides_place {
             format!("{}({})", self.shared(hints::MERGED_LOADS.printed), block.name)
         } else {
             block.name.clone()
@@ -170,10 +170,10 @@ impl Rust {
         };
         let name = self.shared(name);
         match walk.is_apart() {
-            true => format!("{name}::<{offset}, {step}, {len}, {count}, _, _>({place})"),
+            true => format!("{name}::<{offset}, {step}, {len}, {count}, _, _>({data})"),
             false => {
                 let hidden = walk.count.map_or(String::new(), |count| format!(", {count}"));
-                format!("{name}::<{offset}, {len}, {count}, _, _>({place}{hidden})")
+                format!("{name}::<{offset}, {len}, {count}, _, _>({data}{hidden})")
             }
         }
     }
@@ -680,8 +680,8 @@ impl Dialect for Rust {
         let _ = writeln!(self.out, "for {pattern} in {source} {{");
         for walk in lent {
             let at = if walk.reverse { format!("{} - at", count - 1) } else { "at".to_owned() };
-            let place = self.window_at(count, walk, &at);
-            let _ = writeln!(self.out, "let {} = {place};", walk.window.name);
+            let elements = self.window_at(count, walk, &at);
+            let _ = writeln!(self.out, "let {} = {elements};", walk.window.name);
         }
     }
 
@@ -823,8 +823,8 @@ impl Dialect for Rust {
             Some(most) => format!("{}.min({most}) as usize", at.operand()),
             None => format!("{} as usize", at.operand()),
         };
-        let place = self.window_at(count, walking, &at);
-        let _ = writeln!(self.out, "{{ let {window} = {place};");
+        let elements = self.window_at(count, walking, &at);
+        let _ = writeln!(self.out, "{{ let {window} = {elements};");
     }
 
     fn begin_if(&mut self, a: Text, b: Text) {
@@ -878,8 +878,8 @@ fn without_names_used_once(body: &str) -> String {
                     && words(next, name).len() == 1
                     && words(body, name).len() == 2 =>
             {
-                let place = words(next, name)[0];
-                let (before, after) = (&next[..place], &next[place + name.len()..]);
+                let start = words(next, name)[0];
+                let (before, after) = (&next[..start], &next[start + name.len()..]);
                 let _ = writeln!(out, "{before}{value}{after}");
                 at += 2;
             }

@@ -59,7 +59,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
 const MOST_COUNTS: usize = 12;
 
 /// A kernel shared by some modules.
-struct Shared<'a> {
+struct SharedKernel<'a> {
     /// By module: the index of the kernel, and the generic arguments.
     calls: BTreeMap<usize, (usize, String)>,
     kernel: &'a KernelText,
@@ -72,7 +72,7 @@ struct Shared<'a> {
 
 /// The generic kernels of a file.
 pub(super) struct Generic<'a> {
-    all: Vec<Shared<'a>>,
+    all: Vec<SharedKernel<'a>>,
 }
 
 impl<'a> Generic<'a> {
@@ -101,8 +101,9 @@ impl<'a> Generic<'a> {
 
     /// The path and generic arguments of a module's kernel. `None` if the kernel is not generic.
     pub(super) fn call(&self, module: usize, nth: usize) -> Option<String> {
-        let of_kernel =
-            |shared: &&Shared<'_>| shared.calls.get(&module).is_some_and(|(at, _)| *at == nth);
+        let of_kernel = |shared: &&SharedKernel<'_>| {
+            shared.calls.get(&module).is_some_and(|(at, _)| *at == nth)
+        };
         let shared = self.all.iter().find(of_kernel)?;
         let arguments = match &shared.calls[&module].1 {
             none if none.is_empty() => String::new(),
@@ -121,7 +122,8 @@ impl<'a> Generic<'a> {
             return String::new();
         }
         let mut text = String::new();
-        for Shared { kernel: KernelText { doc, .. }, name, parameters, list, body, .. } in &self.all
+        for SharedKernel { kernel: KernelText { doc, .. }, name, parameters, list, body, .. } in
+            &self.all
         {
             // kernels compute with the bits of one lane as `u32`
             let one =
@@ -151,7 +153,7 @@ impl<'a> Generic<'a> {
 
 /// Generic kernels from kernels of one name in several modules that differ only in types and
 /// counts.
-fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<Shared<'a>> {
+fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<SharedKernel<'a>> {
     let text = |kernel: &KernelText| {
         let list: String =
             kernel.params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
@@ -170,7 +172,7 @@ fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<Shared<'a>> {
 type Alike<'a, 't> = ((usize, usize, &'a KernelText), &'t [Token<'t>]);
 
 /// One generic kernel from several texts. `None` if the kernel needs more than [`MOST_COUNTS`].
-fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<Shared<'a>> {
+fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<SharedKernel<'a>> {
     let first = alike[0].1;
     let counts =
         |at: usize| alike.iter().map(|(_, tokens)| tokens[at].number()).collect::<Vec<_>>();
@@ -243,7 +245,7 @@ fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<Shared<'a>> {
     let (list, body) = text.split_once('\u{1}').expect("emit: a kernel has parameters and a body");
     let (list, body) = (list.to_owned(), body.to_owned());
     let kernel = alike[0].0.2;
-    Some(Shared { calls, kernel, parameters, list, body, name: kernel.name.clone() })
+    Some(SharedKernel { calls, kernel, parameters, list, body, name: kernel.name.clone() })
 }
 
 #[cfg(test)]

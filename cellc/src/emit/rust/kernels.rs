@@ -19,7 +19,7 @@ use crate::emit::names::{Field, LEAST_TOGETHER, POOL_MEMBERS, Phase};
 use crate::emit::products;
 use crate::emit::signature::{Argument, Signature};
 use crate::emit::text::COLUMNS;
-use crate::emit::traversal::{Block, MOST_CALLED, Shared, TakenNames};
+use crate::emit::traversal::{Block, FileNames, MOST_CALLED, TakenNames};
 use crate::kernel::{BodyRef, BufferId, Element, Kernel, Role};
 use crate::request::Language;
 
@@ -124,19 +124,19 @@ pub(super) fn modules<'m>(
         all.processors([Some(module.isa), module.fused_by], arch);
     }
     let common = common(modules);
-    let own: Vec<_> = modules
+    let module_functions: Vec<_> = modules
         .iter()
         .flat_map(|module| &module.functions)
         .map(|(name, _)| &name[..])
         .filter(|name| !common.contains_key(name))
         .collect();
-    let generic = Generic::new(modules.iter().map(|module| &module.kernels[..]), &own);
+    let generic = Generic::new(modules.iter().map(|module| &module.kernels[..]), &module_functions);
     let mut declared: Vec<Declared<'m>> = Vec::new();
     let text = |(at, module): (usize, &'m Module)| {
         let Module { head, functions, vectors: own, isa, fused_by, after, .. } = module;
         let text = with_weights_in_calls(&with_kernels(module, |nth| generic.call(at, nth)));
         let Head { doc, condition, name } = head;
-        let types = Types { own, all: &all, isa, fused_by: *fused_by, arch, form };
+        let types = Types { used: own, used_in_file: &all, isa, fused_by: *fused_by, arch, form };
         let (types, own_types) = types.text(&text, condition, &declared);
         declared.push(Declared { module: name, condition, types: own_types });
         let (mut names, mut others) = (Vec::new(), String::new());
@@ -259,13 +259,13 @@ fn with_weights_in_calls_of(function: &str) -> String {
             !text[..*at].ends_with(is_part) && !text[at + name.len()..].starts_with(is_part)
         };
         let places: Vec<_> = text.match_indices(name).map(|(at, _)| at).filter(is_word).collect();
-        let [_, place] = places[..] else { continue };
-        let start = text[..place].rfind([';', '\n', '{']).map_or(0, |at| at + 1);
+        let [_, used] = places[..] else { continue };
+        let start = text[..used].rfind([';', '\n', '{']).map_or(0, |at| at + 1);
         let end = text[start..].find(';').map_or(text.len(), |len| start + len + 1);
         let call = text[start..end].replace(' ', "").replace(",)", ")").replace(",>", ">");
         let columns = MARGIN + call.len() + call.matches(',').count();
         if columns + value.len() - name.len() <= COLUMNS {
-            text.replace_range(place..place + name.len(), value);
+            text.replace_range(used..used + name.len(), value);
             text = text.replacen(&declaration, "", 1);
         }
     }
@@ -351,8 +351,8 @@ impl RustFile<'_> {
 
     /// The module that packs weights at run time.
     pub(super) fn pack_module(&self) -> Module {
-        let own = Shared::packing(self.program);
-        let body = BodyRef { program: self.program, body: &own };
+        let packing = FileNames::packing(self.program);
+        let body = BodyRef { program: self.program, body: &packing };
         // GENERIC has no condition and no features: any function may call the module
         let head = Head { doc: String::new(), condition: String::new(), name: "pack" };
         self.module(head, (&GENERIC, None), body, &|shared, vectors| {
@@ -366,13 +366,13 @@ impl RustFile<'_> {
         head: Head,
         (isa, fused_by): (&'static Isa, Option<&'static Isa>),
         body: BodyRef<'_>,
-        run: &dyn Fn(&Shared, &mut Used) -> String,
+        run: &dyn Fn(&FileNames, &mut Used) -> String,
     ) -> Module {
         let pool = POOL_MEMBERS.into_iter().filter(|_| self.interface.pool);
         let around = lanes::names().chain(vectors::names()).chain(MODULE).chain(pool).collect();
         let taken =
             TakenNames { around, counters: (0..DEEPEST).map(counter).collect(), suffix: "" };
-        let shared = Shared::new(body, &taken, self.interface, self.packed);
+        let shared = FileNames::new(body, &taken, self.interface, self.packed);
         let calls: usize = shared.written(body.body).map(|(kernel, _)| kernel.calls()).sum();
         let long = body.functions.iter().zip(&shared.functions);
         let long = long.filter(|(function, _)| {
@@ -423,7 +423,7 @@ impl RustFile<'_> {
     }
 
     /// The function with the call of the packing kernel.
-    fn packing(&self, body: BodyRef<'_>, shared: &Shared, vectors: &mut Used) -> String {
+    fn packing(&self, body: BodyRef<'_>, shared: &FileNames, vectors: &mut Used) -> String {
         let (len, pairs) = (self.packed.run_time_len, self.packed.run_time_pairs);
         let pairs =
             if pairs > 0 { format!(", pairs: &mut [[u8; 2]; {pairs}]") } else { String::new() };
@@ -488,7 +488,7 @@ impl RustFile<'_> {
     fn run(
         &self,
         body: BodyRef<'_>,
-        shared: &Shared,
+        shared: &FileNames,
         attribute: &str,
         vectors: &mut Used,
     ) -> String {
@@ -530,7 +530,7 @@ impl RustFile<'_> {
     fn several(
         &self,
         body: BodyRef<'_>,
-        shared: &Shared,
+        shared: &FileNames,
         attribute: &str,
         vectors: &mut Used,
     ) -> String {
@@ -602,7 +602,7 @@ impl RustFile<'_> {
     fn signature(
         &self,
         body: BodyRef<'_>,
-        shared: &Shared,
+        shared: &FileNames,
         calls: &[Vec<Call<'_>>],
         all: bool,
     ) -> (String, String) {
@@ -658,7 +658,7 @@ impl RustFile<'_> {
         &self,
         out: &mut String,
         body: BodyRef<'_>,
-        shared: &Shared,
+        shared: &FileNames,
         calls: &[Vec<Call<'_>>],
         vectors: &mut Used,
         block: &str,
@@ -709,7 +709,7 @@ impl RustFile<'_> {
         &self,
         out: &mut String,
         body: BodyRef<'_>,
-        (shared, block): (&Shared, &str),
+        (shared, block): (&FileNames, &str),
         group: &[Call<'_>],
         vectors: &mut Used,
     ) {
@@ -729,8 +729,8 @@ impl RustFile<'_> {
             let mut left = RestOfMemory { memory: &memory, rest: "left", at: 0, len };
             for (nth, (id, skip)) in parts.iter().enumerate() {
                 let Block { name, len, .. } = shared.buffer(*id);
-                let place = (left.at + skip, *len);
-                let _ = writeln!(out, "{}", left.cut(name, place, nth + 1 == parts.len(), vectors));
+                let part = (left.at + skip, *len);
+                let _ = writeln!(out, "{}", left.cut(name, part, nth + 1 == parts.len(), vectors));
             }
         }
         // closures of older editions would capture the whole state: they borrow variables instead
@@ -742,7 +742,7 @@ impl RustFile<'_> {
     }
 
     /// The expression for a buffer that is not a part of another.
-    fn memory(&self, body: BodyRef<'_>, shared: &Shared, id: BufferId) -> String {
+    fn memory(&self, body: BodyRef<'_>, shared: &FileNames, id: BufferId) -> String {
         let memory = self.interface.memory().name();
         match self.location(body, id) {
             Location::Variable(field) => format!("{memory}.{}", field.name),
@@ -757,7 +757,7 @@ impl RustFile<'_> {
     fn arguments(
         &self,
         body: BodyRef<'_>,
-        shared: &Shared,
+        shared: &FileNames,
         kernel: &Kernel,
         named: bool,
     ) -> String {

@@ -30,6 +30,6 @@ pub(super) fn write(module: &mut String, used: &BTreeSet<&str>, isa: &Isa, attri
 
 /// The names of all helper functions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    let own = arch::ALL.iter().flat_map(|isa| parts(isa.rust.functions));
-    parts(LANES).chain(parts(ROWS)).chain(own).map(|(name, _)| name)
+    let of_isas = arch::ALL.iter().flat_map(|isa| parts(isa.rust.functions));
+    parts(LANES).chain(parts(ROWS)).chain(of_isas).map(|(name, _)| name)
 }

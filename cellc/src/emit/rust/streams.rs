@@ -14,9 +14,9 @@ const LARGEST_COPY: usize = 1024;
 /// The items for independent streams, and the methods of the struct.
 pub(super) fn items(file: &RustFile<'_>, lists: &[List], words: &[Word]) -> String {
     let Some(streams) = file.interface.layout.streams else { return String::new() };
-    let own = Streams { file, streams };
-    let lists = [own.lists(), lists.to_vec()].concat();
-    let words = [own.words(), words.to_vec()].concat();
+    let stream_words = Streams { file, streams };
+    let lists = [stream_words.lists(), lists.to_vec()].concat();
+    let words = [stream_words.words(), words.to_vec()].concat();
     listed(part(include_str!("text/streams.rs"), "streams"), &lists, &words)
 }
 
@@ -50,7 +50,7 @@ impl Streams<'_> {
         // a group of one row leaves no remaining rows
         let rest = |words: Vec<Vec<Word>>| if self.streams > 1 { words } else { Vec::new() };
         let pairs = self.file.states().map(|(state, output)| {
-            let outputs = Signature::step(self.file.interface).outputs().place(output);
+            let outputs = Signature::step(self.file.interface).outputs().expression(output);
             let rows = match flat(output) {
                 true => format!("{outputs}.as_chunks::<{}>().0", self.len(output)),
                 false => outputs,
@@ -88,12 +88,12 @@ impl Streams<'_> {
     fn kept_words(&self, (field, is_variable): (&Field, bool)) -> Vec<Word> {
         let (name, len) = (&field.name, self.len(field));
         let kind = if is_variable { "variable" } else { "state" };
-        let place = format!("self.{}{name}", if is_variable { "state." } else { "" });
+        let path = format!("self.{}{name}", if is_variable { "state." } else { "" });
         let (rows, rows_mut) = match is_variable || flat(field) {
-            false => (place.clone(), place),
+            false => (path.clone(), path),
             true => (
-                format!("{place}.as_chunks::<{len}>().0"),
-                format!("{place}.as_chunks_mut::<{len}>().0"),
+                format!("{path}.as_chunks::<{len}>().0"),
+                format!("{path}.as_chunks_mut::<{len}>().0"),
             ),
         };
         let given = match !is_variable && self.file.is_flushed_before(field) {

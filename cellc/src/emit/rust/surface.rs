@@ -151,15 +151,15 @@ impl RustFile<'_> {
         let copied = |to: &str| {
             format!("for (to, from) in {to}.iter_mut().zip({values}) {{ *to = *from; }}")
         };
-        let place = format!("self.{}", variable.name);
+        let variable_path = format!("self.{}", variable.name);
         match repeat {
-            1 if len == variable.len() => copied(&place),
+            1 if len == variable.len() => copied(&variable_path),
             1 => {
-                let frames = format!("{place}.as_chunks_mut::<{len}>().0.iter_mut()");
+                let frames = format!("{variable_path}.as_chunks_mut::<{len}>().0.iter_mut()");
                 format!("for frame in {frames} {{ {} }}", copied("frame"))
             }
             _ => {
-                let rows = format!("{place}.as_chunks_mut::<{repeat}>().0.iter_mut()");
+                let rows = format!("{variable_path}.as_chunks_mut::<{repeat}>().0.iter_mut()");
                 format!("for (row, value) in {rows}.zip({values}) {{ row.fill(*value); }}")
             }
         }
@@ -172,7 +172,7 @@ impl RustFile<'_> {
             |rows: &mut dyn Iterator<Item = IsaRow>| rows.map(|row| row.words(self)).collect();
         let shared = self.baseline().map(|names| vec![("BASELINE_NAME", names)]);
         let asks = self.asked().next().is_some();
-        let own = vec![
+        let file_lists = vec![
             ("several steps", steps::several(self)),
             ("model's files", digests(&self.sha256)),
             ("host", host_constants(self.interface)),
@@ -184,18 +184,18 @@ impl RustFile<'_> {
             ("shared baseline", shared.into_iter().collect()),
         ];
         // the first list of a name counts
-        [own, self.contents.lists(self)].concat()
+        [file_lists, self.contents.lists(self)].concat()
     }
 
     /// The rows of the file's instruction sets. The instruction sets that share the body of the
     /// baseline are one row if [`Self::baseline`] is not `None`.
     fn rows(&self) -> Vec<IsaRow> {
-        let own = |(at, own): (usize, &PlannedIsa)| IsaRow {
-            isa: own.isa,
+        let row_of = |(at, planned): (usize, &PlannedIsa)| IsaRow {
+            isa: planned.isa,
             number: at + 1,
             is_baseline: false,
         };
-        let all = self.isas.iter().enumerate().map(own);
+        let all = self.isas.iter().enumerate().map(row_of);
         if self.baseline().is_none() {
             return all.collect();
         }
@@ -250,11 +250,11 @@ impl RustFile<'_> {
     }
 
     /// The expression for an input, flushed if a step flushes this input.
-    fn flushed(&self, field: &Field, place: &str) -> String {
+    fn flushed(&self, field: &Field, expression: &str) -> String {
         match self.is_flushed_before(field) {
-            true if flat(field) => format!("{}({place})", self.path("flushed")),
-            true => format!("{place}.map(|row| {}(&row))", self.path("flushed")),
-            false => place.to_owned(),
+            true if flat(field) => format!("{}({expression})", self.path("flushed")),
+            true => format!("{expression}.map(|row| {}(&row))", self.path("flushed")),
+            false => expression.to_owned(),
         }
     }
 
@@ -281,11 +281,12 @@ impl RustFile<'_> {
                 field.name.clone()
             }
         };
-        let own: Vec<_> = signature.0.iter().map(Argument::name).chain(["isa"]).collect();
+        let argument_names: Vec<_> =
+            signature.0.iter().map(Argument::name).chain(["isa"]).collect();
         let mut taken_apart = |tensors: &Tensors<'_>, role: &str| {
             let names: Vec<_> = tensors.fields.iter().map(|field| &*field.name).collect();
             let is_plain = tensors.fields.iter().all(|field| flat(field))
-                && !names.iter().any(|name| own.contains(name));
+                && !names.iter().any(|name| argument_names.contains(name));
             let record = tensors.record.filter(|_| apart && is_plain)?;
             let names = names.join(", ");
             records += &format!("let {record} {{ {names} }} = {role}{};\n", tensors.name);
@@ -297,22 +298,24 @@ impl RustFile<'_> {
             }
             Argument::Packed => "&packed.values".to_owned(),
             Argument::Inputs(tensors) => {
-                let mut rows = |field: &Field| match (flat(field), tensors.place(field)) {
-                    (true, place) => place,
-                    (false, place) => named(field, format!("{}({place})", self.path("flat"))),
+                let mut rows = |field: &Field| match (flat(field), tensors.expression(field)) {
+                    (true, expression) => expression,
+                    (false, expression) => {
+                        named(field, format!("{}({expression})", self.path("flat")))
+                    }
                 };
                 let mut all = || tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>();
                 taken_apart(tensors, "*").unwrap_or_else(|| all().join(", "))
             }
             Argument::Outputs(tensors) => {
                 let mut rows = |field: &Field| {
-                    let place = match (tensors.record, tensors.place(field)) {
-                        (None, place) => place,
-                        (Some(_), place) => format!("&mut {place}"),
+                    let expression = match (tensors.record, tensors.expression(field)) {
+                        (None, expression) => expression,
+                        (Some(_), expression) => format!("&mut {expression}"),
                     };
                     match flat(field) {
-                        true => place,
-                        false => named(field, format!("{}({place})", self.path("flat_mut"))),
+                        true => expression,
+                        false => named(field, format!("{}({expression})", self.path("flat_mut"))),
                     }
                 };
                 let mut all = || tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>();
@@ -378,7 +381,7 @@ impl RustFile<'_> {
     fn step(&self, pool: &str) -> String {
         let step = Signature::step(self.interface);
         self.call(pool, |field| match (self.is_kept(field), step.inputs()) {
-            (false, Some(given)) => given.place(field),
+            (false, Some(given)) => given.expression(field),
             _ => format!("&self.{}", field.name),
         })
     }
@@ -414,11 +417,11 @@ impl RustFile<'_> {
         if !self.advances() {
             return self.chosen_body(body);
         }
-        let own: Vec<_> = body.0.iter().map(Argument::name).chain(["isa"]).collect();
-        let is_named = |field: &Field| !own.contains(&field.name.as_str());
+        let argument_names: Vec<_> = body.0.iter().map(Argument::name).chain(["isa"]).collect();
+        let is_named = |field: &Field| !argument_names.contains(&field.name.as_str());
         let value = |tensors: &Tensors<'_>, field: &Field| match self.is_flushed_before(field) {
-            true => format!("&{}", self.flushed(field, &tensors.place(field))),
-            false => tensors.place(field),
+            true => format!("&{}", self.flushed(field, &tensors.expression(field))),
+            false => tensors.expression(field),
         };
         let mut flushed = String::new();
         let args = body.spelled(|argument| match argument {
@@ -490,8 +493,8 @@ impl IsaRow {
 
 impl OwnWords for RustFile<'_> {
     fn isa(&self, isa: &'static Isa) -> Vec<Word> {
-        let own = self.rows().into_iter().find(|row| row.isa == isa);
-        own.map(|row| row.words(self)).unwrap_or_default()
+        let found = self.rows().into_iter().find(|row| row.isa == isa);
+        found.map(|row| row.words(self)).unwrap_or_default()
     }
 
     fn state(&self, state: &Field, output: &Field) -> Vec<Word> {
@@ -501,7 +504,10 @@ impl OwnWords for RustFile<'_> {
         };
         let step = Signature::step(self.interface);
         let by_reference = if step.outputs().record.is_none() { "*" } else { "" };
-        vec![("GIVEN", given), ("KEPT", format!("{by_reference}{}", step.outputs().place(output)))]
+        vec![
+            ("GIVEN", given),
+            ("KEPT", format!("{by_reference}{}", step.outputs().expression(output))),
+        ]
     }
 
     fn variable(&self, _at: usize, variable: &Field) -> Vec<Word> {

@@ -972,8 +972,10 @@ fn list_parameters(used: &Used) -> String {
 /// The macro that implements vectors of registers. `numbers`: true if the macro also implements the
 /// vector of one lane, whose operations are safe.
 fn register(used: &Used, numbers: bool) -> String {
-    let own = expressions(used).filter(|operation| !matches!(operation.shape, Shape::Lanes(_)));
-    let own = flowed("     ", own.map(|operation| format!("{0}: ${0}:expr", operation.name)));
+    let whole_register =
+        expressions(used).filter(|operation| !matches!(operation.shape, Shape::Lanes(_)));
+    let parameters =
+        flowed("     ", whole_register.map(|operation| format!("{0}: ${0}:expr", operation.name)));
     let bits = if used.has_bits() { ", $bits:ident($integers:ty)" } else { "" };
     let (lists, body) = (list_parameters(used), body(used, Kind::Register, Form::Macros));
     let body = match numbers {
@@ -990,7 +992,7 @@ fn register(used: &Used, numbers: bool) -> String {
          operands.
 macro_rules! register {{
     ($vector:ident($register:ty){bits}, $lanes:literal,
-     |$a:ident, $b:ident|\n{own}{lists}) => {{
+     |$a:ident, $b:ident|\n{parameters}{lists}) => {{
         // SAFETY, of every expression: only functions with the features of its instructions use
         // the type, and they are called only where the processor has these features; memory is
         // read and written inside an array of lanes
@@ -1091,9 +1093,10 @@ fn number_as_register(used: &Used) -> String {
         Shape::Shift => with_operands(operation.lane, &[("n", "b")]),
         _ => operation.lane.to_owned(),
     };
-    let (lists, own): (Vec<_>, Vec<_>) =
+    let (lists, scalars): (Vec<_>, Vec<_>) =
         expressions(used).partition(|operation| matches!(operation.shape, Shape::Lanes(_)));
-    let own = own.into_iter().map(|operation| format!("{}: {}", operation.name, value(operation)));
+    let assigned =
+        scalars.into_iter().map(|operation| format!("{}: {}", operation.name, value(operation)));
     let lists = lists.into_iter().map(|operation| {
         let operands = match (operation.lane, operation.shape) {
             ("$mul_add", _) => "$a, $b, $c".to_owned(),
@@ -1103,9 +1106,9 @@ fn number_as_register(used: &Used) -> String {
         format!("{}({operands}): {}", operation.name, value(operation))
     });
     let indent = "            ";
-    let (own, lists) = (flowed(indent, own), flowed(indent, lists));
+    let (assigned, lists) = (flowed(indent, assigned), flowed(indent, lists));
     let lists = if lists.is_empty() { lists } else { format!(";\n{lists}") };
-    format!("        register!($vector(f32), 1, |a, b|\n{own}{lists});\n")
+    format!("        register!($vector(f32), 1, |a, b|\n{assigned}{lists});\n")
 }
 
 /// The expansion of a macro for types with these arguments.
@@ -1149,12 +1152,12 @@ fn row_sums(used: &Used) -> String {
     let added = |count: &usize| {
         let names: Vec<_> = (0..*count).map(|at| format!("s{at}")).collect();
         let product = |(at, name): (usize, &String)| {
-            let place = match at {
+            let row = match at {
                 0 => "row".to_owned(),
                 1 => "row.add(apart)".to_owned(),
                 at => format!("row.add({at} * apart)"),
             };
-            format!("CONVERTED(&*{place}.cast()).mul_add(x, {name})")
+            format!("CONVERTED(&*{row}.cast()).mul_add(x, {name})")
         };
         let products: Vec<_> = names.iter().enumerate().map(product).collect();
         let apart = if *count == 1 { "_: usize" } else { "apart: usize" };
@@ -1206,7 +1209,7 @@ fn row_sums(used: &Used) -> String {
 
 /// The words for the columns of a panel in the text of sums.
 fn words_of_columns(are_first: bool) -> [Word; 5] {
-    let [docs, size, parameter, width, place] = match are_first {
+    let [docs, size, parameter, width, first_column] = match are_first {
         true => ["the first columns", "", "", "W", ""],
         false => {
             ["these columns", "const C: usize,", "columns: Columns<V, W, C>,", "C", " + columns.0"]
@@ -1217,7 +1220,7 @@ fn words_of_columns(are_first: bool) -> [Word; 5] {
         ("SIZE_OF_COLUMNS", size.to_owned()),
         ("COLUMNS_PARAMETER", parameter.to_owned()),
         ("ALL_COLUMNS", width.to_owned()),
-        ("FIRST_COLUMN", place.to_owned()),
+        ("FIRST_COLUMN", first_column.to_owned()),
     ]
 }
 
@@ -1322,9 +1325,9 @@ pub(super) struct Declared<'a> {
 /// The types of the vectors of a module.
 pub(super) struct Types<'a> {
     /// The needs of the module.
-    pub(super) own: &'a Used,
+    pub(super) used: &'a Used,
     /// The needs of the file.
-    pub(super) all: &'a Used,
+    pub(super) used_in_file: &'a Used,
     pub(super) isa: &'a Isa,
     /// The instruction set that shares the module's body and has fused multiply-add, if any.
     pub(super) fused_by: Option<&'a Isa>,
@@ -1369,20 +1372,23 @@ impl Types<'_> {
         out += &aliases;
         let called = [text, &out, &self.of_macros(&out)].concat();
         let traits = [
-            ("Columns", text.contains("Columns::<") && !self.all.has_first_columns_alone()),
+            (
+                "Columns",
+                text.contains("Columns::<") && !self.used_in_file.has_first_columns_alone(),
+            ),
             ("Rows", text.contains("Rows::<")),
             ("Hidden", text.contains("Hidden::<")),
             ("Joined", !aliases.is_empty()),
-            ("Bits", self.all.has_bits() && !self.own.lanes.is_empty()),
-            ("Vector", !self.own.lanes.is_empty()),
+            ("Bits", self.used_in_file.has_bits() && !self.used.lanes.is_empty()),
+            ("Vector", !self.used.lanes.is_empty()),
         ];
         let traits = traits.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name);
         let dots = DOTS
             .into_iter()
-            .filter(|(_, name, _)| self.own.dots.iter().any(|(own, _)| own == name));
+            .filter(|(_, name, _)| self.used.dots.iter().any(|(own, _)| own == name));
         let traits = traits.chain(dots.map(|(trait_name, ..)| trait_name));
         let is_imported = |name: &&str| {
-            let is_own = self.own.shared.contains(name)
+            let is_own = self.used.shared.contains(name)
                 && called.contains(*name)
                 && !OF_ELEMENTS.contains(name);
             !OF_NUMBERS.contains(name) && (is_own || is_called(name, &called))
@@ -1394,7 +1400,7 @@ impl Types<'_> {
             // a long multiply-add stands on several lines: the name of its intrinsic is looked for
             let is_name = |word: &&str| word.contains('_');
             let intrinsic = isa.rust.mul_add.split([' ', '(', ':']).find(is_name);
-            !self.own.lanes.is_empty()
+            !self.used.lanes.is_empty()
                 && has_intrinsics
                 && intrinsic.is_some_and(|intrinsic| called.contains(intrinsic))
         };
@@ -1406,8 +1412,8 @@ impl Types<'_> {
         }
         for other in others {
             let called = [text, &out].concat();
-            let own = taken.iter().filter(|(_, module)| **module == other.module);
-            let names = own.flat_map(|(lanes, _)| {
+            let lengths = taken.iter().filter(|(_, module)| **module == other.module);
+            let names = lengths.flat_map(|(lanes, _)| {
                 let names = [format!("F32x{lanes}"), format!("U32x{lanes}")];
                 names.into_iter().filter(|name| has_word(&other.types[lanes], name))
             });
@@ -1431,7 +1437,7 @@ impl Types<'_> {
         let registers = self.registers(lanes, elsewhere);
         for (row, condition) in &registers {
             out.push_str(&self.item(&[*condition], |types| types.of_row(row)));
-            for dot in self.own.dots(lanes) {
+            for dot in self.used.dots(lanes) {
                 out.push_str(&self.item(&[*condition], |types| types.dot_of_row(row, dot)));
             }
         }
@@ -1452,7 +1458,7 @@ impl Types<'_> {
     /// this code.
     fn of_macros(&self, calls: &str) -> String {
         if calls.contains("number!(") {
-            body(self.all, Kind::Number, Form::Macros)
+            body(self.used_in_file, Kind::Number, Form::Macros)
         } else {
             String::new()
         }
@@ -1462,7 +1468,7 @@ impl Types<'_> {
     /// conditions under which the module has no vector of these lanes.
     fn lanes(&self) -> BTreeMap<usize, Vec<&'static str>> {
         let mut left: BTreeMap<usize, Vec<&'static str>> =
-            self.own.lanes.iter().map(|lanes| (*lanes, Vec::new())).collect();
+            self.used.lanes.iter().map(|lanes| (*lanes, Vec::new())).collect();
         let mut all = BTreeMap::new();
         while let Some((lanes, elsewhere)) = left.pop_last() {
             let registers = self.registers(lanes, &elsewhere);
@@ -1524,28 +1530,28 @@ impl Types<'_> {
         let RustVector { lanes, register, integers, .. } = row;
         match self.form {
             Form::Expanded => {
-                let mut arguments: Vec<(String, String)> = expressions(self.all)
+                let mut arguments: Vec<(String, String)> = expressions(self.used_in_file)
                     .map(|o| (format!("${}", o.name), expression(row, o.name)))
                     .collect();
                 arguments.push(("$register".to_owned(), (*register).to_owned()));
                 arguments.push(("$integers".to_owned(), (*integers).to_owned()));
-                expanded(self.all, Kind::Register, *lanes, &arguments)
+                expanded(self.used_in_file, Kind::Register, *lanes, &arguments)
             }
             Form::Macros => {
-                let own = expressions(self.all)
+                let whole_register = expressions(self.used_in_file)
                     .filter(|operation| !matches!(operation.shape, Shape::Lanes(_)));
-                let own = own.map(|operation| {
+                let assigned = whole_register.map(|operation| {
                     format!("{}: {}", operation.name, expression(row, operation.name))
                 });
                 let lists = self.list_arguments(row);
-                let bits = if self.all.has_bits() {
+                let bits = if self.used_in_file.has_bits() {
                     format!(", U32x{lanes}({integers})")
                 } else {
                     String::new()
                 };
-                let own = flowed("    ", own);
+                let assigned = flowed("    ", assigned);
                 format!(
-                    "register!(F32x{lanes}({register}){bits}, {lanes}, |a, b|\n{own}{lists});\n"
+                    "register!(F32x{lanes}({register}){bits}, {lanes}, |a, b|\n{assigned}{lists});\n"
                 )
             }
         }
@@ -1585,7 +1591,7 @@ impl Types<'_> {
     /// expression.
     fn list_arguments(&self, row: &RustVector) -> String {
         let mut out = String::new();
-        for (operations, _) in lists(self.all) {
+        for (operations, _) in lists(self.used_in_file) {
             let all = operations.into_iter().filter_map(|operation| match operation.shape {
                 Shape::Lanes(count) => {
                     Some((operation.name, count, expression(row, operation.name)))
@@ -1600,10 +1606,13 @@ impl Types<'_> {
     /// The type of one number, with a multiply-add.
     fn number(&self, mul_add: &str) -> String {
         match self.form {
-            Form::Expanded => {
-                expanded(self.all, Kind::Number, 1, &[("$mul_add".to_owned(), mul_add.to_owned())])
-            }
-            Form::Macros if self.all.operations.contains("mul_add") => {
+            Form::Expanded => expanded(
+                self.used_in_file,
+                Kind::Number,
+                1,
+                &[("$mul_add".to_owned(), mul_add.to_owned())],
+            ),
+            Form::Macros if self.used_in_file.operations.contains("mul_add") => {
                 let line = format!("number!(F32x1, |a, b, c| {mul_add});");
                 format!("{}{}\n", safety(mul_add), folded("", &line))
             }
@@ -1646,21 +1655,21 @@ fn safety(mul_add: &str) -> &'static str {
 /// The expression for an operation on registers. An operation on the bits of floats is the
 /// operation on integers, between conversions, unless the row has an expression for it.
 fn expression(row: &RustVector, name: &str) -> String {
-    let own = |name: &str| {
+    let text_of = |name: &str| {
         row.operation(name).unwrap_or_else(|| panic!("emit: {} has no {name}", row.register))
     };
     match (row.operation(name), name.strip_prefix("bits_")) {
         (None, Some(of_integers)) => {
-            let bits = |operand| with_operands(own("to_bits"), &[("a", operand)]);
+            let bits = |operand| with_operands(text_of("to_bits"), &[("a", operand)]);
             let (a, b) = (bits("a"), bits("b"));
             let operands: &[_] = match name.contains("shift") {
                 true => &[("a", a.as_str())],
                 false => &[("a", a.as_str()), ("b", b.as_str())],
             };
-            let result = with_operands(own(of_integers), operands);
-            with_operands(own("from_bits"), &[("a", &result)])
+            let result = with_operands(text_of(of_integers), operands);
+            with_operands(text_of("from_bits"), &[("a", &result)])
         }
-        _ => own(name).to_owned(),
+        _ => text_of(name).to_owned(),
     }
 }
 

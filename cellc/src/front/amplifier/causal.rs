@@ -73,7 +73,7 @@ impl ConvSizes {
 pub(super) fn legal_groups(
     groups: usize,
     sizes: [usize; 2],
-    place: &str,
+    key_path: &str,
 ) -> Result<(), Diagnostic> {
     if sizes.iter().all(|size| size.is_multiple_of(groups)) {
         return Ok(());
@@ -85,16 +85,16 @@ pub(super) fn legal_groups(
         counted(inputs, "input"),
         counted(outputs, "output")
     );
-    Err(refusal(place, found).valid("a number that divides both"))
+    Err(refusal(key_path, found).valid("a number that divides both"))
 }
 
 /// The root of the sum of a variance and its addend. Refuses sums that are not above 0.
-pub(super) fn deviation(variance: f64, epsilon: f64, place: &str) -> Result<f64, Diagnostic> {
+pub(super) fn deviation(variance: f64, epsilon: f64, key_path: &str) -> Result<f64, Diagnostic> {
     let squared = variance + epsilon;
     if squared <= 0.0 {
         let [variance, epsilon] = [variance, epsilon].map(|number| number as f32);
         let found = format!("a variance of {variance} and an epsilon of {epsilon}");
-        return Err(refusal(place, found).valid("a sum above 0"));
+        return Err(refusal(key_path, found).valid("a sum above 0"));
     }
     Ok(squared.sqrt())
 }

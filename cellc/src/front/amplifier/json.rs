@@ -197,20 +197,24 @@ impl Object {
     }
 
     /// Takes a required key.
-    pub(super) fn need(&mut self, key: &str, place: &str) -> Result<Json, Diagnostic> {
+    pub(super) fn need(&mut self, key: &str, key_path: &str) -> Result<Json, Diagnostic> {
         self.take(key).ok_or_else(|| {
-            let found = refusal(place, format!("there is no \"{key}\""));
+            let found = refusal(key_path, format!("there is no \"{key}\""));
             // a file that ends before its JSON is refused as such: other keys are not lost
-            if place.is_empty() { found.help("the file may be of another format") } else { found }
+            if key_path.is_empty() {
+                found.help("the file may be of another format")
+            } else {
+                found
+            }
         })
     }
 
     /// Takes a size of 1 or more.
-    pub(super) fn size(&mut self, key: &str, place: &str) -> Result<usize, Diagnostic> {
-        let value = self.need(key, place)?;
+    pub(super) fn size(&mut self, key: &str, key_path: &str) -> Result<usize, Diagnostic> {
+        let value = self.need(key, key_path)?;
         value
             .size()
-            .ok_or_else(|| refusal(place, format!("\"{key}\" is {value}")).valid(valid_size()))
+            .ok_or_else(|| refusal(key_path, format!("\"{key}\" is {value}")).valid(valid_size()))
     }
 
     /// The keys that no one took.
@@ -232,19 +236,19 @@ impl Json {
         }
     }
 
-    /// A number within the range of f32. `place`: the number's place in messages.
-    pub(super) fn f32(&self, place: &str) -> Result<f32, Diagnostic> {
+    /// A number within the range of f32. `key_path`: the number's place in messages.
+    pub(super) fn f32(&self, key_path: &str) -> Result<f32, Diagnostic> {
         match self.nearest_f32() {
             Ok(number) => Ok(number),
-            Err(problem) => Err(refusal(place, format!("{} is {problem}", self.short()))),
+            Err(problem) => Err(refusal(key_path, format!("{} is {problem}", self.short()))),
         }
     }
 
     /// An element of a weight tensor. As in tensors of other formats, an element may round to 0.
-    pub(super) fn weight(&self, place: &str) -> Result<f32, Diagnostic> {
+    pub(super) fn weight(&self, key_path: &str) -> Result<f32, Diagnostic> {
         match self.nearest_f32() {
             Err(NumberError::Underflow) => Ok(0.0),
-            _ => self.f32(place),
+            _ => self.f32(key_path),
         }
     }
 
@@ -264,13 +268,13 @@ impl Json {
     }
 
     /// Nested lists of equal lengths at each level, as a tensor.
-    pub(super) fn tensor(&self, place: &str) -> Result<Tensor, Diagnostic> {
+    pub(super) fn tensor(&self, key_path: &str) -> Result<Tensor, Diagnostic> {
         let mut shape = Vec::new();
         let mut at = self;
         while let Self::List(values) = at {
             if shape.len() == MOST_DIMENSIONS {
                 return Err(refusal(
-                    place,
+                    key_path,
                     format!("lists in lists, more than {MOST_DIMENSIONS} deep"),
                 ));
             }
@@ -279,36 +283,39 @@ impl Json {
             at = first;
         }
         let mut values = Vec::new();
-        self.collect(&shape, place, &mut values)?;
+        self.collect(&shape, key_path, &mut values)?;
         let tensor = Tensor::from_f32(shape.clone(), &values);
         tensor.ok_or_else(|| {
-            refusal(place, format!("{} values for the shape {}", values.len(), shape_text(&shape)))
+            refusal(
+                key_path,
+                format!("{} values for the shape {}", values.len(), shape_text(&shape)),
+            )
         })
     }
 
     fn collect(
         &self,
         shape: &[usize],
-        place: &str,
+        key_path: &str,
         values: &mut Vec<f32>,
     ) -> Result<(), Diagnostic> {
         match (self, shape) {
             (Self::List(list), [len, inner @ ..]) if list.len() == *len => {
-                list.iter().try_for_each(|value| value.collect(inner, place, values))
+                list.iter().try_for_each(|value| value.collect(inner, key_path, values))
             }
             (Self::List(list), [len, ..]) => Err(refusal(
-                place,
+                key_path,
                 format!(
                     "lists of {len} and of {} values, where all should have one length",
                     list.len()
                 ),
             )),
-            (Self::List(_), []) => Err(refusal(place, "a list among numbers")),
+            (Self::List(_), []) => Err(refusal(key_path, "a list among numbers")),
             (_, []) => {
-                values.push(self.weight(place)?);
+                values.push(self.weight(key_path)?);
                 Ok(())
             }
-            (_, [..]) => Err(refusal(place, format!("{self} among lists"))),
+            (_, [..]) => Err(refusal(key_path, format!("{self} among lists"))),
         }
     }
 }

@@ -27,7 +27,7 @@ use crate::model::{LedgerEntry, Model, ModelSize, Op, counted};
 use json::{Json, Object};
 
 /// Limit for the file.
-const LIMIT: Limit = Limit { what: "the JSON of an amplifier model", bytes: 64 << 20 };
+const LIMIT: Limit = Limit { file_kind: "the JSON of an amplifier model", bytes: 64 << 20 };
 
 /// The result of a reader.
 struct AmplifierModel {
@@ -115,9 +115,9 @@ pub(crate) fn read_bytes(
     let shown = quoted(path);
     let in_file = |mut problems: Diagnostics| {
         for problem in &mut problems.0 {
-            let place = problem.layer.take().filter(|place| !place.is_empty());
-            let place = place.map_or(String::new(), |place| format!(", {place}"));
-            problem.layer = Some(format!("{shown}{place}"));
+            let key_path = problem.layer.take().filter(|key_path| !key_path.is_empty());
+            let key_path = key_path.map_or(String::new(), |key_path| format!(", {key_path}"));
+            problem.layer = Some(format!("{shown}{key_path}"));
         }
         problems
     };
@@ -151,8 +151,8 @@ fn one_size() -> Diagnostic {
     refusal("", found).help(message!("remove {}", super::size_setting()))
 }
 
-fn refusal(place: &str, found: impl Into<Message>) -> Diagnostic {
-    Diagnostic::error(Origin::Unknown, found).layer(place)
+fn refusal(key_path: &str, found: impl Into<Message>) -> Diagnostic {
+    Diagnostic::error(Origin::Unknown, found).layer(key_path)
 }
 
 /// A ledger entry for a fact about the model without influence on its results.

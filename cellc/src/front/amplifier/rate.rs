@@ -39,14 +39,14 @@ impl Rates {
         let setting = super::super::sample_rate_setting();
         let mut model = None;
         for (key, value) in stored {
-            let place = format!("\"{key}\"");
+            let key_path = format!("\"{key}\"");
             let valid = || format!("a whole number of Hz from 1 to {MOST_RATE}");
             let rate = hertz(value).ok_or_else(|| {
-                refusal(&place, format!("the sample rate is {value}")).valid(valid())
+                refusal(&key_path, format!("the sample rate is {value}")).valid(valid())
             })?;
             if let Some(other) = model.filter(|other| *other != rate) {
                 let found = format!("a sample rate of {rate} Hz and one of {other} Hz");
-                return Err(refusal(&place, found).valid("one sample rate"));
+                return Err(refusal(&key_path, found).valid("one sample rate"));
             }
             model = Some(rate);
         }
@@ -71,7 +71,7 @@ impl Rates {
     ///
     /// # Errors
     /// If the distance is no whole number.
-    pub(super) fn dilation(self, dilation: usize, place: &str) -> Result<usize, Diagnostic> {
+    pub(super) fn dilation(self, dilation: usize, key_path: &str) -> Result<usize, Diagnostic> {
         let Self { model, code } = self;
         let scaled = dilation as u64 * code;
         if scaled.is_multiple_of(model) {
@@ -81,7 +81,7 @@ impl Rates {
             "a dilation of {dilation} at {model} Hz is {} samples at {code} Hz",
             scaled as f64 / model as f64
         );
-        let refused = refusal(place, found).valid("dilations that stay whole numbers");
+        let refused = refusal(key_path, found).valid("dilations that stay whole numbers");
         Err(refused.help(self.advice()))
     }
 

@@ -67,8 +67,8 @@ pub(super) fn read(
     ledger.extend(rates.ledger());
     let mut before = input_size;
     for (number, layer) in layers.into_iter().enumerate() {
-        let place = format!("\"layers\", number {number}");
-        before = add(&mut stack, &name, layer, &place, (before, rates))?;
+        let key_path = format!("\"layers\", number {number}");
+        before = add(&mut stack, &name, layer, &key_path, (before, rates))?;
     }
     if let Some(skip) = file.take("in_skip") {
         let on = match skip {
@@ -100,16 +100,16 @@ pub(super) fn read(
     }
     for (key, of_input) in [("in_gain", true), ("out_gain", false)] {
         let Some(value) = file.take(key).filter(|value| *value != Json::Null) else { continue };
-        let place = format!("\"{key}\"");
-        let gain = factor(value.f32(&place)?);
+        let key_path = format!("\"{key}\"");
+        let gain = factor(value.f32(&key_path)?);
         if !gain.is_finite() {
             return Err(
-                refusal(&place, format!("a gain of {value} dB is more than f32 holds")).into()
+                refusal(&key_path, format!("a gain of {value} dB is more than f32 holds")).into()
             );
         }
         if of_input && gain != 1.0 && input_size != 1 {
             let found = format!("a gain of {value} dB, and {input_size} inputs");
-            return Err(refusal(&place, found).valid("a gain where there is one input").into());
+            return Err(refusal(&key_path, found).valid("a gain where there is one input").into());
         }
         let gains = if of_input { &mut stack.input_gain } else { &mut stack.output_gain };
         *gains = (gain != 1.0).then_some(gain);
@@ -143,13 +143,13 @@ pub(super) fn factor(decibels: f32) -> f32 {
 }
 
 /// The last size of a shape. Sizes before it may be open.
-fn last(shape: &Json, place: &str) -> Result<usize, Diagnostic> {
+fn last(shape: &Json, key_path: &str) -> Result<usize, Diagnostic> {
     let size = match shape {
         Json::List(sizes) if sizes.len() <= 3 => sizes.last().and_then(Json::size),
         _ => None,
     };
     size.ok_or_else(|| {
-        refusal(place, "the shape does not end in a size").valid("[null, null, SIZE]")
+        refusal(key_path, "the shape does not end in a size").valid("[null, null, SIZE]")
     })
 }
 
@@ -217,48 +217,51 @@ struct Layer {
 
 impl Layer {
     /// Reads a layer with `inputs` inputs.
-    fn read(layer: Json, place: &str, inputs: usize) -> Result<Self, Diagnostic> {
+    fn read(layer: Json, key_path: &str, inputs: usize) -> Result<Self, Diagnostic> {
         let Some(mut layer) = Object::from_json(layer) else {
-            return Err(refusal(place, "the layer is no object"));
+            return Err(refusal(key_path, "the layer is no object"));
         };
-        let said = layer.need("type", place)?;
+        let said = layer.need("type", key_path)?;
         let Json::Text(said) = said else {
-            return Err(refusal(place, format!("the type is {said}")).valid(VALID_LAYERS));
+            return Err(refusal(key_path, format!("the type is {said}")).valid(VALID_LAYERS));
         };
         let Some(kind) = LayerKind::parse(&said) else {
-            let found = refusal(place, format!("a layer of the type {}", quoted(&said)));
+            let found = refusal(key_path, format!("a layer of the type {}", quoted(&said)));
             let help = "export the network to ONNX in the program that trains it, and compile the \
                 .onnx file";
             return Err(found.valid(VALID_LAYERS).help(help));
         };
-        let units = last(&layer.need("shape", place)?, &format!("{place}, \"shape\""))?;
-        let activation = activation(layer.take("activation"), place)?;
+        let units = last(&layer.need("shape", key_path)?, &format!("{key_path}, \"shape\""))?;
+        let activation = activation(layer.take("activation"), key_path)?;
         let weights = match layer.take("weights") {
             None | Some(Json::Null) if kind == LayerKind::Activation => Vec::new(),
             Some(Json::List(weights)) => weights,
-            _ => return Err(refusal(place, "there is no list of weights")),
+            _ => return Err(refusal(key_path, "there is no list of weights")),
         };
-        let window =
-            if kind == LayerKind::Conv1d { Some(ConvKeys::read(&mut layer, place)?) } else { None };
+        let window = if kind == LayerKind::Conv1d {
+            Some(ConvKeys::read(&mut layer, key_path)?)
+        } else {
+            None
+        };
         let epsilon = match kind {
             LayerKind::BatchNorm => {
-                layer.need("epsilon", place)?.f32(&format!("{place}, \"epsilon\""))?
+                layer.need("epsilon", key_path)?.f32(&format!("{key_path}, \"epsilon\""))?
             }
             _ => 0.0,
         };
         if let Some((key, value)) = layer.rest().next() {
             let found =
                 format!("{} is {value}, and cellc does not know what it means", quoted(&key));
-            return Err(refusal(place, found).valid(kind.keys()));
+            return Err(refusal(key_path, found).valid(kind.keys()));
         }
-        let tensors = tensors(&weights, kind.tensors(weights.len()), place)?;
+        let tensors = tensors(&weights, kind.tensors(weights.len()), key_path)?;
         if !matches!(kind, LayerKind::Cell(_) | LayerKind::Dense | LayerKind::Conv1d)
             && units != inputs
         {
             let found = format!("{units} units after {inputs}");
-            return Err(refusal(place, found).valid(inputs.to_string()));
+            return Err(refusal(key_path, found).valid(inputs.to_string()));
         }
-        standard_activation(kind, &said, activation, place)?;
+        standard_activation(kind, &said, activation, key_path)?;
         Ok(Self { kind, units, activation, tensors, window, epsilon })
     }
 }
@@ -268,9 +271,9 @@ impl Layer {
 /// the three activations of a cell, and RTNeural always uses the standard ones.
 fn standard_activation(
     kind: LayerKind,
-    said: &str,
+    type_name: &str,
     activation: Option<Function>,
-    place: &str,
+    key_path: &str,
 ) -> Result<(), Diagnostic> {
     let standard = match kind {
         LayerKind::Cell(_) => Some(Function::Activation(Activation::Tanh)),
@@ -280,10 +283,10 @@ fn standard_activation(
         && matches!(kind, LayerKind::Cell(_) | LayerKind::BatchNorm | LayerKind::PRelu)
         && Some(activation) != standard
     {
-        let found = format!("the activation of the {said} is {}", activation.name());
+        let found = format!("the activation of the {type_name} is {}", activation.name());
         let computed = standard.map_or("no activation", Function::name);
         let help = format!("RTNeural computes {computed} whatever the file says");
-        return Err(refusal(place, found).valid(computed).help(help));
+        return Err(refusal(key_path, found).valid(computed).help(help));
     }
     Ok(())
 }
@@ -293,39 +296,39 @@ fn add(
     stack: &mut Stack,
     name: &Spanned<String>,
     layer: Json,
-    place: &str,
+    key_path: &str,
     (inputs, rates): (usize, Rates),
 ) -> Result<usize, Diagnostics> {
     let Layer { kind, units, activation, tensors, window, epsilon } =
-        Layer::read(layer, place, inputs)?;
+        Layer::read(layer, key_path, inputs)?;
     match kind {
         LayerKind::Cell(family) => {
             stack.state_delay =
-                rates.state_delay().map_err(|problem| problem.layer(place.to_owned()))?;
+                rates.state_delay().map_err(|problem| problem.layer(key_path.to_owned()))?;
             let in_layer =
-                |problem: Diagnostic| Diagnostic { layer: Some(place.to_owned()), ..problem };
+                |problem: Diagnostic| Diagnostic { layer: Some(key_path.to_owned()), ..problem };
             return add_cell(stack, family, name, [inputs, units], tensors)
                 .map(|()| units)
                 .map_err(|problems| Diagnostics(problems.0.into_iter().map(in_layer).collect()));
         }
         LayerKind::Activation if activation.is_none() => {
-            return Err(refusal(place, "an activation layer without an activation").into());
+            return Err(refusal(key_path, "an activation layer without an activation").into());
         }
         LayerKind::Activation => {}
-        LayerKind::Dense => add_dense(stack, place, [inputs, units], &tensors)?,
+        LayerKind::Dense => add_dense(stack, key_path, [inputs, units], &tensors)?,
         LayerKind::Conv1d => {
             let window = window.expect("the keys of a convolution");
-            stack.push_convolution(window.layer(place, [inputs, units], &tensors, rates)?);
+            stack.push_convolution(window.layer(key_path, [inputs, units], &tensors, rates)?);
         }
-        LayerKind::BatchNorm => add_batch_norm(stack, place, units, &tensors, epsilon)?,
-        LayerKind::PRelu => stack.push_prelu(prelu_slopes(&tensors[0].tensor, units, place)?),
+        LayerKind::BatchNorm => add_batch_norm(stack, key_path, units, &tensors, epsilon)?,
+        LayerKind::PRelu => stack.push_prelu(prelu_slopes(&tensors[0].tensor, units, key_path)?),
     }
     activation.into_iter().for_each(|function| function.push(stack));
     Ok(units)
 }
 
 /// One slope for each unit, from one slope for all units or one for each.
-fn prelu_slopes(alpha: &Tensor, units: usize, place: &str) -> Result<Tensor, Diagnostic> {
+fn prelu_slopes(alpha: &Tensor, units: usize, key_path: &str) -> Result<Tensor, Diagnostic> {
     let slopes = match tensor_of(alpha)[..] {
         [slope] => vec![slope; units],
         ref slopes => slopes.to_vec(),
@@ -333,18 +336,22 @@ fn prelu_slopes(alpha: &Tensor, units: usize, place: &str) -> Result<Tensor, Dia
     // RTNeural reads the first list alone
     let is_row = alpha.shape().last().is_none_or(|last| [1, units].contains(last))
         && alpha.shape().iter().rev().skip(1).all(|&outer| outer == 1);
-    expect(alpha, &[1, units], is_row && slopes.len() == units, "alpha", place)?;
+    expect(alpha, &[1, units], is_row && slopes.len() == units, "alpha", key_path)?;
     Ok(Tensor::from_f32(vec![units], &slopes).expect("as many values"))
 }
 
 /// The tensors of a layer.
-fn tensors(weights: &[Json], wanted: &[&str], place: &str) -> Result<Vec<NamedTensor>, Diagnostic> {
+fn tensors(
+    weights: &[Json],
+    wanted: &[&str],
+    key_path: &str,
+) -> Result<Vec<NamedTensor>, Diagnostic> {
     if weights.len() != wanted.len() {
         let valid = if wanted.is_empty() { "none".to_owned() } else { wanted.join(", ") };
-        return Err(refusal(place, format!("{} tensors of weights", weights.len())).valid(valid));
+        return Err(refusal(key_path, format!("{} tensors of weights", weights.len())).valid(valid));
     }
     let named = |(weight, name): (&Json, &&str)| {
-        let tensor = weight.tensor(&format!("{place}, {name}"))?;
+        let tensor = weight.tensor(&format!("{key_path}, {name}"))?;
         Ok(NamedTensor { name: (*name).to_owned(), tensor, flat: false })
     };
     weights.iter().zip(wanted).map(named).collect()
@@ -362,13 +369,13 @@ fn expect(
     wanted: &[usize],
     fits: bool,
     name: &str,
-    place: &str,
+    key_path: &str,
 ) -> Result<(), Diagnostic> {
     if fits {
         return Ok(());
     }
     let found = format!("{name} has the shape {}", shape_text(tensor.shape()));
-    Err(refusal(place, found).valid(shape_text(wanted)))
+    Err(refusal(key_path, found).valid(shape_text(wanted)))
 }
 
 /// The keys of a convolution over time.
@@ -379,19 +386,19 @@ struct ConvKeys {
 }
 
 impl ConvKeys {
-    fn read(layer: &mut Object, place: &str) -> Result<Self, Diagnostic> {
+    fn read(layer: &mut Object, key_path: &str) -> Result<Self, Diagnostic> {
         // a size alone, or in a list
         let size = |layer: &mut Object, key: &str, default: Option<usize>| {
             let value = match (layer.take(key), default) {
                 (None | Some(Json::Null), Some(default)) => return Ok(default),
-                (None, None) => return Err(refusal(place, format!("there is no \"{key}\""))),
+                (None, None) => return Err(refusal(key_path, format!("there is no \"{key}\""))),
                 (Some(value), _) => value,
             };
             let one = match &value {
                 Json::List(sizes) if sizes.len() == 1 => sizes[0].size(),
                 value => value.size(),
             };
-            let invalid = || refusal(place, format!("\"{key}\" is {value}"));
+            let invalid = || refusal(key_path, format!("\"{key}\" is {value}"));
             one.ok_or_else(|| invalid().valid(valid_size()))
         };
         let kernel = size(layer, "kernel_size", None)?;
@@ -399,7 +406,7 @@ impl ConvKeys {
         let groups = size(layer, "groups", Some(1))?;
         let strides = size(layer, "strides", Some(1))?;
         if strides != 1 {
-            return Err(refusal(place, format!("\"strides\" is {strides}"))
+            return Err(refusal(key_path, format!("\"strides\" is {strides}"))
                 .valid("1: one output for each sample"));
         }
         Ok(Self { kernel, dilation, groups })
@@ -407,21 +414,21 @@ impl ConvKeys {
 
     fn layer(
         &self,
-        place: &str,
+        key_path: &str,
         [inputs, units]: [usize; 2],
         tensors: &[NamedTensor],
         rates: Rates,
     ) -> Result<CausalConv, Diagnostic> {
         let Self { kernel, dilation, groups } = *self;
-        let dilation = if kernel == 1 { 1 } else { rates.dilation(dilation, place)? };
-        legal_groups(groups, [inputs, units], place)?;
+        let dilation = if kernel == 1 { 1 } else { rates.dilation(dilation, key_path)? };
+        legal_groups(groups, [inputs, units], key_path)?;
         let (of_file, bias) = (&tensors[0].tensor, &tensors[1].tensor);
         let wanted = [kernel, inputs / groups, units];
-        expect(of_file, &wanted, of_file.shape() == wanted, "kernel", place)?;
-        expect(bias, &[units], bias.shape() == [units], "bias", place)?;
+        expect(of_file, &wanted, of_file.shape() == wanted, "kernel", key_path)?;
+        expect(bias, &[units], bias.shape() == [units], "bias", key_path)?;
         if let Some(valid) = wrong_past((kernel - 1) as u64 * dilation as u64 * inputs as u64) {
             let found = format!("{}, a dilation of {dilation}", counted(kernel, "tap"));
-            return Err(refusal(place, found).valid(valid));
+            return Err(refusal(key_path, found).valid(valid));
         }
         let weight = |unit: usize, input: usize, tap: usize| {
             of_file.get_f32((tap * wanted[1] + input) * units + unit)
@@ -440,13 +447,13 @@ impl ConvKeys {
 /// present, mean, variance.
 fn add_batch_norm(
     stack: &mut Stack,
-    place: &str,
+    key_path: &str,
     units: usize,
     tensors: &[NamedTensor],
     epsilon: f32,
 ) -> Result<(), Diagnostic> {
     for NamedTensor { name, tensor, .. } in tensors {
-        expect(tensor, &[units], tensor.shape() == [units], name, place)?;
+        expect(tensor, &[units], tensor.shape() == [units], name, key_path)?;
     }
     let element_or = |name: &str, at: usize, default: f64| {
         let found = tensors.iter().find(|tensor| tensor.name == name);
@@ -455,7 +462,7 @@ fn add_batch_norm(
     let (mut factors, mut addends) = (Vec::new(), Vec::new());
     for unit in 0..units {
         let variance = element_or("variance", unit, 0.0);
-        let deviation = deviation(variance, f64::from(epsilon), place)?;
+        let deviation = deviation(variance, f64::from(epsilon), key_path)?;
         let factor = element_or("gamma", unit, 1.0) / deviation;
         factors.push(factor as f32);
         addends
@@ -493,7 +500,7 @@ fn add_cell(
 /// Adds a dense layer without an activation to the stack. `tensors`: kernel, bias.
 fn add_dense(
     stack: &mut Stack,
-    place: &str,
+    key_path: &str,
     [inputs, units]: [usize; 2],
     tensors: &[NamedTensor],
 ) -> Result<(), Diagnostics> {
@@ -502,7 +509,7 @@ fn add_dense(
             return Ok(());
         }
         let found = format!("{name} has the shape {}", shape_text(tensor.shape()));
-        Err(refusal(place, found).valid(shape_text(shape)))
+        Err(refusal(key_path, found).valid(shape_text(shape)))
     };
     let (kernel, bias) = (&tensors[0].tensor, &tensors[1].tensor);
     shape(kernel, &[inputs, units], "kernel")?;
@@ -541,7 +548,7 @@ impl Function {
 }
 
 /// The key "activation" of a layer. `None` for a missing or empty text, and for linear.
-fn activation(value: Option<Json>, place: &str) -> Result<Option<Function>, Diagnostic> {
+fn activation(value: Option<Json>, key_path: &str) -> Result<Option<Function>, Diagnostic> {
     Ok(match value {
         None | Some(Json::Null) => None,
         Some(Json::Text(name)) => match &name[..] {
@@ -554,12 +561,12 @@ fn activation(value: Option<Json>, place: &str) -> Result<Option<Function>, Diag
             _ => {
                 let found = format!("the activation {}", quoted(&name));
                 return Err(
-                    refusal(place, found).valid("tanh, sigmoid, relu, elu, softmax, or none")
+                    refusal(key_path, found).valid("tanh, sigmoid, relu, elu, softmax, or none")
                 );
             }
         },
         Some(other) => {
-            return Err(refusal(place, format!("the activation is {other}")).valid("a name"));
+            return Err(refusal(key_path, format!("the activation is {other}")).valid("a name"));
         }
     })
 }

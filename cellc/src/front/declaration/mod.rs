@@ -179,9 +179,9 @@ fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 impl Declaration {
-    fn set(&mut self, key: Key, said: Spanned<Value>) {
-        key.choose(&mut self.options, &said.value);
-        self.keys.set(key, said);
+    fn set(&mut self, key: Key, value: Spanned<Value>) {
+        key.choose(&mut self.options, &value.value);
+        self.keys.set(key, value);
     }
 
     /// The model's file, relative to the folder of Cargo.toml.

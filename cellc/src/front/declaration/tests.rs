@@ -219,8 +219,8 @@ fn activations_take_numbers() {
             Macro::RNN_CELL,
             &format!("A<hidden_size = 4, input_size = 2, activations = [{text}]>"),
         );
-        let [(place, problem)] = &problems[..] else { panic!("{text}: {problems:?}") };
-        assert_eq!(place, at, "{text}");
+        let [(line, problem)] = &problems[..] else { panic!("{text}: {problems:?}") };
+        assert_eq!(line, at, "{text}");
         assert!(problem.contains(says), "{text}: {problem}");
     }
 }

@@ -103,15 +103,15 @@ impl Reader<'_> {
 
     fn word(&mut self, value: &ValueTokens, words: Vec<(&'static str, Value)>) -> Option<Value> {
         let word = value.word();
-        let meant = words
+        let known = words
             .into_iter()
             .find(|(name, _)| word.as_deref() == Some(*name))
             .map(|(_, meaning)| meaning);
         // Apple's gru has two directions
-        let meant = meant.filter(|meant| {
-            !self.called.is_apple() || *meant != Value::Direction(Direction::Bidirectional)
+        let known = known.filter(|meaning| {
+            !self.called.is_apple() || *meaning != Value::Direction(Direction::Bidirectional)
         });
-        meant.or_else(|| self.wrong(value))
+        known.or_else(|| self.wrong(value))
     }
 
     /// A text that is not empty.

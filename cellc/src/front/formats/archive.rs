@@ -66,8 +66,8 @@ fn entries(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<Entry>>> {
             else {
                 return Ok(None);
             };
-            let Some(place) = number(&end[locator..], 8, 8) else { return Ok(None) };
-            let record = read(file, place, 56)?;
+            let Some(offset) = number(&end[locator..], 8, 8) else { return Ok(None) };
+            let record = read(file, offset, 56)?;
             match (
                 record.starts_with(b"PK\x06\x06"),
                 number(&record, 40, 8),

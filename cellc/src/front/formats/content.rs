@@ -140,8 +140,8 @@ impl Content {
     fn by_magic(head: &[u8], len: u64) -> Option<Self> {
         // the magic number that old versions of torch.save pickle first
         const TORCH: &[u8] = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
-        let at = |place: usize, bytes: &[u8]| {
-            head.get(place..).is_some_and(|rest| rest.starts_with(bytes))
+        let at = |offset: usize, bytes: &[u8]| {
+            head.get(offset..).is_some_and(|rest| rest.starts_with(bytes))
         };
         Some(match head {
             [] => Self::Empty,
@@ -221,7 +221,7 @@ impl Content {
         let version = fields.numbers.iter().find(|(field, _)| *field == 1).map(|(_, value)| *value);
         let has = |field: u64| fields.bytes.contains(&field);
         let numbers = || fields.numbers.iter().map(|(field, _)| field);
-        let all = || fields.bytes.iter().chain(numbers()).chain(&fields.others);
+        let all = || fields.bytes.iter().chain(numbers()).chain(&fields.other_fields);
         let onnx = |field: &u64| matches!(field, 1..=8 | 14 | 20 | 25 | 26);
         match version {
             // later versions of ONNX may add fields: a message with unknown fields must have

@@ -217,7 +217,7 @@ impl Machine<'_> {
     }
 
     fn memoise(&mut self, operation: u8) -> Option<()> {
-        let place = match operation {
+        let memo_index = match operation {
             b'q' => self.number(1)?,
             b'r' => self.number(4)?,
             _ => self.memo.len() as u64,
@@ -227,13 +227,13 @@ impl Machine<'_> {
             Made::Dictionary(_) => Made::Other,
             made => made.clone(),
         };
-        self.memo.insert(place, made);
+        self.memo.insert(memo_index, made);
         Some(())
     }
 
     fn recalled(&mut self, len: usize) -> Option<Made> {
-        let place = self.number(len)?;
-        self.memo.get(&place).cloned()
+        let memo_index = self.number(len)?;
+        self.memo.get(&memo_index).cloned()
     }
 
     fn pop_to_mark(&mut self) -> Option<Vec<Made>> {

@@ -14,7 +14,7 @@ pub(super) struct Fields {
     pub(super) numbers: Vec<(u64, u64)>,
     /// Numbers of the groups and the fields of fixed length. None of the recognised formats has a
     /// field of these kinds.
-    pub(super) others: Vec<u64>,
+    pub(super) other_fields: Vec<u64>,
     /// True if the last field ends beyond the end of the file.
     pub(super) cut: bool,
 }
@@ -58,7 +58,7 @@ pub(super) fn fields(file: &mut (impl Read + Seek)) -> io::Result<Option<Fields>
             _ => return Ok(None),
         }
         if groups.len() <= usize::from(kind == 3) {
-            fields.others.push(field);
+            fields.other_fields.push(field);
         }
     }
     fields.cut = at > len;

@@ -159,9 +159,9 @@ fn nothing_but_the_start_and_the_directory_is_looked_at() {
     let mut file = Counted(std::io::Cursor::new(&many), 0);
     assert_eq!(archive::names(&mut file).unwrap().unwrap().len(), 4096);
     assert!(file.1 < (1 << 20) + (1 << 17), "{} bytes were read", file.1);
-    for place in 0..22 {
+    for byte in 0..22 {
         let mut damaged = zip(&["a", "b"]);
-        let at = damaged.len() - 22 + place;
+        let at = damaged.len() - 22 + byte;
         damaged[at] = 0xff;
         _ = archive::names(&mut std::io::Cursor::new(damaged)).unwrap();
     }

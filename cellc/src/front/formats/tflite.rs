@@ -78,8 +78,8 @@ pub(super) fn model_of(codes: &[u8]) -> Vec<u8> {
     bytes.extend(word(codes.len()));
     let tables = bytes.len() + 4 * codes.len();
     for at in 0..codes.len() {
-        let place = tables + 24 * at + 12;
-        bytes.extend(word(place - bytes.len()));
+        let offset = tables + 24 * at + 12;
+        bytes.extend(word(offset - bytes.len()));
     }
     for code in codes {
         // the vtable, then the table with fields 0 and 3

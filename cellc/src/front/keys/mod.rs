@@ -530,8 +530,8 @@ impl Keys {
     }
 
     /// Stores the value of a key with its place. Replaces an earlier value.
-    pub(crate) fn set(&mut self, key: Key, said: Spanned<impl Into<Value>>) {
-        self.0.insert(key, Spanned { value: said.value.into(), origin: said.origin });
+    pub(crate) fn set(&mut self, key: Key, value: Spanned<impl Into<Value>>) {
+        self.0.insert(key, Spanned { value: value.value.into(), origin: value.origin });
     }
 
     /// Forgets a key.

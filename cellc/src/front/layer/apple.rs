@@ -19,7 +19,7 @@ pub(crate) fn reset_gate(keys: &Keys) -> AppleResetGate {
 /// The reset gate as OpenVINO's attribute `linear_before_reset`.
 pub(super) fn linear_before_reset(keys: &Keys) -> Spanned<bool> {
     let origin = keys.origin(Key::ResetGate).or(keys.origin(Key::ApplyResetGateAfterMatMul));
-    let value = reset_gate(keys).place() == ResetGate::AfterMatMul;
+    let value = reset_gate(keys).reset_gate() == ResetGate::AfterMatMul;
     Spanned { value, origin: origin.cloned().unwrap_or(Origin::Unknown) }
 }
 
@@ -57,8 +57,8 @@ pub(in crate::front) fn output_sequence(keys: &Keys) -> bool {
 pub(super) fn activations(keys: &Keys) -> Option<Spanned<Vec<Activation>>> {
     let [gates, candidate] = [Key::RecurrentActivation, Key::Activation].map(|key| keys.get(key));
     let said = candidate.as_ref().or(gates.as_ref())?;
-    let activation_or = |said: &Option<Spanned<Activation>>, default| {
-        said.as_ref().map_or(default, |said| said.value)
+    let activation_or = |key: &Option<Spanned<Activation>>, default| {
+        key.as_ref().map_or(default, |stated| stated.value)
     };
     Some(said.with(vec![
         activation_or(&gates, Activation::Sigmoid),

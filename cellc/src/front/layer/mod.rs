@@ -7,7 +7,7 @@ use crate::diagnostic::{Origin, message};
 use crate::front::apple::AppleResetGate;
 use crate::front::graph::Graph;
 use crate::front::keys::{Key, Keys, Spanned};
-use crate::front::layout::{Framework, Wanted, layout};
+use crate::front::layout::{ConversionTarget, Framework, layout};
 use crate::front::state_delay::StateDelay;
 use crate::front::weights::Baked;
 use crate::model::{
@@ -132,8 +132,8 @@ impl Declared {
     }
 
     /// The cell that the weights of a layer must fit.
-    pub(crate) fn wanted(&self, layer: usize) -> Wanted {
-        Wanted {
+    pub(crate) fn wanted(&self, layer: usize) -> ConversionTarget {
+        ConversionTarget {
             kind: self.kind(),
             hidden_size: self.hidden_size.value,
             input_size: self.layer_input(layer),
@@ -229,7 +229,7 @@ impl Declared {
     pub(in crate::front) fn layer(
         &self,
         graph: &mut Graph,
-        place: StackPlace,
+        position: StackPlace,
         x: ValueId,
     ) -> LayerOutputs {
         let name = &self.name.origin;
@@ -240,16 +240,16 @@ impl Declared {
         } else {
             &[("h", "h_out")]
         };
-        let inputs = self.inputs_of_layer(graph, place, &cell, x, state_names);
+        let inputs = self.inputs_of_layer(graph, position, &cell, x, state_names);
         let mut outputs = Vec::new();
         if let Some(steps) = self.steps() {
             let shape = vec![self.rows(), self.direction().count(), steps.value, hidden.value];
-            outputs.push(graph.value(&place.numbered("y"), Some(shape), &hidden.origin));
+            outputs.push(graph.value(&position.numbered("y"), Some(shape), &hidden.origin));
         }
         let mut states = Vec::new();
         for &(_, out) in state_names {
             let shape = Some(self.state_shape());
-            let value = graph.value(&place.numbered(out), shape, &hidden.origin);
+            let value = graph.value(&position.numbered(out), shape, &hidden.origin);
             outputs.push(value);
             states.push((out, value));
         }
@@ -259,10 +259,10 @@ impl Declared {
             Some(_) => Op::Sequence(cell, self.direction()),
             None => Op::Cell(cell),
         };
-        graph.node(&place.numbered(&self.name.value), op, inputs, outputs, ledger, name);
-        if place != StackPlace::Alone && self.direction() == Direction::Forward {
+        graph.node(&position.numbered(&self.name.value), op, inputs, outputs, ledger, name);
+        if position != StackPlace::Alone && self.direction() == Direction::Forward {
             for ((state, _), (_, value)) in state_names.iter().zip(&states) {
-                graph.assign(&place.numbered(state), *value, name);
+                graph.assign(&position.numbered(state), *value, name);
             }
         }
         LayerOutputs { output, states }
@@ -273,18 +273,18 @@ impl Declared {
     fn inputs_of_layer(
         &self,
         graph: &mut Graph,
-        place: StackPlace,
+        position: StackPlace,
         cell: &Cell,
         x: ValueId,
         state_names: &[(&str, &'static str)],
     ) -> Vec<ValueId> {
         let (name, batch, sequence) = (&self.name.origin, self.rows(), self.steps());
-        let numbered = |name: &str| place.numbered(name);
+        let numbered = |name: &str| position.numbered(name);
         let weights = self.weights.as_ref().and_then(|said| said.value.layers.first());
         let mut inputs = vec![x];
         for (i, (state, _)) in state_names.iter().enumerate() {
             let initial = weights.and_then(|weights| weights.initial.get(i));
-            inputs.push(self.initial_state(graph, place, state, initial));
+            inputs.push(self.initial_state(graph, position, state, initial));
         }
         let attention = cell.kind.has_attention().then(|| {
             let shape = match &sequence {
@@ -323,7 +323,7 @@ impl Declared {
     fn initial_state(
         &self,
         graph: &mut Graph,
-        place: StackPlace,
+        position: StackPlace,
         state: &str,
         row: Option<&Tensor>,
     ) -> ValueId {
@@ -331,7 +331,7 @@ impl Declared {
         if self.is_apples {
             return apple::initial_states(graph, &shape, origin);
         }
-        if place == StackPlace::Alone {
+        if position == StackPlace::Alone {
             return graph.input(state, shape, origin);
         }
         let initial = row.map(|row| {
@@ -339,9 +339,11 @@ impl Declared {
                 (0..self.rows() * row.len()).map(|at| row.get_f32(at % row.len())).collect();
             Tensor::from_f32(shape.clone(), &values).expect("a state for every unit")
         });
-        let name = place.numbered(state);
+        let name = position.numbered(state);
         if self.direction() == Direction::Forward {
-            let StackPlace::InStack(_, delay) = place else { unreachable!("a layer of a stack") };
+            let StackPlace::InStack(_, delay) = position else {
+                unreachable!("a layer of a stack")
+            };
             let mut stored = vec![graph.variable(&name, shape.clone(), initial.as_ref(), origin)];
             for steps in 2..=delay.stored() {
                 let older = format!("{name}_{steps}_ago");
@@ -423,7 +425,7 @@ impl Declared {
         if let Some(skip) = self.keys.value::<bool>(Key::Skip) {
             ledger.push(entry(Key::Skip, skip.to_string()));
         }
-        if let Some(Spanned { value: Baked { taken, file, .. }, origin }) = &self.weights
+        if let Some(Spanned { value: Baked { meaning: taken, file, .. }, origin }) = &self.weights
             && !taken.is_empty()
         {
             let file = file
@@ -440,8 +442,8 @@ fn entry(keys: &Keys, key: Key, taken: String) -> LedgerEntry {
     given(key.name(), keys.entry(key).map(|said| said.with(said.value.to_string())), taken)
 }
 
-fn given(attribute: &str, said: Option<Spanned<String>>, taken: String) -> LedgerEntry {
+fn given(attribute: &str, stated: Option<Spanned<String>>, taken: String) -> LedgerEntry {
     let (given, origin) =
-        said.map_or((None, Origin::Unknown), |said| (Some(said.value), said.origin));
+        stated.map_or((None, Origin::Unknown), |said| (Some(said.value), said.origin));
     LedgerEntry { attribute: attribute.to_owned(), text: given, meaning: taken, origin }
 }

@@ -100,7 +100,7 @@ impl Framework {
     }
 
     /// The possible numbers of bias tensors, smallest first.
-    pub(crate) fn bias_tensors(self, wanted: Wanted) -> &'static [usize] {
+    pub(crate) fn bias_tensors(self, wanted: ConversionTarget) -> &'static [usize] {
         let after = wanted.kind.reset_gate() == Some(ResetGate::AfterMatMul);
         match self {
             // a missing `input_bias` is zero
@@ -141,8 +141,8 @@ impl GateOrder {
             _ => letters.replace('g', "c"),
         };
         let mut order = [' '; 4];
-        for (place, letter) in letters.chars().enumerate() {
-            *order.get_mut(place)? = letter;
+        for (index, letter) in letters.chars().enumerate() {
+            *order.get_mut(index)? = letter;
         }
         let order = Self(order);
         [CellKind::Gru(ResetGate::AfterMatMul), CellKind::Lstm]
@@ -187,7 +187,7 @@ pub(crate) struct WeightSet {
 
 /// The target of a conversion of weights.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct ConversionTarget {
     pub(crate) kind: CellKind,
     pub(crate) hidden_size: usize,
     pub(crate) input_size: usize,
@@ -200,7 +200,7 @@ pub(crate) struct Wanted {
     pub(crate) gate_order: Option<GateOrder>,
 }
 
-impl Wanted {
+impl ConversionTarget {
     /// By gate of OpenVINO, the position in the order of the file. `None`: the framework has no
     /// cell of this kind.
     fn places(self, framework: Framework) -> Option<Vec<usize>> {
@@ -211,8 +211,12 @@ impl Wanted {
 
 /// The layout of a cell with `biases` bias tensors in a framework. `None`: the framework has no
 /// cell of this kind.
-pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Option<WeightLayout> {
-    let Wanted { kind, outer_bias, .. } = wanted;
+pub(crate) fn layout(
+    framework: Framework,
+    wanted: ConversionTarget,
+    biases: usize,
+) -> Option<WeightLayout> {
+    let ConversionTarget { kind, outer_bias, .. } = wanted;
     if framework == Framework::OpenVino && biases == 1 {
         return Some(WeightLayout::new(kind, LstmGateOrder::default()));
     }
@@ -229,9 +233,9 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
         Framework::Keras | Framework::Apple | Framework::OpenVino => (given(0, 0), None),
     };
     let mut parts = Vec::new();
-    for (gate, place) in gates.iter().enumerate() {
+    for (gate, part) in gates.iter().enumerate() {
         let of_gate = |first: Option<BiasPart>| {
-            first.map(|first| BiasPart { part: first.part + place, ..first })
+            first.map(|first| BiasPart { part: first.part + part, ..first })
         };
         let both = [of_gate(of_input), of_gate(of_recurrence)];
         if after && gate == 2 && !outer_bias {
@@ -257,10 +261,10 @@ pub(crate) fn layout(framework: Framework, wanted: Wanted, biases: usize) -> Opt
 /// framework has no cell of this kind.
 pub(crate) fn convert(
     framework: Framework,
-    wanted: Wanted,
+    wanted: ConversionTarget,
     sets: &[WeightSet],
 ) -> Result<CellWeights, Diagnostics> {
-    let Wanted { kind, hidden_size, input_size: input, .. } = wanted;
+    let ConversionTarget { kind, hidden_size, input_size: input, .. } = wanted;
     let places = wanted.places(framework).ok_or_else(|| {
         let found =
             format!("{} has no {} whose weights could be read", framework.name(), kind.op_name());
@@ -323,7 +327,7 @@ pub(crate) fn convert(
     Ok(CellWeights { w, r, b, p, initial: Vec::new() })
 }
 
-fn with_directions(wanted: Wanted, directions: usize, shape: &[usize]) -> Vec<usize> {
+fn with_directions(wanted: ConversionTarget, directions: usize, shape: &[usize]) -> Vec<usize> {
     let front = wanted.sequence.then_some(directions);
     front.into_iter().chain(shape.iter().copied()).collect()
 }
@@ -351,7 +355,7 @@ pub(super) fn check(named: &NamedTensor, shape: &[usize], problems: &mut Diagnos
 
 fn check_biases(
     framework: Framework,
-    wanted: Wanted,
+    wanted: ConversionTarget,
     biases: &[NamedTensor],
     problems: &mut Diagnostics,
 ) {
@@ -392,8 +396,8 @@ fn blocks(tensors: &[&Tensor], len: usize, places: &[usize], shape: Vec<usize>) 
     }
     let mut bytes = Vec::with_capacity(4 * tensors.len() * places.len() * len);
     for tensor in tensors {
-        for &place in places {
-            for i in place * len..(place + 1) * len {
+        for &block in places {
+            for i in block * len..(block + 1) * len {
                 bytes.extend(tensor.get_f32(i).to_le_bytes());
             }
         }
@@ -413,8 +417,8 @@ fn transposed(
     let rows = places.len() * hidden_size;
     let mut bytes = Vec::with_capacity(4 * tensors.len() * rows * columns);
     for tensor in tensors {
-        for &place in places {
-            for row in place * hidden_size..(place + 1) * hidden_size {
+        for &block in places {
+            for row in block * hidden_size..(block + 1) * hidden_size {
                 for column in 0..columns {
                     bytes.extend(tensor.get_f32(column * rows + row).to_le_bytes());
                 }
@@ -436,7 +440,7 @@ fn of_f32(bytes: Vec<u8>, shape: Vec<usize>) -> Tensor {
 }
 
 /// B: each part is the sum of the biases that the layout lists for it.
-fn biases(framework: Framework, wanted: Wanted, sets: &[WeightSet]) -> Tensor {
+fn biases(framework: Framework, wanted: ConversionTarget, sets: &[WeightSet]) -> Tensor {
     let hidden_size = wanted.hidden_size;
     let len = wanted.kind.bias_parts() * hidden_size;
     let shape = with_directions(wanted, sets.len(), &[len]);

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{Framework, GateOrder, NamedTensor, Wanted, WeightSet, convert};
+use super::{ConversionTarget, Framework, GateOrder, NamedTensor, WeightSet, convert};
 use crate::compile::core_model;
 use crate::diagnostic::Message;
 use crate::front::apple::AppleResetGate;
@@ -102,8 +102,15 @@ fn set(
     }
 }
 
-fn wanted(kind: CellKind, input_size: usize, sequence: bool) -> Wanted {
-    Wanted { kind, hidden_size: H, input_size, sequence, outer_bias: false, gate_order: None }
+fn wanted(kind: CellKind, input_size: usize, sequence: bool) -> ConversionTarget {
+    ConversionTarget {
+        kind,
+        hidden_size: H,
+        input_size,
+        sequence,
+        outer_bias: false,
+        gate_order: None,
+    }
 }
 
 /// One layer of a kind, `input_size` wide, as a sequence; as steps where there are peepholes, which
@@ -117,8 +124,8 @@ fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: us
         Spanned::unplaced(input_size),
     );
     declared.keys.set(Key::Batch, Spanned::unplaced(N));
-    if let Some(place) = kind.reset_gate() {
-        let is_after = place == ResetGate::AfterMatMul;
+    if let Some(reset_gate) = kind.reset_gate() {
+        let is_after = reset_gate == ResetGate::AfterMatMul;
         declared.keys.set(Key::LinearBeforeReset, Spanned::unplaced(is_after));
     }
     if weights.p.is_some() {
@@ -311,7 +318,8 @@ fn apple(
     output_sequence: bool,
 ) -> Vec<Vec<f64>> {
     let outer_bias = gate == AppleResetGate::AfterMatMulOuterBias;
-    let wanted = Wanted { outer_bias, ..wanted(CellKind::Gru(gate.place()), I, true) };
+    let wanted =
+        ConversionTarget { outer_bias, ..wanted(CellKind::Gru(gate.reset_gate()), I, true) };
     let weights = convert(Framework::Apple, wanted, &[set]).expect("weights that fit");
     let mut declared = layer(wanted.kind, I, weights, 1);
     declared.is_apples = true;
@@ -403,7 +411,7 @@ fn values_move_and_only_biases_are_added() {
         let tensor = Tensor::from_f32(shape, &values).expect("as many values");
         NamedTensor { name: name.to_owned(), tensor, flat: false }
     };
-    let wanted = |kind| Wanted {
+    let wanted = |kind| ConversionTarget {
         kind,
         hidden_size: 1,
         input_size: 2,
@@ -447,7 +455,7 @@ fn values_move_and_only_biases_are_added() {
     };
     let weights = convert(Framework::Onnx, wanted(CellKind::Rnn), std::slice::from_ref(&rnn))
         .expect("weights that fit");
-    assert_eq!(weights.w.place(), rnn.w.tensor.place());
+    assert_eq!(weights.w.address(), rnn.w.tensor.address());
     assert_eq!(weights.b, Tensor::from_f32(vec![1], &[0.0]).expect("one zero"));
 }
 
@@ -455,7 +463,7 @@ fn values_move_and_only_biases_are_added() {
 fn what_does_not_fit_is_refused() {
     let pytorch = file("pytorch_gru");
     let given = || set(&pytorch, Framework::PyTorch, AFTER, 0, 0);
-    let refused = |framework, wanted: Wanted, set: WeightSet| {
+    let refused = |framework, wanted: ConversionTarget, set: WeightSet| {
         let problems = convert(framework, wanted, &[set]).expect_err("weights that do not fit");
         problems
             .0
@@ -467,7 +475,7 @@ fn what_does_not_fit_is_refused() {
     };
     let gru = wanted(AFTER, I, true);
     assert_eq!(
-        refused(Framework::PyTorch, Wanted { input_size: 4, ..gru }, given()),
+        refused(Framework::PyTorch, ConversionTarget { input_size: 4, ..gru }, given()),
         ["`gru.weight_ih_l0` has the shape [15, 3]: [15, 4]"]
     );
     let mut one = given();
@@ -483,12 +491,12 @@ fn what_does_not_fit_is_refused() {
         refused(Framework::PyTorch, gru, whole),
         ["`gru.weight_ih_l0` has elements of type i8: f32, f16, bf16, f64"]
     );
-    let lstm = Wanted { kind: CellKind::Lstm, ..gru };
+    let lstm = ConversionTarget { kind: CellKind::Lstm, ..gru };
     assert_eq!(
         refused(Framework::Apple, lstm, given()),
         ["Apple has no LSTMCell whose weights could be read: "]
     );
-    let before = Wanted { kind: BEFORE, ..gru };
+    let before = ConversionTarget { kind: BEFORE, ..gru };
     assert_eq!(
         refused(Framework::Apple, before, given()),
         ["2 biases are given: bias, the sum of both biases"]
@@ -496,7 +504,7 @@ fn what_does_not_fit_is_refused() {
     let mut flat = given();
     flat.w.flat = true;
     assert_eq!(
-        refused(Framework::PyTorch, Wanted { input_size: 4, ..gru }, flat),
+        refused(Framework::PyTorch, ConversionTarget { input_size: 4, ..gru }, flat),
         ["`gru.weight_ih_l0` has 45 values: 60 values, [15, 4]"]
     );
 }
@@ -540,7 +548,7 @@ fn gates_in_another_order_are_the_same_gates() {
         for letters in orders {
             let order = GateOrder::new(letters).expect("an order");
             assert!(order.fits(kind), "{letters}");
-            let wanted = Wanted { gate_order: Some(order), ..wanted(kind, I, false) };
+            let wanted = ConversionTarget { gate_order: Some(order), ..wanted(kind, I, false) };
             let found = convert(Framework::PyTorch, wanted, &[set(&order.letters(), own)])
                 .expect("weights that fit");
             assert_eq!(found, expected, "{letters}");

@@ -166,10 +166,10 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
         (scales, sizes) = (call.input(2), call.input(3));
     }
     // operator set 11 omits scales or sizes by an empty tensor
-    let mut there = |input: Option<ValueId>| {
+    let mut present = |input: Option<ValueId>| {
         input.filter(|&input| !reader.known(input).is_some_and(|tensor| tensor.is_empty()))
     };
-    (scales, sizes) = (there(scales), there(sizes));
+    (scales, sizes) = (present(scales), present(sizes));
     if sizes.is_none() {
         by = ResizeBy::Factors;
     }

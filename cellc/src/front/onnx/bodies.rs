@@ -351,15 +351,15 @@ fn with_dimension(reader: &mut GraphReader<'_>, from: usize, axes: &[i64]) {
     let model = &mut reader.level().graph.model;
     let mut order: Vec<usize> = (0..model.nodes.len()).collect();
     order.sort_by_key(|&node| model.nodes[node].op == Op::Result);
-    let mut place = vec![0; order.len()];
+    let mut new_index = vec![0; order.len()];
     for (new, &old) in order.iter().enumerate() {
-        place[old] = new;
+        new_index[old] = new;
     }
     let mut nodes: Vec<Option<_>> =
         std::mem::take(&mut model.nodes).into_iter().map(Some).collect();
     model.nodes = order.iter().filter_map(|&old| nodes[old].take()).collect();
     for index in model.results.iter_mut().chain(&mut model.parameters) {
-        *index = place[*index];
+        *index = new_index[*index];
     }
 }
 

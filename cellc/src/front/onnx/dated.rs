@@ -47,8 +47,8 @@ const fn attribute_until(
 }
 
 /// The inputs from index `place` on, which the operators have from operator set `since` on.
-const fn inputs_since(place: usize, since: i64, operators: &'static [&'static str]) -> Dated {
-    Dated { part: OperatorPart::Input(place), since, until: None, operators }
+const fn inputs_since(first: usize, since: i64, operators: &'static [&'static str]) -> Dated {
+    Dated { part: OperatorPart::Input(first), since, until: None, operators }
 }
 
 /// Reductions with axes as an input since operator set 18.
@@ -162,13 +162,13 @@ pub(super) fn check(
                 .iter()
                 .any(|a| a.name.as_deref() == Some(name))
                 .then(|| format!("the attribute {name}")),
-            OperatorPart::Output(place) => {
-                let at = node.output.iter().skip(place).position(|name| !name.is_empty());
-                at.map(|at| format!("output {}, {}", place + at, quoted(&node.output[place + at])))
+            OperatorPart::Output(first) => {
+                let at = node.output.iter().skip(first).position(|name| !name.is_empty());
+                at.map(|at| format!("output {}, {}", first + at, quoted(&node.output[first + at])))
             }
-            OperatorPart::Input(place) => {
-                let at = node.input.iter().skip(place).position(|name| !name.is_empty());
-                at.map(|at| format!("input {}, {}", place + at, quoted(&node.input[place + at])))
+            OperatorPart::Input(first) => {
+                let at = node.input.iter().skip(first).position(|name| !name.is_empty());
+                at.map(|at| format!("input {}, {}", first + at, quoted(&node.input[first + at])))
             }
         };
         let Some(given) = given else { continue };

@@ -8,7 +8,7 @@ use super::attributes::Attributes;
 use super::lists::Sequence;
 use super::nodes::{Functions, Versions};
 use super::proto::{GraphProto, SparseTensorProto, TensorProto};
-use super::tensors::{Folder, Wrong};
+use super::tensors::{Folder, TensorRefusal};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::front::not_finite;
@@ -87,7 +87,7 @@ impl<'f> GraphReader<'f> {
     }
 
     /// Reports an error of the file as a whole.
-    pub(super) fn refuse(&mut self, wrong: Wrong) {
+    pub(super) fn refuse(&mut self, wrong: TensorRefusal) {
         let problem =
             Diagnostic::error(Origin::Unknown, wrong.found).valid(wrong.valid).help(wrong.help);
         self.diagnostics.push(problem);
@@ -484,7 +484,7 @@ impl<'f> GraphReader<'f> {
         self.or_error(read)
     }
 
-    fn or_error(&mut self, read: Result<Tensor, Wrong>) -> Option<Tensor> {
+    fn or_error(&mut self, read: Result<Tensor, TensorRefusal>) -> Option<Tensor> {
         let wrong = match read {
             Ok(tensor) => return Some(tensor),
             Err(wrong) => wrong,

@@ -4,7 +4,7 @@ use crate::model::{LoopOutput, Slicing, ValueId};
 
 /// A part of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum SequencePiece {
     /// One element.
     One(ValueId),
     /// A tensor with the elements stacked along its first axis.
@@ -38,7 +38,7 @@ pub(super) struct Carried {
 /// The pieces of a sequence, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sequence {
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<SequencePiece>,
 }
 
 /// The elements added to a sequence in an iteration, at the front and at the back. One flag for

@@ -44,7 +44,7 @@ pub use supported::{SUPPORTED, Supported};
 use tensors::Folder;
 
 /// Maximum size of the file. protobuf has the same limit.
-const LIMIT: Limit = Limit { what: "an ONNX model", bytes: 1 << 31 };
+const LIMIT: Limit = Limit { file_kind: "an ONNX model", bytes: 1 << 31 };
 
 /// Advice for a file above the limit.
 const BESIDE: &str = "a file of protobuf ends at 2 GiB: save the model with its weights in a file \

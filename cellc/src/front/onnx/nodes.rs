@@ -78,7 +78,7 @@ fn above_limit(found: String, help: &'static str) -> Unexpanded {
 /// The refusal of a call with an input, an output or an attribute that the function does not
 /// declare.
 fn undeclared(function: &FunctionProto, call: &NodeProto) -> Option<Unexpanded> {
-    let place = format!("in a call of the function {}", quoted(call.op_type.as_deref()?));
+    let context = format!("in a call of the function {}", quoted(call.op_type.as_deref()?));
     let given = |names: &[String]| names.iter().rposition(|name| !name.is_empty());
     let counts = [
         ("input", given(&call.input), function.input.len()),
@@ -86,7 +86,7 @@ fn undeclared(function: &FunctionProto, call: &NodeProto) -> Option<Unexpanded> 
     ];
     for (what, last, most) in counts {
         if let Some(last) = last.filter(|&last| last >= most) {
-            let found = format!("{} {place}", counted(last + 1, what));
+            let found = format!("{} {context}", counted(last + 1, what));
             let valid = format!("at most {}", counted(most, what));
             return Some(Unexpanded { found, valid, help: "correct the call" });
         }
@@ -97,7 +97,7 @@ fn undeclared(function: &FunctionProto, call: &NodeProto) -> Option<Unexpanded> 
     let names = call.attribute.iter().map(|own| own.name.as_deref().unwrap_or_default());
     let name = { names }.find(|name| !declared.contains(name))?;
     Some(Unexpanded {
-        found: format!("the attribute {} {place}", quoted(name)),
+        found: format!("the attribute {} {context}", quoted(name)),
         valid: match declared[..] {
             [] => "no attribute".to_owned(),
             _ => declared.join(", "),

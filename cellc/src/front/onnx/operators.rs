@@ -8,7 +8,7 @@ use crate::model::limits::MOST_DIMS;
 use crate::model::{
     Activation, Binary, BroadcastMode, Comparison, Composed, ElementType, Elementwise, NoAxes,
     Normalization, OneHot, Op, Primitive, Reduce, Reduction, Remainder, ReverseSequence, Softmax,
-    Tensor, TopK, Unary, ValueId, legal_axis,
+    Tensor, TopKAttributes, Unary, ValueId, legal_axis,
 };
 
 /// An elementwise operation on all inputs.
@@ -185,19 +185,21 @@ pub(super) fn log_softmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> 
 pub(super) fn hardmax(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     along_axis(reader, call, |reader, x, axis| {
         let (one, element) = (reader.integer(1), reader.element(x));
-        let best = Op::TopK(TopK { axis, largest: true, last: false, sorted_by_place: false });
-        let place = *reader
+        let best =
+            Op::TopK(TopKAttributes { axis, largest: true, last: false, sorted_by_index: false });
+        let best_index = *reader
             .ops_of(best, vec![x, one], vec![element, ElementType::I64], Vec::new())
             .get(1)?;
         let axes = reader.integers(&[axis]);
-        let place = reader.op_of(Op::Squeeze { skip: false }, vec![place, axes], ElementType::I64);
+        let best_index =
+            reader.op_of(Op::Squeeze { skip: false }, vec![best_index, axes], ElementType::I64);
         let sizes = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
         let (at, zero) = (reader.integer(axis), reader.integer(0));
         let size = reader.op(Op::Gather { batch_dims: 0 }, vec![sizes, at, zero]);
         let [on, off] = [1.0, 0.0].map(|number| reader.number_like(x, number));
         Some(reader.op_of(
             Op::OneHot(OneHot { axis, from_end: false }),
-            vec![place, size, on, off],
+            vec![best_index, size, on, off],
             element,
         ))
     })
@@ -870,14 +872,14 @@ pub(super) fn index_of(
     let x = call.x();
     let count = reader.integer(1);
     let element = reader.element(x);
-    let best = Op::TopK(TopK { axis, largest, last, sorted_by_place: false });
+    let best = Op::TopK(TopKAttributes { axis, largest, last, sorted_by_index: false });
     let outputs = reader.ops_of(best, vec![x, count], vec![element, ElementType::I64], Vec::new());
-    let place = outputs.get(1).copied()?;
+    let indices = outputs.get(1).copied()?;
     if keep {
-        return Some(vec![place]);
+        return Some(vec![indices]);
     }
     let axis = reader.integers(&[axis]);
-    Some(vec![reader.op_of(Op::Squeeze { skip: false }, vec![place, axis], ElementType::I64)])
+    Some(vec![reader.op_of(Op::Squeeze { skip: false }, vec![indices, axis], ElementType::I64)])
 }
 
 /// TopK: the largest or smallest elements along an axis, and their indices.
@@ -895,6 +897,6 @@ pub(super) fn top_k(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
         }
     };
     let element = reader.element(x);
-    let best = Op::TopK(TopK { axis, largest, last: false, sorted_by_place: false });
+    let best = Op::TopK(TopKAttributes { axis, largest, last: false, sorted_by_index: false });
     Some(reader.ops_of(best, vec![x, count], vec![element, ElementType::I64], Vec::new()))
 }

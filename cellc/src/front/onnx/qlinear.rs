@@ -8,7 +8,7 @@ use super::{operators, windows};
 use crate::model::{Activation, Binary, ElementType, Elementwise, Op, ValueId};
 
 /// Dequantises a tensor: `(x - zero) scale`.
-fn meant(
+fn dequantised(
     reader: &mut GraphReader<'_>,
     x: ValueId,
     scale: ValueId,
@@ -22,7 +22,7 @@ fn meant(
 /// Dequantises the tensor at input `at`. Input `at + 1` is the scale, input `at + 2` the zero
 /// point, which may be absent. `None` if the tensor or the scale is absent.
 fn operand(reader: &mut GraphReader<'_>, call: &Call<'_>, at: usize) -> Option<ValueId> {
-    Some(meant(reader, call.input(at)?, call.input(at + 1)?, call.input(at + 2)))
+    Some(dequantised(reader, call.input(at)?, call.input(at + 1)?, call.input(at + 2)))
 }
 
 /// Quantises `y` to the type of the zero point, or to the type of `like` if there is no zero point.

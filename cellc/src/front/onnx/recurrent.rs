@@ -3,7 +3,7 @@
 
 use super::graph::{Call, GraphReader, Outputs};
 use crate::diagnostic::{Origin, quoted};
-use crate::front::layout::{Framework, Wanted, layout};
+use crate::front::layout::{ConversionTarget, Framework, layout};
 use crate::model::{
     Activation, BroadcastMode, Cell, CellKind, Coupled, Dim, Direction, ElementType, LedgerEntry,
     Op, ResetGate, ValueId,
@@ -89,7 +89,7 @@ fn recurrent(
     let Operands { h, c, lengths, b } =
         operands(reader, call, kind, [count, length_of_states], batch_first);
     let p = (kind == CellKind::Lstm).then(|| call.input(7)).flatten();
-    let wanted = Wanted {
+    let wanted = ConversionTarget {
         kind,
         hidden_size,
         input_size: 0,

@@ -3,7 +3,7 @@
 //! output.
 
 use super::graph::{Call, GraphReader, Level, Outputs};
-use super::lists::{Appended, Carried, Chunked, Piece, Sequence};
+use super::lists::{Appended, Carried, Chunked, Sequence, SequencePiece};
 use crate::model::{Binary, ElementType, Op, Value, ValueId};
 
 /// Operators with a sequence as input.
@@ -97,7 +97,7 @@ impl GraphReader<'_> {
 
     /// The axis as a list of one integer, counted from the first dimension. A negative axis is
     /// counted from the end of a tensor that has `more` dimensions more than `x`.
-    fn place(&mut self, x: ValueId, axis: i64, more: i64) -> ValueId {
+    fn axis_as_list(&mut self, x: ValueId, axis: i64, more: i64) -> ValueId {
         if axis >= 0 {
             return self.integers(&[axis]);
         }
@@ -107,32 +107,32 @@ impl GraphReader<'_> {
     }
 
     /// Moves the first axis of a tensor to another position.
-    fn with_first_at(&mut self, x: ValueId, place: ValueId) -> ValueId {
+    fn with_first_at(&mut self, x: ValueId, axis: ValueId) -> ValueId {
         let shape = self.shape_of(x);
         let (rank, zero, one) = (self.shape_of(shape), self.integers(&[0]), self.integers(&[1]));
-        let next = self.sum(place, 1);
+        let next = self.sum(axis, 1);
         let (before, after) = (self.counted(one, next), self.counted(next, rank));
         let order = self.joined(vec![before, zero, after]);
         self.op(Op::Transpose, vec![x, order])
     }
 
     /// Moves an axis of a tensor to the front.
-    fn with_in_front(&mut self, x: ValueId, place: ValueId) -> ValueId {
+    fn with_in_front(&mut self, x: ValueId, axis: ValueId) -> ValueId {
         let shape = self.shape_of(x);
         let (rank, zero) = (self.shape_of(shape), self.integers(&[0]));
-        let next = self.sum(place, 1);
-        let (before, after) = (self.counted(zero, place), self.counted(next, rank));
-        let order = self.joined(vec![place, before, after]);
+        let next = self.sum(axis, 1);
+        let (before, after) = (self.counted(zero, axis), self.counted(next, rank));
+        let order = self.joined(vec![axis, before, after]);
         self.op(Op::Transpose, vec![x, order])
     }
 
     /// Merges an axis of a tensor with the axis behind it.
-    fn merged(&mut self, x: ValueId, place: ValueId) -> ValueId {
+    fn merged(&mut self, x: ValueId, axis: ValueId) -> ValueId {
         let shape = self.shape_of(x);
         let (zero, all, end) =
             (self.integers(&[0]), self.integers(&[-1]), self.integers(&[i64::MAX]));
-        let behind = self.sum(place, 2);
-        let (before, after) = (self.part(shape, zero, place), self.part(shape, behind, end));
+        let behind = self.sum(axis, 2);
+        let (before, after) = (self.part(shape, zero, axis), self.part(shape, behind, end));
         let shape = self.joined(vec![before, all, after]);
         self.op(Op::Reshape { zero_keeps: false }, vec![x, shape])
     }
@@ -143,19 +143,20 @@ impl GraphReader<'_> {
         let mut parts = Vec::new();
         for &piece in &sequence.pieces {
             parts.push(match piece {
-                Piece::One(value) if is_new => {
+                SequencePiece::One(value) if is_new => {
                     let axis = self.integers(&[axis]);
                     self.op(Op::Unsqueeze, vec![value, axis])
                 }
-                Piece::One(value) => value,
-                Piece::Stacked(value) => {
-                    let place = self.place(value, axis, if is_new { 0 } else { -1 });
-                    let moved = if axis == 0 { value } else { self.with_first_at(value, place) };
-                    if is_new { moved } else { self.merged(moved, place) }
+                SequencePiece::One(value) => value,
+                SequencePiece::Stacked(value) => {
+                    let axis_list = self.axis_as_list(value, axis, if is_new { 0 } else { -1 });
+                    let moved =
+                        if axis == 0 { value } else { self.with_first_at(value, axis_list) };
+                    if is_new { moved } else { self.merged(moved, axis_list) }
                 }
-                Piece::Cut(cut) if cut.axis == axis && !is_new => cut.tensor,
-                Piece::Cut(_) => return self.reads_cut(),
-                Piece::Carried(_) => return self.reads_carried(),
+                SequencePiece::Cut(cut) if cut.axis == axis && !is_new => cut.tensor,
+                SequencePiece::Cut(_) => return self.reads_cut(),
+                SequencePiece::Carried(_) => return self.reads_carried(),
             });
         }
         match parts[..] {
@@ -195,7 +196,7 @@ impl GraphReader<'_> {
         for (at, (_, parameter)) in std::mem::take(&mut self.level().last_elements) {
             let initial = carried[at].1.as_ref().and_then(|sequence| sequence.pieces.last());
             let next = self.level().next_elements.get(&at).copied();
-            let (Some(&Piece::One(initial)), Some(next)) = (initial, next) else {
+            let (Some(&SequencePiece::One(initial)), Some(next)) = (initial, next) else {
                 return self.reads_carried();
             };
             self.result("", next);
@@ -266,18 +267,18 @@ impl GraphReader<'_> {
             let pieces = given
                 .and_then(|(_, value)| self.sequence(*value))
                 .map(|sequence| sequence.pieces.clone());
-            let carried = Piece::Carried(Carried { level, at });
+            let carried = SequencePiece::Carried(Carried { level, at });
             let pieces = pieces.unwrap_or_default();
-            let Some(place) = pieces.iter().position(|&piece| piece == carried) else {
+            let Some(index) = pieces.iter().position(|&piece| piece == carried) else {
                 let found = "a loop that replaces a sequence";
                 let help = "append to the sequence, or hand on tensors";
                 return self.inexpressible(found, "sequences that a loop only appends to", help);
             };
-            if let Some(&Piece::One(next)) = pieces[place + 1..].last() {
+            if let Some(&SequencePiece::One(next)) = pieces[index + 1..].last() {
                 self.level().next_elements.insert(at, next);
             }
             let (front, back) =
-                (self.stacks(&pieces[..place])?, self.stacks(&pieces[place + 1..])?);
+                (self.stacks(&pieces[..index])?, self.stacks(&pieces[index + 1..])?);
             all.push(Appended { at, front, back });
         }
         let others = outputs.iter().any(|(output, _)| !carried.contains(&(output.wrapping_sub(1))));
@@ -294,15 +295,15 @@ impl GraphReader<'_> {
 
     /// Adds a Result to the body for each piece. Returns a flag for each piece: true if the piece
     /// has several elements. `None` after an error.
-    fn stacks(&mut self, pieces: &[Piece]) -> Option<Vec<bool>> {
+    fn stacks(&mut self, pieces: &[SequencePiece]) -> Option<Vec<bool>> {
         let mut merged = Vec::new();
         for &piece in pieces {
             let (value, has_several) = match piece {
-                Piece::One(value) => (value, false),
-                Piece::Stacked(value) if pieces.len() == 1 => (value, true),
-                Piece::Carried(_) => return self.reads_carried(),
-                Piece::Cut(_) => return self.reads_cut(),
-                Piece::Stacked(_) => {
+                SequencePiece::One(value) => (value, false),
+                SequencePiece::Stacked(value) if pieces.len() == 1 => (value, true),
+                SequencePiece::Carried(_) => return self.reads_carried(),
+                SequencePiece::Cut(_) => return self.reads_cut(),
+                SequencePiece::Stacked(_) => {
                     let found = "a loop that appends single elements and those of another loop";
                     self.error(
                         found,
@@ -336,18 +337,18 @@ impl GraphReader<'_> {
 
     /// The elements of all iterations as one piece, in order of iterations. `merged`: true for
     /// stacks with several elements per iteration.
-    fn interleaved(&mut self, stacks: &[ValueId], merged: &[bool]) -> Option<Piece> {
+    fn interleaved(&mut self, stacks: &[ValueId], merged: &[bool]) -> Option<SequencePiece> {
         let zero = self.integers(&[0]);
         match (stacks, merged) {
             ([], _) => None,
-            ([one], [false]) => Some(Piece::Stacked(*one)),
-            ([one], _) => Some(Piece::Stacked(self.merged(*one, zero))),
+            ([one], [false]) => Some(SequencePiece::Stacked(*one)),
+            ([one], _) => Some(SequencePiece::Stacked(self.merged(*one, zero))),
             _ => {
                 let one = self.integers(&[1]);
                 let wide =
                     stacks.iter().map(|&stack| self.op(Op::Unsqueeze, vec![stack, one])).collect();
                 let wide = self.op(Op::Concat { axis: 1 }, wide);
-                Some(Piece::Stacked(self.merged(wide, zero)))
+                Some(SequencePiece::Stacked(self.merged(wide, zero)))
             }
         }
     }
@@ -356,7 +357,7 @@ impl GraphReader<'_> {
     /// iteration.
     pub(super) fn carried_sequence(&mut self, at: usize, element: ElementType) -> ValueId {
         let level = self.levels.len();
-        let pieces = vec![Piece::Carried(Carried { level, at })];
+        let pieces = vec![SequencePiece::Carried(Carried { level, at })];
         self.sequence_value(Sequence { pieces }, element)
     }
 
@@ -372,15 +373,15 @@ impl GraphReader<'_> {
             self.levels[inner - 1].sequences.get(&value).cloned().unwrap_or_default();
         for (at, piece) in sequence.pieces.iter_mut().enumerate() {
             match piece {
-                Piece::One(id) | Piece::Stacked(id) => {
+                SequencePiece::One(id) | SequencePiece::Stacked(id) => {
                     *id = self.captured(inner, *id, &format!("{name}_{at}"))
                 }
-                Piece::Cut(cut) => {
+                SequencePiece::Cut(cut) => {
                     cut.tensor = self.captured(inner, cut.tensor, &format!("{name}_{at}"));
                     cut.lengths =
                         self.captured(inner, cut.lengths, &format!("{name}_{at}_lengths"));
                 }
-                Piece::Carried(_) => {}
+                SequencePiece::Carried(_) => {}
             }
         }
         let level: &mut Level = &mut self.levels[inner];
@@ -415,7 +416,7 @@ pub(super) fn empty(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
 
 /// SequenceConstruct.
 pub(super) fn construct(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    let pieces = call.inputs.iter().copied().flatten().map(Piece::One).collect();
+    let pieces = call.inputs.iter().copied().flatten().map(SequencePiece::One).collect();
     let element = reader.element(call.x());
     Some(vec![reader.sequence_value(Sequence { pieces }, element)])
 }
@@ -423,8 +424,9 @@ pub(super) fn construct(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Ou
 /// The index of a piece for a position in the sequence, negative from the end. `inserts`: true if
 /// the position may be behind the last element. `None` if the position is out of range, or if a
 /// piece that counts towards the position has an unknown number of elements.
-fn index(pieces: &[Piece], position: i64, inserts: bool) -> Option<usize> {
-    let (len, is_one) = (pieces.len() as i64, |piece: &Piece| matches!(piece, Piece::One(_)));
+fn index(pieces: &[SequencePiece], position: i64, inserts: bool) -> Option<usize> {
+    let (len, is_one) =
+        (pieces.len() as i64, |piece: &SequencePiece| matches!(piece, SequencePiece::One(_)));
     let at = usize::try_from(if position < 0 { position + len } else { position }).ok()?;
     let end = at.checked_add(usize::from(!inserts))?;
     let counted = if position < 0 { pieces.get(at..)? } else { pieces.get(..end)? };
@@ -442,8 +444,8 @@ fn unknown_place(
 ) -> Outputs {
     let position =
         if call.input(input).is_some() { reader.position(call, input) } else { Some(-1) };
-    let is_carried = sequence.pieces.iter().any(|piece| matches!(piece, Piece::Carried(_)));
-    let is_stacked = sequence.pieces.iter().any(|piece| matches!(piece, Piece::Stacked(_)));
+    let is_carried = sequence.pieces.iter().any(|piece| matches!(piece, SequencePiece::Carried(_)));
+    let is_stacked = sequence.pieces.iter().any(|piece| matches!(piece, SequencePiece::Stacked(_)));
     let count = sequence.pieces.len();
     let found = match position {
         None => "a position in a sequence that no constant says".to_owned(),
@@ -467,7 +469,7 @@ fn unknown_place(
 /// SequenceInsert.
 pub(super) fn insert(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (mut sequence, element) = reader.given_sequence(call)?;
-    let new = Piece::One(call.input(1)?);
+    let new = SequencePiece::One(call.input(1)?);
     let at = match call.input(2) {
         None => Some(sequence.pieces.len()),
         Some(_) => {
@@ -504,15 +506,16 @@ pub(super) fn erase(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
 pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (sequence, element) = reader.given_sequence(call)?;
     let position = reader.position(call, 1);
-    if let (Some(-1), Some(&Piece::Carried(carried))) = (position, sequence.pieces.last()) {
+    if let (Some(-1), Some(&SequencePiece::Carried(carried))) = (position, sequence.pieces.last()) {
         return Some(vec![reader.last_of(carried, element)?]);
     }
-    if let (Some(&Piece::Cut(cut)), Some(position @ 0..1000)) = (sequence.pieces.first(), position)
+    if let (Some(&SequencePiece::Cut(cut)), Some(position @ 0..1000)) =
+        (sequence.pieces.first(), position)
     {
         return Some(vec![reader.part_of(cut, position)]);
     }
-    let place = position.and_then(|position| index(&sequence.pieces, position, false));
-    if let Some(Piece::One(value)) = place.map(|place| sequence.pieces[place]) {
+    let piece_index = position.and_then(|position| index(&sequence.pieces, position, false));
+    if let Some(SequencePiece::One(value)) = piece_index.map(|at| sequence.pieces[at]) {
         return Some(vec![value]);
     }
     let (stack, axis) = (reader.together(&sequence, 0, true)?, reader.integer(0));
@@ -522,19 +525,19 @@ pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
 /// SequenceLength.
 pub(super) fn length(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (sequence, _) = reader.given_sequence(call)?;
-    let is_one = |piece: &&Piece| matches!(piece, Piece::One(_));
+    let is_one = |piece: &&SequencePiece| matches!(piece, SequencePiece::One(_));
     let mut length = reader.integer(sequence.pieces.iter().filter(is_one).count() as i64);
     for piece in sequence.pieces {
         match piece {
-            Piece::One(_) => {}
-            Piece::Stacked(value) => {
+            SequencePiece::One(_) => {}
+            SequencePiece::Stacked(value) => {
                 let (shape, zero, axis) =
                     (reader.shape_of(value), reader.integer(0), reader.integer(0));
                 let more = reader.op(Op::Gather { batch_dims: 0 }, vec![shape, zero, axis]);
                 length = reader.elementwise(Binary::Add, &[length, more]);
             }
-            Piece::Cut(_) => return reader.reads_cut(),
-            Piece::Carried(_) => return reader.reads_carried(),
+            SequencePiece::Cut(_) => return reader.reads_cut(),
+            SequencePiece::Carried(_) => return reader.reads_carried(),
         }
     }
     Some(vec![length])
@@ -563,40 +566,40 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
             let parts = vec![element; lengths.len()];
             let parts =
                 reader.ops_of(Op::VariadicSplit, vec![x, axis, call.input(1)?], parts, Vec::new());
-            parts.into_iter().map(Piece::One).collect()
+            parts.into_iter().map(SequencePiece::One).collect()
         }
         None => {
-            let place = reader.place(x, axis, 0);
-            let mut stack = reader.with_in_front(x, place);
+            let axis_list = reader.axis_as_list(x, axis, 0);
+            let mut stack = reader.with_in_front(x, axis_list);
             if keep {
-                let next = reader.sum(place, 1);
+                let next = reader.sum(axis_list, 1);
                 stack = reader.op(Op::Unsqueeze, vec![stack, next]);
             }
-            vec![Piece::Stacked(stack)]
+            vec![SequencePiece::Stacked(stack)]
         }
         // parts of one constant length
         Some(Some(known)) if known.shape().is_empty() => {
-            let place = reader.place(x, axis, 0);
+            let axis_list = reader.axis_as_list(x, axis, 0);
             let (zero, one, end) =
                 (reader.integers(&[0]), reader.integers(&[1]), reader.integers(&[i64::MAX]));
-            let (shape, next) = (reader.shape_of(x), reader.sum(place, 1));
+            let (shape, next) = (reader.shape_of(x), reader.sum(axis_list, 1));
             let length = reader.op(Op::Reshape { zero_keeps: false }, vec![call.input(1)?, one]);
             let (before, after, rest) = (
-                reader.part(shape, zero, place),
+                reader.part(shape, zero, axis_list),
                 reader.part(shape, next, end),
                 reader.integers(&[-1]),
             );
             let shape = reader.joined(vec![before, rest, length, after]);
             let parts = reader.op(Op::Reshape { zero_keeps: false }, vec![x, shape]);
             let ones = known.get_i64(0) == Some(1);
-            let mut stack = reader.with_in_front(parts, place);
+            let mut stack = reader.with_in_front(parts, axis_list);
             // keepdims=0 squeezes parts of length 1: PyTorch exports unbind in this form, and ONNX
             // Runtime does the same
             if !keep && ones {
-                let next = reader.sum(place, 1);
+                let next = reader.sum(axis_list, 1);
                 stack = reader.op(Op::Squeeze { skip: false }, vec![stack, next]);
             }
-            vec![Piece::Stacked(stack)]
+            vec![SequencePiece::Stacked(stack)]
         }
         Some(_) => {
             let lengths = call.input(1)?;
@@ -606,7 +609,7 @@ pub(super) fn split(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
                 reader.error("a computed length of parts without their axis", "a constant", help);
                 return None;
             }
-            vec![Piece::Cut(Chunked { tensor: x, axis, lengths, one_length })]
+            vec![SequencePiece::Cut(Chunked { tensor: x, axis, lengths, one_length })]
         }
     };
     Some(vec![reader.sequence_value(Sequence { pieces }, element)])

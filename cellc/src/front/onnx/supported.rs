@@ -29,7 +29,7 @@ pub struct Supported {
     /// Operator sets with a new definition of the operator, ascending.
     pub versions: &'static [i64],
     /// Supported variants and limits, in one line.
-    pub what: &'static str,
+    pub limits: &'static str,
     /// Valid numbers of inputs. The inputs below the minimum are required.
     pub(super) inputs: RangeInclusive<usize>,
     /// Valid numbers of outputs. Unnamed outputs count, but for the maximum only in front of a
@@ -61,9 +61,9 @@ const fn row(
     versions: &'static [i64],
     inputs: RangeInclusive<usize>,
     lower: Lower,
-    what: &'static str,
+    limits: &'static str,
 ) -> Supported {
-    Supported { name, domain: "", versions, what, inputs, outputs: 1..=1, lower }
+    Supported { name, domain: "", versions, limits, inputs, outputs: 1..=1, lower }
 }
 
 /// A row of ONNX Runtime's own operators.
@@ -71,9 +71,17 @@ const fn microsoft(
     name: &'static str,
     inputs: RangeInclusive<usize>,
     lower: Lower,
-    what: &'static str,
+    limits: &'static str,
 ) -> Supported {
-    Supported { name, domain: "com.microsoft", versions: &[1], what, inputs, outputs: 1..=1, lower }
+    Supported {
+        name,
+        domain: "com.microsoft",
+        versions: &[1],
+        limits,
+        inputs,
+        outputs: 1..=1,
+        lower,
+    }
 }
 
 /// A row of the operators for features of the domain `ai.onnx.ml`.
@@ -81,9 +89,9 @@ const fn ml(
     name: &'static str,
     inputs: RangeInclusive<usize>,
     lower: Lower,
-    what: &'static str,
+    limits: &'static str,
 ) -> Supported {
-    Supported { name, domain: "ai.onnx.ml", versions: &[1], what, inputs, outputs: 1..=1, lower }
+    Supported { name, domain: "ai.onnx.ml", versions: &[1], limits, inputs, outputs: 1..=1, lower }
 }
 
 const ANY: usize = usize::MAX;

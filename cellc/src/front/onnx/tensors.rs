@@ -21,7 +21,7 @@ const MOST_SPARSE: usize = 1 << 25;
 const EXTERNAL: i32 = 1;
 
 /// Error message of a refused tensor.
-pub(super) struct Wrong {
+pub(super) struct TensorRefusal {
     pub(super) found: String,
     pub(super) valid: String,
     pub(super) help: &'static str,
@@ -29,7 +29,7 @@ pub(super) struct Wrong {
     pub(super) file: Option<String>,
 }
 
-impl Wrong {
+impl TensorRefusal {
     /// An error about one tensor or type, not about an external file.
     pub(super) fn new(
         found: impl Into<String>,
@@ -43,7 +43,7 @@ impl Wrong {
 const SAVE_AGAIN: &str = "export the model again";
 
 /// The element type for a number of `TensorProto.DataType`.
-pub(super) fn element_type(number: i32) -> Result<ElementType, Wrong> {
+pub(super) fn element_type(number: i32) -> Result<ElementType, TensorRefusal> {
     Ok(match number {
         1 => ElementType::F32,
         2 => ElementType::U8,
@@ -69,7 +69,7 @@ pub(super) fn element_type(number: i32) -> Result<ElementType, Wrong> {
                 _ => format!("element type {other}"),
             };
             let valid = "float, float16, bfloat16, double, bool, integers of 4 to 64 bits";
-            return Err(Wrong::new(name, valid, "convert the tensor to float"));
+            return Err(TensorRefusal::new(name, valid, "convert the tensor to float"));
         }
     })
 }
@@ -89,12 +89,12 @@ pub(super) struct Folder {
 
 impl Folder {
     /// The shape for a list of sizes. An error if a size is negative or the tensor is too large.
-    fn shape(dims: &[i64]) -> Result<Vec<usize>, Wrong> {
+    fn shape(dims: &[i64]) -> Result<Vec<usize>, TensorRefusal> {
         let shape: Option<Vec<usize>> =
             dims.iter().map(|&size| usize::try_from(size).ok()).collect();
         let wrong = || {
             let valid = "sizes of 0 or more, at most 2 GiB in all";
-            Wrong::new(format!("a tensor of shape {dims:?}"), valid, SAVE_AGAIN)
+            TensorRefusal::new(format!("a tensor of shape {dims:?}"), valid, SAVE_AGAIN)
         };
         let shape = shape.ok_or_else(wrong)?;
         let elements = shape.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
@@ -105,13 +105,13 @@ impl Folder {
     }
 
     /// Decodes a dense tensor.
-    pub(super) fn tensor(&mut self, tensor: &TensorProto) -> Result<Tensor, Wrong> {
+    pub(super) fn tensor(&mut self, tensor: &TensorProto) -> Result<Tensor, TensorRefusal> {
         let element = element_type(tensor.data_type.unwrap_or(0))?;
         let shape = Self::shape(&tensor.dims)?;
         let count: usize = shape.iter().product();
         let wanted = element.bytes(count).filter(|&bytes| bytes as u64 <= MOST_BYTES);
         let wanted = wanted.ok_or_else(|| {
-            Wrong::new(format!("a tensor of {count} elements"), "at most 2 GiB", SAVE_AGAIN)
+            TensorRefusal::new(format!("a tensor of {count} elements"), "at most 2 GiB", SAVE_AGAIN)
         })?;
         let forms = [
             tensor.raw_data.is_some(),
@@ -124,7 +124,7 @@ impl Folder {
         ];
         if forms.iter().filter(|&&form| form).count() > 1 {
             let valid = "one of raw_data, the typed fields, and an external file";
-            return Err(Wrong::new(
+            return Err(TensorRefusal::new(
                 "a tensor with its data in more than one form",
                 valid,
                 SAVE_AGAIN,
@@ -133,7 +133,11 @@ impl Folder {
         if tensor.data_location == Some(EXTERNAL) {
             let (bytes, range) = self.external(&tensor.external_data, wanted)?;
             let found = || {
-                Wrong::new("external data of another length", format!("{wanted} bytes"), SAVE_AGAIN)
+                TensorRefusal::new(
+                    "external data of another length",
+                    format!("{wanted} bytes"),
+                    SAVE_AGAIN,
+                )
             };
             return Tensor::new(shape, element, bytes, range).ok_or_else(found);
         }
@@ -147,17 +151,21 @@ impl Folder {
                 bytes.len(),
                 element.name()
             );
-            return Err(Wrong::new(found, format!("{wanted} bytes"), SAVE_AGAIN));
+            return Err(TensorRefusal::new(found, format!("{wanted} bytes"), SAVE_AGAIN));
         }
         let found = || {
-            Wrong::new("a tensor whose shape does not fit its data", "one that does", SAVE_AGAIN)
+            TensorRefusal::new(
+                "a tensor whose shape does not fit its data",
+                "one that does",
+                SAVE_AGAIN,
+            )
         };
         Tensor::new(shape, element, Arc::new(bytes), 0..wanted).ok_or_else(found)
     }
 
     /// Decodes a sparse tensor. Elements without an index are 0.
-    pub(super) fn sparse(&mut self, sparse: &SparseTensorProto) -> Result<Tensor, Wrong> {
-        let wrong = |found: String, valid: &str| Wrong::new(found, valid, SAVE_AGAIN);
+    pub(super) fn sparse(&mut self, sparse: &SparseTensorProto) -> Result<Tensor, TensorRefusal> {
+        let wrong = |found: String, valid: &str| TensorRefusal::new(found, valid, SAVE_AGAIN);
         let Some(values) = &sparse.values else {
             return Err(wrong("a sparse tensor without values".to_owned(), "its values"));
         };
@@ -194,8 +202,8 @@ impl Folder {
             return Err(wrong(found, "one index inside of the shape for each value, ascending"));
         };
         let mut bytes = vec![0; count * size];
-        for (from, place) in values.bytes().chunks(size).zip(places) {
-            bytes[place * size..][..size].copy_from_slice(from);
+        for (from, index) in values.bytes().chunks(size).zip(places) {
+            bytes[index * size..][..size].copy_from_slice(from);
         }
         let len = bytes.len();
         let found = || wrong(format!("a sparse tensor of shape {shape:?}"), "a shape that fits");
@@ -207,14 +215,14 @@ impl Folder {
         &mut self,
         entries: &[StringStringEntryProto],
         wanted: usize,
-    ) -> Result<(Arc<Vec<u8>>, std::ops::Range<usize>), Wrong> {
+    ) -> Result<(Arc<Vec<u8>>, std::ops::Range<usize>), TensorRefusal> {
         let entry = |name: &str| entries.iter().find(|entry| entry.key.as_deref() == Some(name));
         let text = |name: &str| entry(name).and_then(|entry| entry.value.as_deref());
         let number = |name: &str| match text(name) {
             None => Ok(None),
             Some(text) => text.trim().parse::<u64>().map(Some).map_err(|_| {
                 let found = format!("external data with {name} {}", quoted(text));
-                Wrong::new(found, "an integer of 0 or more", SAVE_AGAIN)
+                TensorRefusal::new(found, "an integer of 0 or more", SAVE_AGAIN)
             }),
         };
         let location = text("location").unwrap_or_default();
@@ -222,14 +230,14 @@ impl Folder {
         let length = length.unwrap_or(wanted as u64);
         let bytes = self
             .file(location)
-            .map_err(|wrong| Wrong { file: Some(location.to_owned()), ..wrong })?;
+            .map_err(|wrong| TensorRefusal { file: Some(location.to_owned()), ..wrong })?;
         let size = bytes.len() as u64;
         if length != wanted as u64 || offset.checked_add(length).is_none_or(|end| end > size) {
             let found = format!(
                 "external data: {length} bytes from byte {offset} of {}, which has {size}",
                 quoted(location)
             );
-            return Err(Wrong::new(
+            return Err(TensorRefusal::new(
                 found,
                 format!("{wanted} bytes, all of them in the file"),
                 SAVE_AGAIN,
@@ -240,7 +248,7 @@ impl Folder {
     }
 
     /// The contents of an external file. Each file is read once.
-    fn file(&mut self, location: &str) -> Result<Arc<Vec<u8>>, Wrong> {
+    fn file(&mut self, location: &str) -> Result<Arc<Vec<u8>>, TensorRefusal> {
         if let Some((_, bytes)) = self.files.iter().find(|(name, _)| name == location) {
             return Ok(bytes.clone());
         }
@@ -253,7 +261,7 @@ impl Folder {
                 .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if !inside {
             let found = format!("external data at {}", quoted(location));
-            return Err(Wrong::new(
+            return Err(TensorRefusal::new(
                 found,
                 "the name of a file in the model's folder",
                 "put the file beside the model",
@@ -263,12 +271,12 @@ impl Folder {
             let found = format!("external data at {}", quoted(location));
             let help = "give the model by its path, with that file beside it: from a pipe it has \
                 no folder";
-            return Err(Wrong::new(found, "a model in one piece", help));
+            return Err(TensorRefusal::new(found, "a model in one piece", help));
         };
         let unreadable = |error: std::io::Error| {
             let found = format!("external data at {}: {error}", quoted(location));
             let help = "put the file beside the model, under this name";
-            Wrong::new(found, "a file beside the model that can be read", help)
+            TensorRefusal::new(found, "a file beside the model that can be read", help)
         };
         // the path must have no symbolic link and end at a regular file
         let full = folder.join(path);
@@ -279,7 +287,7 @@ impl Folder {
             if metadata.is_symlink() || step == full && !metadata.is_file() {
                 let found =
                     format!("external data at {}, which is a link or no file", quoted(location));
-                return Err(Wrong::new(
+                return Err(TensorRefusal::new(
                     found,
                     "a file in the model's folder",
                     "put the file itself beside the model",
@@ -310,23 +318,27 @@ fn of_indices(indices: &Tensor, values: usize, shape: &[usize]) -> Option<Vec<us
     let sizes = if indices.shape().len() == 1 { &flat[..] } else { shape };
     let mut places: Vec<usize> = Vec::with_capacity(values);
     for value in 0..values {
-        let mut place = 0;
+        let mut flat_index = 0;
         for (d, &size) in sizes.iter().enumerate() {
             let index = usize::try_from(indices.get_i64(value * depth + d)?)
                 .ok()
                 .filter(|&index| index < size)?;
-            place = place * size + index;
+            flat_index = flat_index * size + index;
         }
-        if places.last().is_some_and(|&last| last >= place) {
+        if places.last().is_some_and(|&last| last >= flat_index) {
             return None;
         }
-        places.push(place);
+        places.push(flat_index);
     }
     Some(places)
 }
 
 /// The bytes of a tensor with its elements in a typed field.
-fn typed(tensor: &TensorProto, element: ElementType, count: usize) -> Result<Vec<u8>, Wrong> {
+fn typed(
+    tensor: &TensorProto,
+    element: ElementType,
+    count: usize,
+) -> Result<Vec<u8>, TensorRefusal> {
     let packed = matches!(element, ElementType::I4 | ElementType::U4);
     let held = match element {
         ElementType::F32 => tensor.float_data.len(),
@@ -342,7 +354,7 @@ fn typed(tensor: &TensorProto, element: ElementType, count: usize) -> Result<Vec
             element.name(),
             tensor.dims
         );
-        return Err(Wrong::new(found, format!("{wanted} elements"), SAVE_AGAIN));
+        return Err(TensorRefusal::new(found, format!("{wanted} elements"), SAVE_AGAIN));
     }
     let wide = || tensor.int32_data.iter().map(|&v| i64::from(v));
     let beyond = match element {
@@ -355,7 +367,7 @@ fn typed(tensor: &TensorProto, element: ElementType, count: usize) -> Result<Vec
     };
     if let Some(value) = beyond {
         let valid = format!("values that {} holds", element.name());
-        return Err(Wrong::new(
+        return Err(TensorRefusal::new(
             format!("an element {value} of a tensor of {}", element.name()),
             valid,
             SAVE_AGAIN,

@@ -440,7 +440,7 @@ fn with_function(given: Option<f32>, default: Option<f32>) -> Vec<u8> {
     let alpha =
         |value: f32| [long(1, b"alpha"), field(2, 5, &value.to_le_bytes()), int(20, 1)].concat();
     let reference = long(5, &[long(1, b"alpha"), int(20, 1), long(21, b"alpha")].concat());
-    let own = match default {
+    let attribute = match default {
         Some(value) => long(11, &alpha(value)),
         None => long(6, b"alpha"),
     };
@@ -448,7 +448,7 @@ fn with_function(given: Option<f32>, default: Option<f32>) -> Vec<u8> {
         long(1, b"F"),
         long(4, b"a"),
         long(5, b"b"),
-        own,
+        attribute,
         long(7, &node("LeakyRelu", &["a"], "b", &reference)),
         long(9, &int(2, 21)),
         long(10, b"own"),
@@ -1524,7 +1524,7 @@ fn a_loop_of_no_iterations_hands_on_what_it_is_given() {
 /// body is copied.
 #[test]
 fn functions_that_grow_with_every_call_are_refused() {
-    let own = |function: Vec<u8>| {
+    let in_domain_own = |function: Vec<u8>| {
         let sets = [long(9, &int(2, 17)), long(9, &[long(1, b"own"), int(2, 1)].concat())].concat();
         long(25, &[function, sets, long(10, b"own")].concat())
     };
@@ -1559,17 +1559,14 @@ fn functions_that_grow_with_every_call_are_refused() {
         ),
     ];
     for (words, leaf) in leaves {
-        let mut functions = own([long(1, b"f0"), long(4, b"a"), long(5, b"b"), leaf].concat());
+        let mut functions =
+            in_domain_own([long(1, b"f0"), long(4, b"a"), long(5, b"b"), leaf].concat());
         for k in 1..=13 {
             let inner = format!("f{}", k - 1);
             let calls = [call(&inner, "a", "m"), call(&inner, "m", "b")].concat();
-            functions.extend(own([
-                long(1, format!("f{k}").as_bytes()),
-                long(4, b"a"),
-                long(5, b"b"),
-                calls,
-            ]
-            .concat()));
+            functions.extend(in_domain_own(
+                [long(1, format!("f{k}").as_bytes()), long(4, b"a"), long(5, b"b"), calls].concat(),
+            ));
         }
         let graph = [
             long(1, &node("f13", &["x"], "y", &long(7, b"own"))),
@@ -2404,7 +2401,7 @@ fn every_operator_of_the_table_is_read_or_refused_by_name() {
     let (mut refused, mut unnamed) = (Vec::new(), Vec::new());
     for row in SUPPORTED {
         let name = row.name;
-        assert!(!row.what.is_empty() && row.versions.is_sorted(), "{name}");
+        assert!(!row.limits.is_empty() && row.versions.is_sorted(), "{name}");
         assert_eq!(
             SUPPORTED
                 .iter()

@@ -13,7 +13,7 @@ use super::proto::{
 };
 use super::remedies;
 use super::supported::{self, LATEST, OLDEST, Supported};
-use super::tensors::{Folder, Wrong, element_type};
+use super::tensors::{Folder, TensorRefusal, element_type};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::model::{AxisName, Dim, ElementType, Model, Op, ValueId, counted};
 use crate::request::NamedSize;
@@ -57,7 +57,7 @@ impl<'f> GraphReader<'f> {
             read_body: |reader, graph, parameters| reader.body(graph, parameters),
         };
         for name in twice {
-            reader.refuse(Wrong::new(
+            reader.refuse(TensorRefusal::new(
                 format!("two versions of the operator set {}", quoted(&name)),
                 "one version of each",
                 "export the model again",
@@ -76,7 +76,7 @@ impl<'f> GraphReader<'f> {
                     graph.name.clone().filter(|name| !name.is_empty());
                 reader.body(graph, None);
             }
-            None => reader.refuse(Wrong::new(
+            None => reader.refuse(TensorRefusal::new(
                 "a model without a graph",
                 "a graph",
                 "export the model again",
@@ -92,7 +92,7 @@ impl<'f> GraphReader<'f> {
     fn version(&mut self, ir_version: i64) {
         if ir_version < 3 {
             let found = format!("IR version {ir_version}");
-            self.refuse(Wrong::new(
+            self.refuse(TensorRefusal::new(
                 found,
                 "3 or later",
                 "export the model again, with a newer exporter",
@@ -106,7 +106,7 @@ impl<'f> GraphReader<'f> {
                 let found = format!("operator set {}", version.unwrap_or(1));
                 let valid = format!("{OLDEST} to {LATEST}");
                 let help = "convert the model: onnx.version_converter.convert_version(model, 17)";
-                self.refuse(Wrong::new(found, valid, help));
+                self.refuse(TensorRefusal::new(found, valid, help));
             }
         }
     }
@@ -135,7 +135,7 @@ impl<'f> GraphReader<'f> {
             let name = quoted(&key.1);
             if self.functions.insert(key, function).is_some() {
                 let found = format!("the function {name} is defined twice");
-                self.refuse(Wrong::new(
+                self.refuse(TensorRefusal::new(
                     found,
                     "one definition of each function",
                     "export the model again",
@@ -152,7 +152,7 @@ impl<'f> GraphReader<'f> {
             match expanded(graph.node.clone(), &self.versions, &self.functions, &mut self.count) {
                 Ok(nodes) => nodes,
                 Err(Unexpanded { found, valid, help }) => {
-                    self.refuse(Wrong::new(found, valid, help));
+                    self.refuse(TensorRefusal::new(found, valid, help));
                     return;
                 }
             };
@@ -200,7 +200,7 @@ impl<'f> GraphReader<'f> {
             let name = name.clone().unwrap_or_default();
             if !known.insert(name.clone()) {
                 let found = format!("two initializers called {}", quoted(&name));
-                self.refuse(Wrong::new(
+                self.refuse(TensorRefusal::new(
                     found,
                     "one initializer of each name",
                     "export the model again",
@@ -276,12 +276,12 @@ impl<'f> GraphReader<'f> {
         let dims: Vec<Dim> = given.dim.iter().map(|dim| self.size(dim)).collect();
         let level = self.level();
         let model = &mut level.graph.model;
-        let place = if is_output {
+        let value = if is_output {
             model.nodes[*model.results.last().expect("just added")].outputs[0]
         } else {
             value
         };
-        let shape = &mut model.values[place.0].shape;
+        let shape = &mut model.values[value.0].shape;
         if shape.is_none() {
             *shape = Some(dims);
         }
@@ -541,8 +541,8 @@ impl<'f> GraphReader<'f> {
         let wanted = row.inputs.clone();
         let (found, valid) = if !wanted.contains(&inputs.len()) {
             (counted(inputs.len(), "input"), range_text(&wanted))
-        } else if let Some(place) = inputs[..*wanted.start()].iter().position(Option::is_none) {
-            (format!("input {place} is left out"), "an input in this place".to_owned())
+        } else if let Some(missing) = inputs[..*wanted.start()].iter().position(Option::is_none) {
+            (format!("input {missing} is left out"), "an input in this place".to_owned())
         } else {
             return true;
         };

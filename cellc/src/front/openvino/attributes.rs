@@ -61,8 +61,9 @@ impl Data {
     /// The attributes taken so far, by name, with their places in the file.
     pub(super) fn places(&self, document: &Document) -> Vec<(String, Origin)> {
         let taken = document.attributes(self.element).filter(|a| self.taken.contains(a));
-        let place = |a| (document.attribute_name(a).to_owned(), document.attribute_origin(a));
-        taken.map(place).collect()
+        let name_and_origin =
+            |a| (document.attribute_name(a).to_owned(), document.attribute_origin(a));
+        taken.map(name_and_origin).collect()
     }
 
     /// The text of an attribute, without taking the attribute.
@@ -194,9 +195,9 @@ impl<'a> GraphReader<'a, '_> {
     ) -> Option<T> {
         let given = data.take(self.document, name);
         let text = given.as_ref().map_or(default, |given| given.text.trim());
-        let meant =
-            words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, meant)| *meant);
-        if let (None, Some(given)) = (meant, given) {
+        let value =
+            words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)).map(|(_, value)| *value);
+        if let (None, Some(given)) = (value, given) {
             let valid = words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
             self.error(
                 data.index,
@@ -206,7 +207,7 @@ impl<'a> GraphReader<'a, '_> {
                 "write one of these",
             );
         }
-        meant
+        value
     }
 
     /// A truth value. Without a default, the attribute is required. `None` after an error.

@@ -80,7 +80,7 @@ impl GraphReader<'_, '_> {
         let mut inputs: Vec<LoopInput> = inputs.into_values().collect();
         inputs.sort_unstable_by_key(|input| input.parameter);
         let mut outputs: Vec<(usize, LoopOutput)> = outputs.into_iter().collect();
-        outputs.sort_unstable_by_key(|(place, _)| *place);
+        outputs.sort_unstable_by_key(|(port, _)| *port);
         let outputs: Vec<LoopOutput> = outputs.into_iter().map(|(_, output)| output).collect();
         let elements = outputs.iter().map(|output| {
             let value = body
@@ -126,7 +126,7 @@ impl GraphReader<'_, '_> {
             self.port_ids(index, side)
                 .into_iter()
                 .enumerate()
-                .map(|(place, id)| (id, place))
+                .map(|(index, id)| (id, index))
                 .collect()
         });
         Some((port_map, Repeated { index, counted, body, inputs, outputs }))
@@ -221,7 +221,7 @@ impl GraphReader<'_, '_> {
         }
         let places = |kind: LayerType| {
             let read = layers.iter().filter(|layer| layer.kind == kind && layer.node.is_some());
-            read.enumerate().map(|(place, layer)| (layer.id, place)).collect()
+            read.enumerate().map(|(position, layer)| (layer.id, position)).collect()
         };
         Some(Body {
             parameters: places(LayerType::Parameter),
@@ -438,8 +438,8 @@ impl GraphReader<'_, '_> {
         let document = self.document;
         let given = document.attribute(element, attribute);
         let text = given.map_or("", |given| document.value(given));
-        let place = parse_integer(text).and_then(|id| places.get(&id).copied());
-        if place.is_none() {
+        let position = parse_integer(text).and_then(|id| places.get(&id).copied());
+        if position.is_none() {
             let origin = given
                 .map_or_else(|| document.origin(element), |given| document.attribute_origin(given));
             let found = match given {
@@ -450,7 +450,7 @@ impl GraphReader<'_, '_> {
             };
             self.error(index, origin, found, format!("the id of a {what} of the body"), SAVE_AGAIN);
         }
-        place
+        position
     }
 
     /// Index of the layer's port that an entry of the port map names. `side`: input or output.
@@ -464,8 +464,8 @@ impl GraphReader<'_, '_> {
         places: &HashMap<u64, usize>,
     ) -> Option<usize> {
         let document = self.document;
-        let place = u64::try_from(entry.external).ok().and_then(|id| places.get(&id).copied());
-        if place.is_none() {
+        let position = u64::try_from(entry.external).ok().and_then(|id| places.get(&id).copied());
+        if position.is_none() {
             let origin = document.attribute(element, "external_port_id");
             let origin = origin
                 .map_or_else(|| document.origin(element), |given| document.attribute_origin(given));
@@ -481,7 +481,7 @@ impl GraphReader<'_, '_> {
                 SAVE_AGAIN,
             );
         }
-        place
+        position
     }
 
     fn back_edges(
@@ -549,13 +549,13 @@ impl GraphReader<'_, '_> {
         let (index, origin) = (repeated.index, self.origin(repeated.index));
         let left = |ids: &HashMap<u64, usize>, is_left: &dyn Fn(&usize) -> bool| {
             let mut left: Vec<u64> =
-                ids.iter().filter(|(_, place)| is_left(place)).map(|(id, _)| *id).collect();
+                ids.iter().filter(|(_, port)| is_left(port)).map(|(id, _)| *id).collect();
             left.sort_unstable();
             left
         };
         let is_given =
-            |place: &usize| map.inputs.contains_key(place) || map.current_iteration == Some(*place);
-        for id in left(&repeated.body.parameters, &|place| !is_given(place)) {
+            |port: &usize| map.inputs.contains_key(port) || map.current_iteration == Some(*port);
+        for id in left(&repeated.body.parameters, &|port| !is_given(port)) {
             let found = format!("the body's Parameter of id {id} is not in the port map");
             self.error(
                 index,
@@ -565,7 +565,7 @@ impl GraphReader<'_, '_> {
                 SAVE_AGAIN,
             );
         }
-        for id in left(&repeated.outputs, &|place| !map.outputs.contains_key(place)) {
+        for id in left(&repeated.outputs, &|port| !map.outputs.contains_key(port)) {
             let found = format!("the output port {id} is not in the port map");
             self.error(
                 index,
@@ -576,7 +576,7 @@ impl GraphReader<'_, '_> {
             );
         }
         let first = if repeated.counted { 2 } else { 0 };
-        for id in left(&repeated.inputs, &|place| *place >= first && !map.used.contains(place)) {
+        for id in left(&repeated.inputs, &|port| *port >= first && !map.used.contains(port)) {
             let found = format!("the port map does not name the input port {id}: it is not read");
             self.warning(index, origin.clone(), found);
         }

@@ -201,11 +201,12 @@ impl GraphReader<'_, '_> {
         let labels: Vec<String> = activations.iter().map(|a| a.label()).collect();
         let default = if given.is_none() { ", the default" } else { "" };
         ledger.add("activations", given.as_ref(), format!("{}{default}", cut(&labels.join(", "))));
-        for (place, (attribute, given, numbers)) in parameters.iter().enumerate() {
+        for (parameter, (attribute, given, numbers)) in parameters.iter().enumerate() {
             if let Some(given) = given {
                 self.surplus_numbers(data.index, attribute, given, (numbers.len(), &names));
             }
-            let taken = self.taken_numbers(data.index, place, &activations, &parameters[place]);
+            let taken =
+                self.taken_numbers(data.index, parameter, &activations, &parameters[parameter]);
             ledger.add(attribute, given.as_ref(), taken);
         }
         activations
@@ -234,13 +235,13 @@ impl GraphReader<'_, '_> {
     fn taken_numbers(
         &mut self,
         index: usize,
-        place: usize,
+        parameter: usize,
         activations: &[Activation],
         (attribute, given, numbers): &(String, Option<GivenAttribute<'_>>, Vec<f32>),
     ) -> String {
         let (with, without): (Vec<_>, Vec<_>) = std::iter::zip(activations, numbers)
             .map(|(activation, number)| (activation.name(), number))
-            .partition(|(name, _)| Activation::takes(name).is_some_and(|takes| takes > place));
+            .partition(|(name, _)| Activation::takes(name).is_some_and(|takes| takes > parameter));
         if let Some(given) = given.as_ref().filter(|_| !without.is_empty()) {
             let named = |name: &&str| without.iter().any(|(other, _)| other == name);
             let names: Vec<&str> = Activation::NAMES.into_iter().filter(named).collect();
@@ -270,18 +271,20 @@ impl GraphReader<'_, '_> {
     ) -> Option<Activation> {
         let name = names[at];
         let takes = Activation::takes(name).unwrap_or_default();
-        let number = |place: usize| parameters[place].2.get(at).copied().filter(|_| place < takes);
+        let number = |parameter: usize| {
+            parameters[parameter].2.get(at).copied().filter(|_| parameter < takes)
+        };
         let error = match Activation::new(name, number(0), number(1)) {
             Ok(activation) => return Some(activation),
             Err(error) => error,
         };
-        let place = match &error {
+        let wrong = match &error {
             ActivationError::Missing(parameter) => {
                 PARAMETERS.iter().position(|p| p == parameter).unwrap_or_default()
             }
             _ => 0,
         };
-        let (attribute, numbers, _) = &parameters[place];
+        let (attribute, numbers, _) = &parameters[wrong];
         let origin = numbers
             .as_ref()
             .or(given)

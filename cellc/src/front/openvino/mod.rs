@@ -43,12 +43,12 @@ pub(super) fn read(
     weights: Option<&Path>,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
     let bytes = bounded::read(file.path, &xml::LIMIT).map_err(|e| unreadable(&file, e))?;
-    let place = match weights {
+    let location = match weights {
         Some(path) => BinLocation::Given(path.to_owned()),
         None if file.is_piped() => BinLocation::NotPiped,
         None => BinLocation::Beside(file.path.with_extension("bin")),
     };
-    read_from(&file.shown(), &file.file_name(), &bytes, BinFile::new(place))
+    read_from(&file.shown(), &file.file_name(), &bytes, BinFile::new(location))
 }
 
 fn unreadable(file: &ModelFile, error: io::Error) -> Diagnostics {
@@ -79,11 +79,11 @@ pub fn read_bytes(
     xml: &[u8],
     weights: Option<(&str, Vec<u8>)>,
 ) -> Result<(Model, Diagnostics), Diagnostics> {
-    let place = match weights {
+    let location = match weights {
         Some((name, bytes)) => BinLocation::Memory(name.to_owned(), bytes),
         None => BinLocation::Nowhere,
     };
-    read_from(name, &file_name(Path::new(name)), xml, BinFile::new(place))
+    read_from(name, &file_name(Path::new(name)), xml, BinFile::new(location))
 }
 
 fn read_from(

@@ -235,11 +235,11 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for (index, layer) in self.layers.iter().enumerate() {
             if layer.reached && layer.kind == LayerType::Unknown {
-                let place = *seen.entry(layer.type_name).or_insert_with(|| {
+                let row = *seen.entry(layer.type_name).or_insert_with(|| {
                     types.push((index, 0));
                     types.len() - 1
                 });
-                types[place].1 += 1;
+                types[row].1 += 1;
             }
         }
         for (first, count) in types {
@@ -436,7 +436,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         for child in document.children(self.layers[index].element) {
             let name = document.name(child);
             match sections.iter().position(|&n| n == name) {
-                Some(place) if std::mem::replace(&mut seen[place], true) => {
+                Some(section) if std::mem::replace(&mut seen[section], true) => {
                     let found = format!("a second element {name} in a layer");
                     self.error(index, document.origin(child), found, "one", SAVE_AGAIN);
                 }
@@ -535,7 +535,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             return None;
         };
         let outputs = &self.layers[edge.from_layer].outputs;
-        let Ok(place) = outputs.binary_search_by_key(&edge.from_port, |(port, _)| *port) else {
+        let Ok(output) = outputs.binary_search_by_key(&edge.from_port, |(port, _)| *port) else {
             let last = outputs.last().map(|(port, _)| *port);
             // any other source layer without outputs has an error already
             if self.layers[edge.from_layer].kind == LayerType::Result {
@@ -566,7 +566,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             }
             return None;
         };
-        let value = outputs[place].1;
+        let value = outputs[output].1;
         if let Some(shape) = &self.graph.model.values[value.0].shape
             && !port.dims.is_empty()
             && !compatible(shape, &port.dims)

@@ -77,7 +77,7 @@ impl GraphReader<'_, '_> {
     fn cycle(&mut self, start: usize, waits_for: &[usize]) {
         const MOST_NAMED: usize = 8;
         let mut path = vec![start];
-        let mut place = HashMap::from([(start, 0)]);
+        let mut path_index = HashMap::from([(start, 0)]);
         // each waiting layer reads a waiting layer, so the walk ends in a cycle
         while let Some(previous) = self.layers[path[path.len() - 1]]
             .incoming
@@ -85,11 +85,11 @@ impl GraphReader<'_, '_> {
             .map(|&edge| self.edges[edge].from_layer)
             .find(|&layer| waits_for[layer] > 0)
         {
-            if let Some(&at) = place.get(&previous) {
+            if let Some(&at) = path_index.get(&previous) {
                 path.drain(..at);
                 break;
             }
-            place.insert(previous, path.len());
+            path_index.insert(previous, path.len());
             path.push(previous);
         }
         path.reverse();

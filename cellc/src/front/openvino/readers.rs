@@ -7,7 +7,7 @@ use super::operations::{ANY_INTEGER, OutputTypes, Ports, ReadOperation, Then};
 use crate::model::{
     Activation, Binary, Blocks, BroadcastMode, Composed, ElementType, GatherNd, Heads,
     LinearAttention, Normalization, OneHot, Op, PadMode, ReverseSequence, RunningSum, SliceMasks,
-    Softmax, TopK, Unary, UpdateRule,
+    Softmax, TopKAttributes, Unary, UpdateRule,
 };
 
 /// An operation without attributes.
@@ -256,8 +256,13 @@ pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     reader.boolean(data, "stable", Some(false))?;
     let (axis, largest, sorted_by_place) = (axis?, largest?, sorted_by_place?);
     Some(
-        ReadOperation::new(Op::TopK(TopK { axis, largest, last: false, sorted_by_place }))
-            .ports(Ports::Exactly(2)),
+        ReadOperation::new(Op::TopK(TopKAttributes {
+            axis,
+            largest,
+            last: false,
+            sorted_by_index: sorted_by_place,
+        }))
+        .ports(Ports::Exactly(2)),
     )
 }
 

@@ -22,7 +22,7 @@ pub struct Supported {
     /// The operation sets that define the type, ascending. A definition holds until the next one.
     pub sets: &'static [&'static str],
     /// The limits of the support, in one line.
-    pub what: &'static str,
+    pub limits: &'static str,
     pub(super) kind: LayerType,
     /// Reads layers of [`LayerType::Other`].
     reader: Option<Reader>,
@@ -164,9 +164,9 @@ const fn row(
     name: &'static str,
     sets: &'static [&'static str],
     kind: LayerType,
-    what: &'static str,
+    limits: &'static str,
 ) -> Supported {
-    Supported { name, sets, what, kind, reader: None }
+    Supported { name, sets, limits, kind, reader: None }
 }
 
 /// A row for a type whose attributes `reader` reads.
@@ -174,9 +174,9 @@ const fn read_by(
     name: &'static str,
     sets: &'static [&'static str],
     reader: Reader,
-    what: &'static str,
+    limits: &'static str,
 ) -> Supported {
-    Supported { name, sets, what, kind: LayerType::Other, reader: Some(reader) }
+    Supported { name, sets, limits, kind: LayerType::Other, reader: Some(reader) }
 }
 
 /// The transform of complex numbers. Tensors of real numbers have no axis of size 1 for the real

@@ -30,14 +30,14 @@ pub(super) struct NamedBytes {
 
 /// The weights, read on first use.
 pub(super) struct BinFile {
-    place: BinLocation,
+    location: BinLocation,
     /// `Err` after a reported failure. `None` before the first use.
     loaded: Option<Result<NamedBytes, ()>>,
 }
 
 impl BinFile {
-    pub(super) fn new(place: BinLocation) -> Self {
-        Self { place, loaded: None }
+    pub(super) fn new(location: BinLocation) -> Self {
+        Self { location, loaded: None }
     }
 
     /// The contents of the file.
@@ -62,7 +62,7 @@ impl BinFile {
 
     fn load(&mut self, origin: &Origin) -> Result<NamedBytes, Diagnostic> {
         let option = Setting::Weights;
-        match std::mem::replace(&mut self.place, BinLocation::Nowhere) {
+        match std::mem::replace(&mut self.location, BinLocation::Nowhere) {
             BinLocation::Given(path) => {
                 from_file(&path, origin, message!("{} names a file that can be read", option))
             }
@@ -91,7 +91,7 @@ impl BinFile {
     pub(super) fn given_in_vain(&self) -> bool {
         self.loaded.is_none()
             && !matches!(
-                self.place,
+                self.location,
                 BinLocation::Beside(_) | BinLocation::NotPiped | BinLocation::Nowhere
             )
     }

@@ -19,7 +19,8 @@ use crate::front::bounded::Limit;
 /// Maximum size of the text in bytes, before and after transcoding.
 const LARGEST_TEXT: usize = 1 << 28;
 /// Limit for the file.
-pub(super) const LIMIT: Limit = Limit { what: "the text of a model", bytes: LARGEST_TEXT as u64 };
+pub(super) const LIMIT: Limit =
+    Limit { file_kind: "the text of a model", bytes: LARGEST_TEXT as u64 };
 /// Maximum number of elements, and of attributes.
 const MOST_ELEMENTS: usize = 1 << 23;
 

@@ -11,7 +11,9 @@ use super::apple::AppleResetGate;
 use super::bounded;
 use super::export::EXPORT_WITH_OPEN_STEPS;
 use super::keys::Key;
-use super::layout::{Framework, GateOrder, NamedTensor, Wanted, WeightSet, convert, in_f32};
+use super::layout::{
+    ConversionTarget, Framework, GateOrder, NamedTensor, WeightSet, convert, in_f32,
+};
 use super::model_file::ModelFile;
 use super::not_finite;
 use super::weight_norm::{projection, remedy_of_weight_norm, undeclared};
@@ -62,7 +64,7 @@ pub(crate) struct FileWeights {
     pub(crate) input_size: usize,
     pub(crate) baked: Baked,
     /// The names of the unused tensors, which all belong to other modules.
-    pub(crate) left: Vec<String>,
+    pub(crate) unread: Vec<String>,
 }
 
 fn error(found: impl Into<Message>) -> Diagnostic {
@@ -302,9 +304,9 @@ impl TensorFile {
             .take(MOST_LISTED)
             .map(|(own, shape)| format!("{} {shape}", quoted(own)))
             .collect();
-        let place =
+        let in_module =
             if module.is_empty() { String::new() } else { format!(" in {}", quoted(module)) };
-        format!("{}{place}", listed.join(", ")).into()
+        format!("{}{in_module}", listed.join(", ")).into()
     }
 }
 
@@ -313,13 +315,13 @@ const CELLS: [(&str, usize, &str); 3] =
     [("an RNN", 1, "rnn"), ("a GRU", 3, "gru"), ("an LSTM", 4, "lstm")];
 
 /// A reader of tensors that records the names of the tensors taken.
-struct Reading<'a> {
+struct TensorReader<'a> {
     file: &'a TensorFile,
     taken: BTreeSet<String>,
     problems: Diagnostics,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> TensorReader<'a> {
     fn new(file: &'a TensorFile) -> Self {
         Self { file, taken: BTreeSet::new(), problems: Diagnostics::default() }
     }
@@ -444,10 +446,10 @@ fn with_dot(prefix: Option<&str>) -> String {
 pub(crate) fn pytorch(
     file: &TensorFile,
     kind: CellKind,
-    meant: &Selection<'_>,
+    selection: &Selection<'_>,
 ) -> Result<FileWeights, Diagnostics> {
-    let mut reading = Reading::new(file);
-    let module = Module::new(file, kind, meant);
+    let mut reading = TensorReader::new(file);
+    let module = Module::new(file, kind, selection);
     module.refuse_what_is_not_read(file)?;
     let (layers, numbered) = module.layers(file)?;
     let (hidden_size, input_size) = module.sizes(&mut reading)?;
@@ -462,13 +464,13 @@ pub(crate) fn pytorch(
         else {
             continue;
         };
-        let wanted = Wanted {
+        let wanted = ConversionTarget {
             kind,
             hidden_size,
             input_size: inputs,
-            sequence: meant.sequence.is_some(),
+            sequence: selection.sequence.is_some(),
             outer_bias: false,
-            gate_order: meant.gate_order,
+            gate_order: selection.gate_order,
         };
         match convert(Framework::PyTorch, wanted, &sets) {
             Ok(weights) => converted.push(weights),
@@ -476,27 +478,28 @@ pub(crate) fn pytorch(
         }
     }
     let outputs = hidden_size.saturating_mul(module.directions);
-    let head = meant.head.and_then(|head| reading.head(head, outputs, meant.head_activation));
+    let head =
+        selection.head.and_then(|head| reading.head(head, outputs, selection.head_activation));
     reading.surplus(&module.prefix, |name| module.help_for_surplus(name, numbered));
     if reading.problems.has_errors() {
         return Err(reading.problems);
     }
     let left = file.tensors.keys().filter(|name| !reading.taken.contains(*name)).cloned().collect();
-    let taken = reading.with_types(&order_of_gates(kind, any_bias, meant));
+    let taken = reading.with_types(&order_of_gates(kind, any_bias, selection));
     let baked = Baked {
         layers: converted,
         head,
-        taken,
+        meaning: taken,
         file: Some(file.file.clone()),
         warnings: reading.problems,
     };
-    Ok(FileWeights { hidden_size, input_size, baked, left })
+    Ok(FileWeights { hidden_size, input_size, baked, unread: left })
 }
 
 /// The conversion of the file's gates and biases to those of the cell, for the comment at the top
 /// of generated files.
-fn order_of_gates(kind: CellKind, any_bias: bool, meant: &Selection<'_>) -> String {
-    if let Some(given) = meant.gate_order {
+fn order_of_gates(kind: CellKind, any_bias: bool, selection: &Selection<'_>) -> String {
+    if let Some(given) = selection.gate_order {
         return format!("gates given as {}, biases as PyTorch has them", given.letters());
     }
     let order = match (kind, any_bias) {
@@ -515,7 +518,7 @@ fn order_of_gates(kind: CellKind, any_bias: bool, meant: &Selection<'_>) -> Stri
 /// A recurrent module of PyTorch in a file of tensors.
 struct Module<'s> {
     kind: CellKind,
-    meant: &'s Selection<'s>,
+    selection: &'s Selection<'s>,
     /// The start of the names of the module's tensors, with its dot.
     prefix: String,
     /// True for `nn.GRUCell` and the like: the names of the only layer's tensors have no number.
@@ -524,16 +527,16 @@ struct Module<'s> {
 }
 
 impl<'s> Module<'s> {
-    fn new(file: &TensorFile, kind: CellKind, meant: &'s Selection<'s>) -> Self {
-        let prefix = with_dot(meant.prefix);
-        let is_cell =
-            meant.sequence.is_none() && file.tensors.contains_key(&format!("{prefix}weight_ih"));
+    fn new(file: &TensorFile, kind: CellKind, selection: &'s Selection<'s>) -> Self {
+        let prefix = with_dot(selection.prefix);
+        let is_cell = selection.sequence.is_none()
+            && file.tensors.contains_key(&format!("{prefix}weight_ih"));
         Self {
             kind,
-            meant,
+            selection,
             prefix,
             is_cell,
-            directions: meant.sequence.map_or(1, Direction::count),
+            directions: selection.sequence.map_or(1, Direction::count),
         }
     }
 
@@ -582,7 +585,7 @@ impl<'s> Module<'s> {
             file.tensors.contains_key(&format!("{}weight_ih_l{layer}", self.prefix))
         };
         let numbered = (0..file.tensors.len()).take_while(is_there).count();
-        let layers = self.meant.layers.unwrap_or(numbered.max(1));
+        let layers = self.selection.layers.unwrap_or(numbered.max(1));
         if layers <= file.tensors.len().max(1) {
             return Ok((layers, numbered));
         }
@@ -594,13 +597,13 @@ impl<'s> Module<'s> {
 
     /// The sizes of the hidden state and of the input, declared or those of the first layer's
     /// matrices.
-    fn sizes(&self, reading: &mut Reading<'_>) -> Result<(usize, usize), Diagnostics> {
+    fn sizes(&self, reading: &mut TensorReader<'_>) -> Result<(usize, usize), Diagnostics> {
         let matrices = ["weight_hh", "weight_ih"].map(|name| self.name(name, 0, false));
         let columns = |name: &String| match reading.file.tensors.get(name) {
             Some(Ok(tensor)) => tensor.shape().get(1).copied(),
             _ => None,
         };
-        let [hidden, input] = [self.meant.hidden_size, self.meant.input_size];
+        let [hidden, input] = [self.selection.hidden_size, self.selection.input_size];
         let sizes =
             [hidden.or_else(|| columns(&matrices[0])), input.or_else(|| columns(&matrices[1]))];
         if let [Some(hidden), Some(input)] = sizes {
@@ -648,7 +651,7 @@ impl<'s> Module<'s> {
     /// The weights of a layer, one set for each direction. `None` after an error.
     fn weights(
         &self,
-        reading: &mut Reading<'_>,
+        reading: &mut TensorReader<'_>,
         layer: usize,
         [hidden_size, input_size]: [usize; 2],
         any_bias: bool,
@@ -676,7 +679,7 @@ impl<'s> Module<'s> {
         let suffix = &name[self.prefix.len()..];
         let starts = ["weight_ih_l", "weight_hh_l", "bias_ih_l", "bias_hh_l"];
         let is_of_layer = starts.iter().any(|start| suffix.starts_with(start));
-        if is_of_layer && self.meant.layers.is_some_and(|layers| layers < numbered) {
+        if is_of_layer && self.selection.layers.is_some_and(|layers| layers < numbered) {
             let layers = Key::Layers.setting();
             message!("the file has {} layers: leave out {}, and all are taken", numbered, layers)
         } else if is_of_layer {
@@ -685,7 +688,7 @@ impl<'s> Module<'s> {
                 numbered.saturating_sub(1)
             )
             .into()
-        } else if self.meant.prefix.is_none() {
+        } else if self.selection.prefix.is_none() {
             let [prefix, head] = [Key::Prefix, Key::Head].map(|key| key.setting());
             message!(
                 "name the recurrent module by {}, and the dense layer behind it by {}",
@@ -698,7 +701,7 @@ impl<'s> Module<'s> {
     }
 }
 
-impl Reading<'_> {
+impl TensorReader<'_> {
     /// The dense layer: `weight [O, inputs]` and optionally `bias [O]`. `None` after an error.
     fn head(
         &mut self,
@@ -754,12 +757,12 @@ impl Reading<'_> {
 pub(crate) fn apple(
     file: &TensorFile,
     gate: AppleResetGate,
-    meant: &Selection<'_>,
+    selection: &Selection<'_>,
 ) -> Result<FileWeights, Diagnostics> {
-    let mut reading = Reading::new(file);
+    let mut reading = TensorReader::new(file);
     let (kind, outer_bias) =
-        (CellKind::Gru(gate.place()), gate == AppleResetGate::AfterMatMulOuterBias);
-    let prefix = with_dot(meant.prefix);
+        (CellKind::Gru(gate.reset_gate()), gate == AppleResetGate::AfterMatMulOuterBias);
+    let prefix = with_dot(selection.prefix);
     if let Some((name, _)) = file.metadata().find(|(name, _)| name.starts_with("cellc.")) {
         let found = format!("the metadata of {} have the key {}", file.shown, quoted(name));
         return Err(Diagnostics(vec![
@@ -784,10 +787,10 @@ pub(crate) fn apple(
     let [w, r] = <[NamedTensor; 2]>::try_from(matrices).map_err(|_| reading.problems.clone())?;
     let columns = |named: &NamedTensor| named.tensor.shape().get(1).copied().unwrap_or(0);
     let (hidden_size, input) = (
-        meant.hidden_size.unwrap_or_else(|| columns(&r)),
-        meant.input_size.unwrap_or_else(|| columns(&w)),
+        selection.hidden_size.unwrap_or_else(|| columns(&r)),
+        selection.input_size.unwrap_or_else(|| columns(&w)),
     );
-    let wanted = Wanted {
+    let wanted = ConversionTarget {
         kind,
         hidden_size,
         input_size: input,
@@ -805,8 +808,8 @@ pub(crate) fn apple(
         (Ok(weights), false) => {
             let taken = reading.with_types("Apple's r, n, z to z, r, h");
             let (file, warnings) = (Some(file.file.clone()), reading.problems);
-            let baked = Baked { layers: vec![weights], head: None, taken, file, warnings };
-            Ok(FileWeights { hidden_size, input_size: input, baked, left: Vec::new() })
+            let baked = Baked { layers: vec![weights], head: None, meaning: taken, file, warnings };
+            Ok(FileWeights { hidden_size, input_size: input, baked, unread: Vec::new() })
         }
         (converted, _) => {
             reading.problems.extend(converted.err().unwrap_or_default());

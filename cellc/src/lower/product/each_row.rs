@@ -24,7 +24,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             (column.name, column.start, len, column.written)
         };
         let mut rows: Vec<_> = columns.iter().filter(of_row).map(row).collect();
-        let own = rows.len();
+        let column_count = rows.len();
         for (phase, terms) in &terms {
             rows.extend(
                 terms.rows(self.taken_at_once(*phase), product.active(*phase) * product.units),
@@ -32,9 +32,9 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         }
         let (plan, weights, count) = (self.plan, self.weights, self.count);
         for_rows(self.builder, count, &rows, |builder, places| {
-            let mut of_terms = places[own..].iter().copied();
+            let mut of_terms = places[column_count..].iter().copied();
             let terms = terms.iter().map(|(_, terms)| terms.of_row(&mut of_terms)).collect();
-            let mut of_columns = places[..own].iter();
+            let mut of_columns = places[..column_count].iter();
             let columns: Vec<_> = columns
                 .iter()
                 .map(|column| match column.each_row {

@@ -13,7 +13,7 @@ pub(super) struct LateSum<'t> {
     /// The right-hand side of the phase: r.h, or sums of its terms computed earlier.
     pub(super) terms: &'t Terms,
     /// The number of columns of the pointwise part. The x terms follow.
-    pub(super) given: usize,
+    pub(super) pointwise_columns: usize,
 }
 
 impl<'a, 'm> Rows<'_, 'a, 'm> {
@@ -34,7 +34,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 let passes_on =
                     |isa| plan::late_passes(this.product(), panels.columns, isa, plan.values);
                 let passes = passes_on(this.isa());
-                let loops = plan.isas.iter().any(|own| passes_on(own.isa).len() > 1);
+                let loops = plan.isas.iter().any(|planned| passes_on(planned.isa).len() > 1);
                 let stage = (panels, Stage::Late, loops);
                 this.passes(stage, weights, (&walked, places), &passes, |this, pass| {
                     this.late_pass(late, panels, pass, finish)
@@ -55,10 +55,10 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let mut body = Vec::new();
         let mut parts = self.parts(&pass.vectors);
         parts.retain(|part| part.sum == late.sum);
-        let (weights, x_terms) = (pass.weights, pass.columns[late.given]);
-        let columns = &pass.columns[..late.given];
+        let (weights, x_terms) = (pass.weights, pass.columns[late.pointwise_columns]);
+        let columns = &pass.columns[..late.pointwise_columns];
         let panel = Panel { panels, biases: Some(weights.biases), columns };
-        let terms = late.terms.with_sums(|| pass.columns[late.given + 1]);
+        let terms = late.terms.with_sums(|| pass.columns[late.pointwise_columns + 1]);
         let terms = self.terms(&mut body, panels, Phase::ResetHidden, weights, &terms, &parts);
         for (part, terms) in parts.iter().zip(terms.into_iter().flatten()) {
             let (lane, lanes) = (part.lane, part.lanes);

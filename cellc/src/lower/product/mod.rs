@@ -241,13 +241,13 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         let terms = self.of_elements(&mut all, Phase::ResetHidden, operand);
         let given = columns.len();
         if !self.tiled {
-            let late = LateSum { sum, terms: &terms, given };
+            let late = LateSum { sum, terms: &terms, pointwise_columns: given };
             all.extend(self.late_row(&late, &walked, &mut finish));
             return all;
         }
         let phase = [(Phase::ResetHidden, Some(&terms))];
         all.extend(self.each_row(&phase, &walked, |row, terms, walked| {
-            let late = LateSum { sum, terms: &terms[0], given };
+            let late = LateSum { sum, terms: &terms[0], pointwise_columns: given };
             row.late_row(&late, walked, &mut finish)
         }));
         all

@@ -143,8 +143,10 @@ impl Rows<'_, '_, '_> {
         elements: Place,
     ) -> Vectors {
         let (count, len) = (self.count, self.product().phase_rows(phase));
-        let own = self.plan.own(phase);
-        let Some((scale, as_integers)) = Scale::of_x(own, self.plan.arithmetic.largest(len)) else {
+        let model_scale = self.plan.own(phase);
+        let Some((scale, as_integers)) =
+            Scale::of_x(model_scale, self.plan.arithmetic.largest(len))
+        else {
             let guard = self.product().layout.guards_sums().then(|| {
                 let guard = self.builder.shared("guard", 1, 1);
                 self.builder.guard(body, len, elements, guard);

@@ -10,7 +10,7 @@ use crate::plan::{self, Panels, Phase};
 
 /// The part of the sums that several rows store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum StoredSums {
     /// All sums, with biases once complete.
     Sums,
     /// The x terms, without biases. Sums without x terms are left out.
@@ -35,7 +35,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         }
         self.sums = self.builder.tile_rows(self.count, len);
         let vectors = self.vectors(&mut all, Phase::Input, x);
-        all.extend(self.matrix(Stage::Input, &[(Phase::Input, vectors)], Kept::InputTerms));
+        all.extend(self.matrix(Stage::Input, &[(Phase::Input, vectors)], StoredSums::InputTerms));
         all.extend(self.sums.iter().enumerate().map(|(r, from)| copy(*from, to.at(r * len), len)));
         all
     }
@@ -81,7 +81,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let phases: Vec<_> =
             active.map(|&(phase, place)| (phase, self.vectors(&mut all, phase, place))).collect();
         if !phases.is_empty() {
-            all.extend(self.matrix(stage, &phases, Kept::Sums));
+            all.extend(self.matrix(stage, &phases, StoredSums::Sums));
         }
         all
     }
@@ -95,12 +95,12 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         &mut self,
         stage: Stage,
         phases: &[(Phase, Vectors)],
-        kept: Kept,
+        kept: StoredSums,
     ) -> Vec<Stmt> {
         let product = self.product();
         let width = match kept {
-            Kept::Sums => self.product().sums.len(),
-            Kept::InputTerms => product.active(Phase::Input),
+            StoredSums::Sums => self.product().sums.len(),
+            StoredSums::InputTerms => product.active(Phase::Input),
         };
         let rows: Vec<_> = self
             .sums
@@ -136,7 +136,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         &mut self,
         body: &mut Vec<Stmt>,
         (panels, weights): (&Panels, PanelWeights),
-        (phase, kept): (Phase, Kept),
+        (phase, kept): (Phase, StoredSums),
         vectors: &Vectors,
         (parts, places): (&[SumVector], &[Place]),
     ) {
@@ -163,7 +163,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         &self,
         panels: &Panels,
         weights: PanelWeights,
-        (phase, kept): (Phase, Kept),
+        (phase, kept): (Phase, StoredSums),
         part: &SumVector,
         to: Place,
         mut value: Expr,
@@ -171,14 +171,14 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let product = self.product();
         let sum = &product.sums[part.sum];
         let slot = match kept {
-            Kept::Sums => self.slot(sum),
-            Kept::InputTerms => product.position(Phase::Input, part.sum),
+            StoredSums::Sums => self.slot(sum),
+            StoredSums::InputTerms => product.position(Phase::Input, part.sum),
         };
         let to = to.at(slot * panels.columns + part.lane);
         if phase != Phase::Input && sum.w.is_some() {
             value = add(load(to, part.lanes), value);
         }
-        if kept == Kept::Sums && sum.last_phase() == phase {
+        if kept == StoredSums::Sums && sum.last_phase() == phase {
             value = self.with_bias(panels, weights, part, value);
         }
         Stmt::Store { to, value }
@@ -194,14 +194,14 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         let product = self.product();
         let mut all = Vec::new();
         for (r, sums) in self.sums.clone().into_iter().enumerate() {
-            let own = |c: &Column| {
+            let column_of_row = |c: &Column| {
                 if c.each_row {
                     Column { start: c.start.at(r * c.row(product.units)), ..*c }
                 } else {
                     *c
                 }
             };
-            let mut columns: Vec<_> = columns.iter().map(own).collect();
+            let mut columns: Vec<_> = columns.iter().map(column_of_row).collect();
             columns.push(Column {
                 width: product.sums.len(),
                 relative: true,

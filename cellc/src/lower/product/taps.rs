@@ -23,10 +23,10 @@ impl Rows<'_, '_, '_> {
         if row.channels == 1 {
             return self.add_channel(body, sum, sum.rows, (taps, spans(1)));
         }
-        let own = (row.earlier + 1) * sum.len;
+        let row_weights = (row.earlier + 1) * sum.len;
         let builder = &mut *self.builder;
         let (weights, of_weights) =
-            builder.stride("row", sum.rows, (spans(row.earlier + 1), own), false);
+            builder.stride("row", sum.rows, (spans(row.earlier + 1), row_weights), false);
         let reach = (row.earlier - 1) * row.distance + 1;
         let (earlier, of_earlier) = builder.stride("earlier", earlier, (reach, row.step), false);
         let (newest, of_newest) = builder.stride("newest", newest, (1, row.newest_step), false);

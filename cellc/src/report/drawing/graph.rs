@@ -176,9 +176,9 @@ pub(super) fn replaced(nodes: Vec<Node>, groups: Vec<(Vec<usize>, Node)>) -> Vec
     let mut position = vec![0; nodes.len()];
     let mut count = 0;
     let is_last = |i: usize| group_of[i].is_none_or(|g: usize| groups[g].0.last() == Some(&i));
-    for (i, place) in position.iter_mut().enumerate() {
+    for (i, next) in position.iter_mut().enumerate() {
         if is_last(i) {
-            *place = count;
+            *next = count;
             count += 1;
         }
     }
@@ -438,9 +438,9 @@ impl Boxes<'_> {
             .iter()
             .rposition(|content| !matches!(content, Placement::Shown(Content::End(_))));
         let sinks = sinks.map_or(sources, |last| last + 1);
-        for (source, place) in places.iter_mut().enumerate().take(sources) {
+        for (source, placement) in places.iter_mut().enumerate().take(sources) {
             let reader = |i: &usize| !folds[*i] && reads[*i].iter().any(|read| read.from == source);
-            *place = ((sources..sinks).find(reader).unwrap_or(sinks), 0);
+            *placement = ((sources..sinks).find(reader).unwrap_or(sinks), 0);
         }
         for sink in sinks..reads.len() {
             let last = reads[sink].iter().map(|read| places[read.from].0).max();

@@ -88,7 +88,7 @@ impl Graph {
             rows[item.rank].push(i);
         }
         order(&mut rows, &items);
-        place(&rows, &mut items);
+        set_positions(&rows, &mut items);
         straighten(&rows, &mut items);
 
         let mut heights = vec![0.0f64; rows.len()];
@@ -219,7 +219,7 @@ fn crossings(rows: &[Vec<usize>], items: &[Item]) -> usize {
 }
 
 /// Determines the coordinates of all items, without changing the order in a rank.
-fn place(rows: &[Vec<usize>], items: &mut [Item]) {
+fn set_positions(rows: &[Vec<usize>], items: &mut [Item]) {
     for row in rows {
         let wanted = vec![0.0; row.len()];
         settle(row, &wanted, items);

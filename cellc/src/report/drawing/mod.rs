@@ -104,7 +104,7 @@ fn complete(report: &Report) -> Option<Picture> {
 }
 
 /// A graph as drawn.
-struct Drawn {
+struct DrawnGraph {
     canvas: Canvas,
     detail: Detail,
     /// True if a block is drawn once for several occurrences.
@@ -115,9 +115,9 @@ struct Drawn {
     counted_ends: usize,
 }
 
-fn drawn(nodes: &[Node], detail: Detail, report: &Report) -> Drawn {
+fn drawn(nodes: &[Node], detail: Detail, report: &Report) -> DrawnGraph {
     let mut largest = 0.0f64;
-    let mut drawn = Drawn {
+    let mut drawn = DrawnGraph {
         canvas: Canvas { width: 0.0, height: 0.0, elements: String::new() },
         detail,
         has_blocks: false,
@@ -144,7 +144,7 @@ fn drawn(nodes: &[Node], detail: Detail, report: &Report) -> Drawn {
     drawn
 }
 
-impl Drawn {
+impl DrawnGraph {
     /// The graph with the text above and below it.
     fn framed(&self, report: &Report) -> Picture {
         let canvas = &self.canvas;

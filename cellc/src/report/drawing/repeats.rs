@@ -86,9 +86,9 @@ fn end_label(end: &End) -> String {
 fn row_label(row: &Row, report: &Report) -> String {
     match row {
         Row::Kept(end) => end_label(end),
-        Row::Kernels { all, own } => {
-            let own = &all[..*own];
-            let layers = own.iter().flat_map(|&k| &report.kernels[k].layers).map(|&i| {
+        Row::Kernels { all, own: count } => {
+            let kernels = &all[..*count];
+            let layers = kernels.iter().flat_map(|&k| &report.kernels[k].layers).map(|&i| {
                 let layer = &report.layers[i];
                 let done = match layer.done {
                     Done::Copied => format!("copied {:?}", layer.parts_copied),
@@ -97,7 +97,7 @@ fn row_label(row: &Row, report: &Report) -> String {
                 format!("{} {:?} {} {done}", layer.kind, layer.shapes, layer.multiply_adds)
             });
             let layers: Vec<_> = layers.collect();
-            let plans: Vec<_> = own.iter().map(|&k| &report.kernels[k].plan).collect();
+            let plans: Vec<_> = kernels.iter().map(|&k| &report.kernels[k].plan).collect();
             format!("{} of {layers:?} {plans:?}", all.len())
         }
     }

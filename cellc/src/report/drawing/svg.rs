@@ -57,17 +57,17 @@ pub(super) struct Pen<'a> {
 }
 
 /// A drawn node.
-enum Drawn {
+enum DrawnBox {
     Shape(Shape),
     /// The frame of a block: its caption and its content.
     Frame(Text, Canvas),
 }
 
-impl Drawn {
+impl DrawnBox {
     fn size(&self) -> (f64, f64) {
         match self {
-            Drawn::Shape(shape) => shape.size(),
-            Drawn::Frame(caption, canvas) => {
+            DrawnBox::Shape(shape) => shape.size(),
+            DrawnBox::Frame(caption, canvas) => {
                 let caption = caption.text.chars().count() as f64 * CHARACTER;
                 let width = canvas.width.max(caption) + 4.0 * PADDING;
                 (width, canvas.height + LINE + 5.0 * PADDING)
@@ -79,8 +79,8 @@ impl Drawn {
 impl Pen<'_> {
     /// Draws a graph.
     pub(super) fn draw(&self, nodes: &[Node]) -> Canvas {
-        let drawn: Vec<Drawn> = nodes.iter().map(|node| self.node(node)).collect();
-        let sizes: Vec<_> = drawn.iter().map(Drawn::size).collect();
+        let drawn: Vec<DrawnBox> = nodes.iter().map(|node| self.node(node)).collect();
+        let sizes: Vec<_> = drawn.iter().map(DrawnBox::size).collect();
         let mut edges = Vec::new();
         let mut views = Vec::new();
         for (to, node) in nodes.iter().enumerate() {
@@ -95,25 +95,25 @@ impl Pen<'_> {
         for (path, views) in layout.paths.iter().zip(views) {
             self.edge(&mut elements, path, views);
         }
-        for ((drawn, &size), &place) in drawn.iter().zip(&graph.sizes).zip(&layout.boxes) {
+        for ((drawn, &size), &origin) in drawn.iter().zip(&graph.sizes).zip(&layout.boxes) {
             match drawn {
-                Drawn::Shape(shape) => self.shape(&mut elements, shape, place, size),
-                Drawn::Frame(caption, canvas) => {
-                    frame(&mut elements, (caption, canvas), place, size);
+                DrawnBox::Shape(shape) => self.shape(&mut elements, shape, origin, size),
+                DrawnBox::Frame(caption, canvas) => {
+                    frame(&mut elements, (caption, canvas), origin, size);
                 }
             }
         }
         Canvas { width: layout.width, height: layout.height, elements }
     }
 
-    fn node(&self, node: &Node) -> Drawn {
+    fn node(&self, node: &Node) -> DrawnBox {
         let Content::Block { nodes, chained } = &node.content else {
-            return Drawn::Shape(Shape::new(node, self.report, self.detail));
+            return DrawnBox::Shape(Shape::new(node, self.report, self.detail));
         };
         let how = if *chained { "one after another" } else { "side by side" };
         let share = node.share(self.report) * 100.0;
         let caption = format!("× {}, {how}: {share:.1} % together", node.times);
-        Drawn::Frame(text("times", caption), self.draw(nodes))
+        DrawnBox::Frame(text("times", caption), self.draw(nodes))
     }
 
     fn shape(
@@ -133,8 +133,8 @@ impl Pen<'_> {
         group(svg, &shape.about);
         if shape.times > 1 {
             for card in [2.0, 1.0] {
-                let place = (x + card * CARD, y + card * CARD, width, height);
-                rect(svg, class, place, radius, "");
+                let card_box = (x + card * CARD, y + card * CARD, width, height);
+                rect(svg, class, card_box, radius, "");
             }
         }
         rect(svg, class, (x, y, width, height), radius, "");
@@ -232,9 +232,9 @@ fn frame(
 ) {
     svg.push_str("<g>\n");
     for card in [2.0, 1.0, 0.0] {
-        let place = (x + card * CARD, y + card * CARD, width, height);
-        rect(svg, "page", place, 10.0, "");
-        rect(svg, "block", place, 10.0, "");
+        let card_box = (x + card * CARD, y + card * CARD, width, height);
+        rect(svg, "page", card_box, 10.0, "");
+        rect(svg, "block", card_box, 10.0, "");
     }
     write_line(svg, x + 1.5 * PADDING, y + PADDING, caption);
     let left = x + (width - canvas.width) / 2.0;

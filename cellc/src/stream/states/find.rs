@@ -14,7 +14,7 @@ use crate::stream::dependence::Dependence;
 
 /// The states to look for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RequestedStates {
     Nothing,
     /// Inputs that serve only as initial states, each with the output that has the last state.
     Automatic,
@@ -24,7 +24,7 @@ pub(crate) enum Wanted {
 
 /// The facts that the search reads besides the core model.
 pub(crate) struct SearchContext<'s, 'a> {
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: RequestedStates,
     /// By place of a recurrence: the layer.
     pub(crate) layers: &'s HashMap<usize, &'a Node>,
     /// True if the inputs have the sizes of recorded calls. Layers are then not reported as
@@ -66,14 +66,14 @@ pub(crate) fn find_states<'a>(
     let search =
         Search { model: &core, recurrences: &recurrences, needed: &needed, layers: given.layers };
     let (states, not_taken) = match &given.wanted {
-        Wanted::Nothing => (Vec::new(), NotTaken::Nothing),
-        Wanted::Automatic => search.automatic_states(),
-        Wanted::Pairs(pairs) => search.given_states(pairs),
+        RequestedStates::Nothing => (Vec::new(), NotTaken::Nothing),
+        RequestedStates::Automatic => search.automatic_states(),
+        RequestedStates::Pairs(pairs) => search.given_states(pairs),
     };
     let dependence = Dependence::new(&core, &core.all_nodes());
     let continued = recurrences.continued(&core, &dependence);
     let lost = search.lost(&dependence, &continued);
-    let begin_anew = if given.wanted == Wanted::Nothing || given.sizes_of_call {
+    let begin_anew = if given.wanted == RequestedStates::Nothing || given.sizes_of_call {
         Vec::new()
     } else {
         search.begin_anew(&dependence, &continued)

@@ -15,10 +15,10 @@ mod windows;
 
 use std::collections::{BTreeSet, HashMap};
 
-pub(crate) use find::{FoundStates, SearchContext, Wanted, find_states};
+pub(crate) use find::{FoundStates, RequestedStates, SearchContext, find_states};
 pub(crate) use pairs::{Doubt, Misfit, NotTaken, Reason, RefusedPair};
 pub(crate) use restarting::{Lost, LostStates, RestartingLayer, StartsEvery};
-pub(crate) use restarts::Start;
+pub(crate) use restarts::InitialValue;
 pub(crate) use through::UpdateKind;
 pub(crate) use windows::window;
 
@@ -57,7 +57,7 @@ pub(crate) struct Recurrence<'m> {
     /// The cell and the letter of the state, 'h' or 'c'. `None` for a loop.
     pub(crate) cell: Option<(&'m CoreCell, char)>,
     /// The value that identifies the layer: [`place_of`] for a cell, the carried value for a loop.
-    pub(crate) place: usize,
+    pub(crate) layer: usize,
 }
 
 /// Every recurrence of a model, and the tensors read for other purposes than as initial states.
@@ -123,7 +123,7 @@ impl<'m> Recurrences<'m> {
             Some(s) if s.lengths != Lengths::Full => (Order::Lengths, s.steps),
             Some(s) => (Order::Forward, s.steps),
         };
-        let place = place_of(cell);
+        let layer = place_of(cell);
         for (initial, last, letter) in [(Some(cell.h), cell.out.h, 'h'), (cell.c, cell.out.c, 'c')]
         {
             let Some(initial) = initial else { continue };
@@ -135,7 +135,7 @@ impl<'m> Recurrences<'m> {
                 order,
                 steps,
                 cell: Some((cell, letter)),
-                place,
+                layer,
             });
             if let (Some(y), 'h') = (cell.out.y, letter) {
                 self.by_y.insert(y, index);
@@ -146,9 +146,9 @@ impl<'m> Recurrences<'m> {
     fn attention(&mut self, operation: &'m LinearAttention) {
         let initial = self.flow.origins(operation.state);
         let last: Vec<usize> = operation.last.into_iter().collect();
-        let place = operation.last.or(operation.y).expect("states: attention without outputs");
+        let layer = operation.last.or(operation.y).expect("states: attention without outputs");
         let (order, steps) = (Order::Forward, operation.sizes.steps);
-        self.add(Recurrence { initial, last, order, steps, cell: None, place });
+        self.add(Recurrence { initial, last, order, steps, cell: None, layer });
     }
 
     /// Adds the carried values of a loop of several iterations that serve only as states of
@@ -175,8 +175,8 @@ impl<'m> Recurrences<'m> {
                         None => Order::Forward,
                     };
                     let initial = self.flow.origins(carried.initial);
-                    let (steps, place) = (body.trips, carried.value);
-                    self.add(Recurrence { initial, last, order, steps, cell: None, place });
+                    let (steps, layer) = (body.trips, carried.value);
+                    self.add(Recurrence { initial, last, order, steps, cell: None, layer });
                 }
                 _ => self.mark(vec![carried.initial]),
             }
@@ -200,11 +200,11 @@ impl<'m> Recurrences<'m> {
             let all = self.all.iter().filter(move |r| r.cell.is_some_and(|(_, own)| own == letter));
             all.flat_map(move |r| {
                 let initial = r.initial.iter().flatten().filter(move |(from, _)| *from == source);
-                initial.map(move |element| (r.place, *element))
+                initial.map(move |element| (r.layer, *element))
             })
         };
         let c: Vec<_> = states_of('c').collect();
-        states_of('h').find(|start| c.contains(start)).map(|(place, _)| place)
+        states_of('h').find(|start| c.contains(start)).map(|(layer, _)| layer)
     }
 
     /// Marks the tensors that Results, variables and operations read. Initial states are not
@@ -284,14 +284,14 @@ impl<'m> Recurrences<'m> {
         by_y: bool,
     ) -> Option<(Source, bool, BTreeSet<usize>)> {
         let mut all: Option<(Source, bool, BTreeSet<usize>)> = None;
-        for (place, element) in self.flow.origins(source)?.into_iter().enumerate() {
+        for (position, element) in self.flow.origins(source)?.into_iter().enumerate() {
             let (recurrence, index) = self.recurrence_ending_in(element, by_y)?;
             let (from, at) = self.all[recurrence].initial.as_ref()?[index];
             let (first, in_place, through) = all.get_or_insert((from, true, BTreeSet::new()));
             if *first != from {
                 return None;
             }
-            *in_place &= at == place;
+            *in_place &= at == position;
             through.insert(recurrence);
         }
         all.filter(|(first, ..)| model.len(*first) == model.len(source))
@@ -352,7 +352,7 @@ pub(crate) fn goes_on(
 ) -> bool {
     let Some(initial) = flow.origins(initial) else { return false };
     let mut kept: HashMap<Source, Option<Vec<TensorElement>>> = HashMap::new();
-    initial.iter().enumerate().all(|(place, &(source, index))| {
+    initial.iter().enumerate().all(|(position, &(source, index))| {
         let next = match source {
             Source::Parameter(parameter) => {
                 let pair = model.states.iter().find(|pair| pair.parameter == parameter);
@@ -364,7 +364,8 @@ pub(crate) fn goes_on(
         let Some(next) = next else { return false };
         let next = kept.entry(source).or_insert_with(|| flow.origins(next));
         let element = next.as_ref().and_then(|next| next.get(index));
-        element.is_some_and(|&(source, at)| last.map(Source::Value) == Some(source) && at == place)
+        element
+            .is_some_and(|&(source, at)| last.map(Source::Value) == Some(source) && at == position)
     })
 }
 

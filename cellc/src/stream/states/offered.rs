@@ -12,7 +12,7 @@ pub(crate) struct Offer {
     /// How the output is computed from the input. `None` if only the names suggest a state.
     pub(crate) update: Option<UpdateKind>,
     /// Other outputs that could be the next state instead of the pair's output.
-    pub(crate) others: Vec<usize>,
+    pub(crate) other_results: Vec<usize>,
 }
 
 /// An input, and an output of equal shape computed from the input.
@@ -107,7 +107,7 @@ impl Search<'_> {
                 || others.contains(&other.result)
         };
         self.candidates.retain(|candidate| !gone(&candidate.pair));
-        self.offers.push(Offer { pair, update, others });
+        self.offers.push(Offer { pair, update, other_results: others });
     }
 
     /// Offers each pair of matching names whose input and output match no other name.

@@ -27,7 +27,7 @@ pub(crate) struct RefusedPair<'a> {
     pub(crate) pair: StatePair,
     pub(crate) reason: Reason<'a>,
     /// Other outputs that could be the next state instead of the pair's output.
-    pub(crate) others: Vec<usize>,
+    pub(crate) other_results: Vec<usize>,
 }
 
 /// The reason why the search does not take a pair.
@@ -112,7 +112,7 @@ fn unless_named_otherwise<'a>(
         return Ok(pair.result);
     };
     let reason = Reason::Doubt(Doubt::OtherName(pair.result));
-    Err(RefusedPair { pair: StatePair { result, ..pair }, reason, others: Vec::new() })
+    Err(RefusedPair { pair: StatePair { result, ..pair }, reason, other_results: Vec::new() })
 }
 
 impl<'a> Search<'_, '_, 'a> {
@@ -150,7 +150,7 @@ impl<'a> Search<'_, '_, 'a> {
         refused.extend(offers.into_iter().map(|offer| RefusedPair {
             pair: offer.pair,
             reason: Reason::Doubt(Doubt::OtherUpdate(offer.update)),
-            others: offer.others,
+            other_results: offer.other_results,
         }));
         (taken, NotTaken::Automatic { refused, integers: integers_like_states(model) })
     }
@@ -200,15 +200,15 @@ impl<'a> Search<'_, '_, 'a> {
         let in_place = fits.iter().filter(|(_, update)| update.in_place).count();
         let source = Source::Parameter(parameter);
         let reason = if let Some(wrong) = recurrences.not_forward(&update.through) {
-            let (order, layer) = (wrong.order, self.layer(wrong.place));
+            let (order, layer) = (wrong.order, self.layer(wrong.layer));
             Reason::Misfit(Misfit::NotForward { order, layer })
         } else if fits.is_empty() {
             let output = model.results[*result].shape.clone();
             Reason::Misfit(Misfit::Shape { input: shape.clone(), output })
         } else if in_place == 0 {
             Reason::Doubt(Doubt::OtherOrder)
-        } else if let Some(place) = recurrences.of_h_and_c(source) {
-            Reason::Misfit(Misfit::HAndC(self.layer(place)))
+        } else if let Some(layer) = recurrences.of_h_and_c(source) {
+            Reason::Misfit(Misfit::HAndC(self.layer(layer)))
         } else if in_place > 1 {
             Reason::Doubt(Doubt::SeveralOutputs(in_place))
         } else if recurrences.read.contains(&source) {
@@ -219,7 +219,7 @@ impl<'a> Search<'_, '_, 'a> {
             return Ok(*result);
         };
         let pair = StatePair { parameter, result: *result };
-        Err(RefusedPair { pair, reason, others: Vec::new() })
+        Err(RefusedPair { pair, reason, other_results: Vec::new() })
     }
 
     /// The pairs of the options that are states, and for each pair the reason why it is none.
@@ -260,12 +260,12 @@ impl<'a> Search<'_, '_, 'a> {
             return Some(Misfit::InAnotherPair);
         }
         if let Some(wrong) = recurrences.not_forward_between(model, parameter, output.source) {
-            let (order, layer) = (wrong.order, self.layer(wrong.place));
+            let (order, layer) = (wrong.order, self.layer(wrong.layer));
             return Some(Misfit::NotForward { order, layer });
         }
-        let place = recurrences.of_h_and_c(source)?;
+        let layer = recurrences.of_h_and_c(source)?;
         let (updated, ..) = recurrences.update(model, output.source, true)?;
-        (updated == source).then(|| Misfit::HAndC(self.layer(place)))
+        (updated == source).then(|| Misfit::HAndC(self.layer(layer)))
     }
 }
 

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::search::Search;
-use super::{Order, Recurrence, Start, begins_anew, cells_in_parts, lost, repeated_cells};
+use super::{InitialValue, Order, Recurrence, begins_anew, cells_in_parts, lost, repeated_cells};
 use crate::core::{CoreOp, Restart, Source};
 use crate::model::{Node, Op};
 use crate::stream::dependence::{Change, Dependence};
 
 /// The lost states of a layer: no call passes them on to the next call.
 pub(crate) struct Lost {
-    pub(crate) start: Start,
+    pub(crate) start: InitialValue,
     pub(crate) states: LostStates,
 }
 
@@ -70,8 +70,8 @@ impl<'a> Search<'_, '_, 'a> {
     ) -> BTreeMap<usize, Lost> {
         let mut found = self.lost_of_cells(dependence, continued);
         self.add_lost_of_loops(dependence, &mut found);
-        for place in cells_in_parts(self.model, dependence, self.needed) {
-            found.insert(place, Lost { start: Start::InParts, states: LostStates::InParts });
+        for layer in cells_in_parts(self.model, dependence, self.needed) {
+            found.insert(layer, Lost { start: InitialValue::InParts, states: LostStates::InParts });
         }
         found
     }
@@ -84,7 +84,7 @@ impl<'a> Search<'_, '_, 'a> {
         continued: &HashSet<usize>,
     ) -> Vec<(&'a Node, usize)> {
         let found = begins_anew(self.model, self.recurrences, dependence, self.needed, continued);
-        found.iter().filter_map(|(&place, &steps)| Some((self.layer(place)?, steps))).collect()
+        found.iter().filter_map(|(&layer, &steps)| Some((self.layer(layer)?, steps))).collect()
     }
 
     /// The layers that lose their states, each layer once. Layers in a loop of several iterations
@@ -93,18 +93,18 @@ impl<'a> Search<'_, '_, 'a> {
         let repeated = repeated_cells(self.model);
         let mut seen: HashSet<*const Node> = HashSet::new();
         let mut layers = Vec::new();
-        for (place, lost) in found {
-            let Some(node) = self.layer(place) else { continue };
+        for (layer, lost) in found {
+            let Some(node) = self.layer(layer) else { continue };
             if !seen.insert(node) {
                 continue;
             }
-            let starts_every = if !repeated.contains(&place) {
+            let starts_every = if !repeated.contains(&layer) {
                 let is_other = |r: &Recurrence| {
                     r.order == Order::Lengths || r.cell.is_some_and(|(c, _)| c.batch > 1)
                 };
                 let mut all = self.recurrences.all.iter();
-                StartsEvery::Call { opens: !all.any(|r| r.place == place && is_other(r)) }
-            } else if let Start::Constant { .. } = lost.start {
+                StartsEvery::Call { opens: !all.any(|r| r.layer == layer && is_other(r)) }
+            } else if let InitialValue::Constant { .. } = lost.start {
                 StartsEvery::Iteration
             } else {
                 continue;
@@ -130,16 +130,16 @@ impl<'a> Search<'_, '_, 'a> {
             if continued.contains(&index) {
                 continue;
             }
-            match found.get_mut(&recurrence.place) {
+            match found.get_mut(&recurrence.layer) {
                 Some(Lost { start: other, states: LostStates::OfCell(letters) }) => {
                     letters.push(state);
-                    if start != (Start::Constant { as_it_is: true }) {
+                    if start != (InitialValue::Constant { as_it_is: true }) {
                         *other = start;
                     }
                 }
                 _ => {
                     let states = LostStates::OfCell(vec![state]);
-                    found.insert(recurrence.place, Lost { start, states });
+                    found.insert(recurrence.layer, Lost { start, states });
                 }
             }
         }
@@ -168,7 +168,7 @@ impl<'a> Search<'_, '_, 'a> {
                 .iter()
                 .filter(|c| c.next != Source::Value(c.value) && self.needed[c.value]);
             if carried.any(|c| is_constant(c.initial)) {
-                let start = Start::Constant { as_it_is: false };
+                let start = InitialValue::Constant { as_it_is: false };
                 let states = LostStates::Carried;
                 found.insert(body.carried[0].value, Lost { start, states });
             }

@@ -12,7 +12,7 @@ use crate::stream::dependence::{Change, Dependence};
 
 /// The initial value of a state that is lost at the end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
+pub(crate) enum InitialValue {
     /// A value that is equal in every call. `as_it_is`: true for a constant of the model, false for
     /// a value computed from constants. A model of an open number of steps keeps the state only if
     /// `as_it_is` is true.
@@ -45,13 +45,13 @@ impl Nearest {
 }
 
 /// The content of a constant: type, shape, bytes, and the index of the first bit in the first byte.
-type Held<'m> = (ElementType, &'m [usize], &'m [u8], usize);
+type ConstantContent<'m> = (ElementType, &'m [usize], &'m [u8], usize);
 
 /// Identities of weights: weights of equal content have equal identities.
 pub(crate) struct WeightContents<'m> {
     model: &'m CoreModel,
     /// By content: the first constant found with this content.
-    first: HashMap<Held<'m>, usize>,
+    first: HashMap<ConstantContent<'m>, usize>,
 }
 
 impl<'m> WeightContents<'m> {
@@ -67,7 +67,7 @@ impl<'m> WeightContents<'m> {
                 let tensor = &self.model.constants[constant];
                 // elements of four bits may begin in the middle of a byte
                 let holds =
-                    (tensor.element(), tensor.shape(), tensor.bytes(), tensor.place().1 % 8);
+                    (tensor.element(), tensor.shape(), tensor.bytes(), tensor.address().1 % 8);
                 (None, *self.first.entry(holds).or_insert(constant))
             }
             WeightSource::Parameter(parameter) => (Some(Source::Parameter(parameter)), 0),
@@ -110,7 +110,7 @@ impl Recurrences<'_> {
         for (index, recurrence) in self.all.iter().enumerate() {
             let Some((_, letter)) = recurrence.cell else { continue };
             of_weights.entry(weights[index]).or_default().push(index);
-            of_place.insert((recurrence.place, letter), index);
+            of_place.insert((recurrence.layer, letter), index);
         }
         let mut continued = HashSet::new();
         for (index, recurrence) in self.all.iter().enumerate() {
@@ -119,8 +119,8 @@ impl Recurrences<'_> {
                 continue;
             };
             match nearest {
-                Nearest::Cell(place) => {
-                    let before = of_place.get(&(place, letter)).copied();
+                Nearest::Cell(layer) => {
+                    let before = of_place.get(&(layer, letter)).copied();
                     continued
                         .extend(before.filter(|&before| {
                             before != index && weights[before] == weights[index]
@@ -140,7 +140,7 @@ impl Recurrences<'_> {
         for recurrence in &self.all {
             let Some((cell, _)) = recurrence.cell else { continue };
             for value in [cell.out.y, cell.out.h, cell.out.c].into_iter().flatten() {
-                nearest[value] = Nearest::Cell(recurrence.place);
+                nearest[value] = Nearest::Cell(recurrence.layer);
             }
         }
         for value in 0..nearest.len() {
@@ -317,7 +317,7 @@ pub(crate) fn lost(
     cell: &CoreCell,
     initial: Source,
     dependence: &Dependence,
-) -> Option<Start> {
+) -> Option<InitialValue> {
     let mut sources: Vec<Source> =
         recurrence.initial.iter().flatten().map(|&(source, _)| source).collect();
     sources.dedup();
@@ -326,12 +326,14 @@ pub(crate) fn lost(
         match dependence.change(source) {
             Change::Inputs => {}
             Change::Zero | Change::Never => {
-                return Some(Start::Constant { as_it_is: matches!(initial, Source::Constant(_)) });
+                return Some(InitialValue::Constant {
+                    as_it_is: matches!(initial, Source::Constant(_)),
+                });
             }
             Change::Variables => {
                 let mut last = [cell.out.y, cell.out.h, cell.out.c].into_iter().flatten();
                 if !last.any(|value| dependence.mutual(source, Source::Value(value))) {
-                    lost = Some(Start::Variables(match source {
+                    lost = Some(InitialValue::Variables(match source {
                         Source::Variable(variable) => Some(variable),
                         _ => None,
                     }));

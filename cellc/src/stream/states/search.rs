@@ -17,7 +17,7 @@ pub(super) struct Search<'s, 'm, 'a> {
 
 impl<'a> Search<'_, '_, 'a> {
     /// The layer of the recurrence at `place`.
-    pub(super) fn layer(&self, place: usize) -> Option<&'a Node> {
-        self.layers.get(&place).copied()
+    pub(super) fn layer(&self, value: usize) -> Option<&'a Node> {
+        self.layers.get(&value).copied()
     }
 }

@@ -42,13 +42,13 @@ fn sequences(
 ) {
     let repeated = repeated_cells(model);
     for recurrence in recurrences.all.iter().filter(|recurrence| recurrence.steps > 1) {
-        let Some((cell, state)) = recurrence.cell.filter(|_| !repeated.contains(&recurrence.place))
+        let Some((cell, state)) = recurrence.cell.filter(|_| !repeated.contains(&recurrence.layer))
         else {
             continue;
         };
         let Some(initial) = (if state == 'h' { Some(cell.h) } else { cell.c }) else { continue };
         if lost(recurrence, cell, initial, dependence).is_some() {
-            found.insert(recurrence.place, recurrence.steps);
+            found.insert(recurrence.layer, recurrence.steps);
         }
     }
 }
@@ -75,8 +75,8 @@ fn loops(
         if slices.any(|slice| slice.reverse) {
             return None;
         }
-        if let Some(place) = carried_anew(body, recurrences, dependence, needed) {
-            found.insert(place, body.trips);
+        if let Some(layer) = carried_anew(body, recurrences, dependence, needed) {
+            found.insert(layer, body.trips);
         }
     }
     Some(())
@@ -144,7 +144,7 @@ fn written_out_cells(
                 .cell
                 .is_some_and(|(cell, _)| lost(recurrence, cell, cell.h, dependence).is_some())
         });
-        found.extend(begins.map(|&index| (recurrences.all[index].place, group.len())));
+        found.extend(begins.map(|&index| (recurrences.all[index].layer, group.len())));
     }
 }
 

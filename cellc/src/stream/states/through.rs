@@ -128,7 +128,7 @@ struct Linear {
 }
 
 /// An input, and the tensors computed from the input.
-pub(super) struct Start {
+pub(super) struct InputReach {
     parameter: usize,
     near: HashSet<Source>,
     far: HashSet<Source>,
@@ -171,17 +171,17 @@ impl<'a, 'm> Passages<'a, 'm> {
     }
 
     /// The tensors computed from an input.
-    pub(super) fn start(&self, parameter: usize) -> Start {
+    pub(super) fn start(&self, parameter: usize) -> InputReach {
         let reached_by = |reach| reached(self.model, &[Source::Parameter(parameter)], reach);
         let (near, far, any) =
             (reached_by(Reach::Near), reached_by(Reach::Far), reached_by(Reach::Any));
         let multiplied = self.multiplied(parameter, &near);
-        Start { parameter, near, far, any, multiplied }
+        InputReach { parameter, near, far, any, multiplied }
     }
 
     /// True if a recurrent operator between the input and the output runs in reverse or has
     /// sequence lengths.
-    pub(super) fn runs_otherwise(&self, start: &Start, output: Source) -> bool {
+    pub(super) fn runs_otherwise(&self, start: &InputReach, output: Source) -> bool {
         let otherwise = |state: &CellState| {
             !state.forward && start.near.contains(&state.initial) && state.near.contains(&output)
         };
@@ -189,7 +189,7 @@ impl<'a, 'm> Passages<'a, 'm> {
     }
 
     /// How an output is computed from an input of equal shape. `None` if nothing suggests a state.
-    pub(super) fn update_kind(&self, start: &Start, output: Source) -> Option<UpdateKind> {
+    pub(super) fn update_kind(&self, start: &InputReach, output: Source) -> Option<UpdateKind> {
         let recurrent = |reach: Reach| {
             let from = if reach == Reach::Near { &start.near } else { &start.far };
             let starts = |state: &&CellState| from.contains(&state.initial);
@@ -221,14 +221,14 @@ impl<'a, 'm> Passages<'a, 'm> {
 
     /// True if an output is the input times a factor, plus a term independent of the input. False
     /// if the model has no other output.
-    fn averages(&self, start: &Start, output: Source) -> bool {
+    fn averages(&self, start: &InputReach, output: Source) -> bool {
         let linear = self.linear(start, output, MOST_TERMS);
         self.model.results.len() > 1 && linear.is_some_and(|linear| linear.scaled && linear.added)
     }
 
     /// How sums and products compute a tensor from the input. `None` if other operations take part,
     /// or more than `most` sums and products.
-    fn linear(&self, start: &Start, source: Source, most: usize) -> Option<Linear> {
+    fn linear(&self, start: &InputReach, source: Source, most: usize) -> Option<Linear> {
         use Binary::{Add, Multiply, Subtract};
         let source = self.behind_views(source);
         if source == Source::Parameter(start.parameter) {
@@ -305,14 +305,15 @@ impl<'a, 'm> Passages<'a, 'm> {
             return None;
         }
         let (mut by, mut new) = (None, None);
-        for (place, (source, at)) in self.recurrences.flow.origins(output)?.into_iter().enumerate()
+        for (position, (source, at)) in
+            self.recurrences.flow.origins(output)?.into_iter().enumerate()
         {
             if source != input {
                 let is_constant = matches!(source, Source::Constant(_));
                 new = if is_constant { new.or(Some(New::Constant)) } else { Some(New::Computed) };
                 continue;
             }
-            let moved = at as isize - place as isize;
+            let moved = at as isize - position as isize;
             if moved == 0 || *by.get_or_insert(moved) != moved {
                 return None;
             }

@@ -42,11 +42,11 @@ pub(crate) fn window(model: &CoreModel, flow: &Flow, concat: &Concat) -> Option<
     let inner: usize = shape[concat.axis + 1..].iter().product();
     let (before, whole) = (model.shape(past)[concat.axis], shape[concat.axis]);
     let appended = whole - before;
-    let is_kept = |(place, at): (usize, usize)| {
+    let is_kept = |(position, at): (usize, usize)| {
         let (line, frame) = (at / inner / whole, at / inner % whole);
         let of_past =
             frame.checked_sub(appended).map(|frame| (line * before + frame) * inner + at % inner);
-        of_past.is_some_and(|of_past| front[of_past].1 == place)
+        of_past.is_some_and(|of_past| front[of_past].1 == position)
     };
     let is_next = |result: &usize| {
         let result = &model.results[*result];

@@ -133,20 +133,20 @@ impl<'a> StepAnalysis<'a> {
         }
         let mut results = Vec::new();
         for (index, result) in self.model.results.iter().enumerate() {
-            let place = ModelPlace::Output(index);
+            let output = ModelPlace::Output(index);
             let time = match self.time(result.source) {
-                Ok(Time::Before) => return Err(place.refused(Why::Changed)),
+                Ok(Time::Before) => return Err(output.refused(Why::Changed)),
                 Ok(time) => time,
-                Err(why) => return Err(place.refused(why)),
+                Err(why) => return Err(output.refused(why)),
             };
             if let Time::WithFront(_, before) = time {
                 let in_front = self.in_front(&[result.source]);
-                return Err(NotStepwise { in_front, place, why: Why::HasFront(before) });
+                return Err(NotStepwise { in_front, subject: output, why: Why::HasFront(before) });
             }
             if let Time::Along(axis) = time
                 && has_rows(&result.shape, axis)
             {
-                return Err(place.refused(Why::SeveralRows));
+                return Err(output.refused(Why::SeveralRows));
             }
             results.push(matches!(time, Time::Along(_)));
         }

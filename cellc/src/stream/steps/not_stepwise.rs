@@ -10,7 +10,7 @@ pub(crate) struct NotStepwise {
     /// The node that first puts elements in front of the first step. `None` if no operand of the
     /// place has such elements.
     pub(crate) in_front: Option<InFront>,
-    pub(crate) place: ModelPlace,
+    pub(crate) subject: ModelPlace,
     pub(crate) why: Why,
 }
 
@@ -49,7 +49,7 @@ impl ModelPlace {
 
     /// The reason at this place.
     pub(super) fn refused(self, why: Why) -> NotStepwise {
-        NotStepwise { in_front: None, place: self, why }
+        NotStepwise { in_front: None, subject: self, why }
     }
 }
 

@@ -197,7 +197,7 @@ fn sums(
             () if lines.stays_f32(&counts) => Some(why_not_along_lines(core, axes, positions)),
             () => None,
         };
-        core.model.in_f32.extend(why.map(|why| (core.layer.place, why)));
+        core.model.in_f32.extend(why.map(|why| (core.layer.path, why)));
         return along_lines(core, x, (weights, bias), channels, &lines, &counts);
     }
     let patches = |core: &mut CoreBuilder| -> Rule<Patches> {
@@ -206,7 +206,7 @@ fn sums(
     };
     if let Some(weights) = depthwise {
         let why = why_not_along_lines(core, axes, positions);
-        core.model.in_f32.push((core.layer.place, why));
+        core.model.in_f32.push((core.layer.path, why));
         let patches = patches(core)?;
         let y = channel_by_channel(core, &patches, weights, channels, &counts)?;
         return with_bias(core, bias, y, 1);

@@ -1,7 +1,7 @@
 //! Pad, and the padding of convolutions and pools.
 
 use super::windows::Axis;
-use crate::core::{Before, CoreBuilder, Front, Geometry, Known, signed, strides};
+use crate::core::{CoreBuilder, ElementsBefore, Front, Geometry, Known, signed, strides};
 use crate::model::{ElementType, PadMode, shape_text};
 use crate::translate::layout::concats::put_together;
 use crate::translate::operands::{Operands, legal_extents};
@@ -152,7 +152,7 @@ pub(in crate::translate) fn pad(
         reach: pads.begin as usize,
         is_causal: pads.end <= 0,
     });
-    core.note_lookback(&x, Before::Pads, fronts.collect());
+    core.note_lookback(&x, ElementsBefore::Pads, fronts.collect());
     let mut padded = x;
     for AxisPads { axis, begin, end } in all {
         padded = pad_axis(core, &padded, axis, (begin, end), mode, &value)?;

@@ -173,7 +173,9 @@ fn elements_of_windows(axes: &[Axis], counts: &[usize], count_pads: bool) -> Vec
         let inside = |window: usize| {
             let first = (window * axis.stride) as i64 - axis.begin;
             let places = (0..axis.kernel).map(|tap| first + (tap * axis.dilation) as i64);
-            places.filter(|&place| place >= -begin && place < axis.size as i64 + end).count()
+            places
+                .filter(|&position| position >= -begin && position < axis.size as i64 + end)
+                .count()
         };
         let along: Vec<f32> = (0..count).map(|window| inside(window) as f32).collect();
         counted = counted.iter().flat_map(|&n| along.iter().map(move |&m| n * m)).collect();

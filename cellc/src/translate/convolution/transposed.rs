@@ -221,8 +221,8 @@ impl Extent {
     /// The phases, in the order of the output; neighbours with equal windows together.
     fn phases(&self) -> Vec<Phases> {
         let mut all: Vec<Phases> = Vec::new();
-        for place in 0..self.axis.stride.min(self.out) {
-            let (first, phases) = self.phase(place);
+        for phase in 0..self.axis.stride.min(self.out) {
+            let (first, phases) = self.phase(phase);
             match all.last_mut() {
                 Some(before) if before.windows == phases.windows => before.first_taps.push(first),
                 _ => all.push(Phases { first_taps: vec![first], ..phases }),
@@ -232,13 +232,13 @@ impl Extent {
     }
 
     /// The phase that starts at an element of the output: its first tap, and the rest.
-    fn phase(&self, place: usize) -> (usize, Phases) {
+    fn phase(&self, phase: usize) -> (usize, Phases) {
         let Self { axis: Axis { size, kernel, stride, dilation, .. }, begin, out } = *self;
         let positions = out.div_ceil(stride);
         let taps_apart = stride / common_divisor(stride, dilation);
         let apart = taps_apart * dilation / stride;
         // the place without a cut
-        let full = begin + place as i64;
+        let full = begin + phase as i64;
         let is_own = |tap: &usize| (full - (tap * dilation) as i64).rem_euclid(stride as i64) == 0;
         let first = (0..taps_apart.min(kernel)).find(is_own);
         let windows = first.and_then(|first| {

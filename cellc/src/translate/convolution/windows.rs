@@ -1,6 +1,6 @@
 //! The windows of convolutions and pools along each axis.
 
-use crate::core::{Before, CoreBuilder, Front, Geometry, Known, ShortOf, signed, strides};
+use crate::core::{CoreBuilder, ElementsBefore, Front, Geometry, Known, ShortOf, signed, strides};
 use crate::diagnostic::quoted;
 use crate::model::{Padding, Rounding, Window, counted, shape_text};
 use crate::translate::operands::{Operands, legal_extents, one_for_each_axis};
@@ -186,7 +186,7 @@ pub(super) fn window_counts(
 fn longer_input(core: &CoreBuilder, args: &Operands) -> String {
     const LONGER: &str = "give a longer input";
     let layer = &core.layer;
-    let is_own = |short: &&ShortOf| layer.is_outermost && short.node == layer.place.outer;
+    let is_own = |short: &&ShortOf| layer.is_outermost && short.node == layer.path.outer;
     match core.history.short_of.as_ref().filter(is_own) {
         Some(short) if short.size == 1 => {
             let inputs = counted(short.missing, "input");
@@ -207,7 +207,7 @@ fn note_short(core: &mut CoreBuilder, axes: &[Axis]) {
     let missing = |axis: &Axis| axis.reach() as i64 - axis.size as i64 - axis.begin - axis.end;
     let mut short = axes.iter().enumerate().filter(|(_, axis)| missing(axis) > 0);
     if let (Some((at, axis)), None) = (short.next(), short.next()) {
-        let (node, missing) = (core.layer.place.outer, missing(axis) as usize);
+        let (node, missing) = (core.layer.path.outer, missing(axis) as usize);
         core.note_short(ShortOf { node, axis: at, rank: axes.len(), size: axis.size, missing });
     }
 }
@@ -220,5 +220,5 @@ pub(super) fn note_windows(core: &mut CoreBuilder, x: &Known, axes: &[Axis]) {
         reach: axis.reach() - 1,
         is_causal: axis.begin + 1 >= axis.reach() as i64 && axis.stride == 1,
     });
-    core.note_lookback(x, Before::Pads, fronts.collect());
+    core.note_lookback(x, ElementsBefore::Pads, fronts.collect());
 }

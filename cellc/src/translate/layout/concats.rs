@@ -1,6 +1,8 @@
 //! Tensors side by side.
 
-use crate::core::{Before, Concat, CoreBuilder, CoreOp, Front, Known, Source, axis_index, fold};
+use crate::core::{
+    Concat, CoreBuilder, CoreOp, ElementsBefore, Front, Known, Source, axis_index, fold,
+};
 use crate::model::Tensor;
 use crate::translate::operands::{Operands, all_exact, differ_in_type, shapes_differ};
 use crate::translate::refusal::Rule;
@@ -35,7 +37,7 @@ fn note_front(core: &mut CoreBuilder, inputs: &[Known], axis: i64) {
     let reach = front.shape()[axis];
     let sizes = [size, reach + size].into_iter().filter(|&size| size > 0);
     let fronts = sizes.map(|size| Front { size, reach, is_causal: true }).collect();
-    core.note_lookback(behind, Before::Pads, fronts);
+    core.note_lookback(behind, ElementsBefore::Pads, fronts);
 }
 
 /// Tensors, one or more, side by side along an axis.

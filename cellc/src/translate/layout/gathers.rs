@@ -1,6 +1,6 @@
 //! Elements and parts at indices that are known when compiling.
 
-use super::slices::{Along, geometry};
+use super::slices::{AxisSlice, geometry};
 use crate::core::CoreBuilder;
 use crate::core::{Concat, CoreOp, Geometry, Known, Source, fold, signed, strides};
 use crate::translate::refusal::{Refusal, Rule};
@@ -53,23 +53,23 @@ fn gather_one_by_one(
 ) -> Rule<Known> {
     // neighbouring indices form runs, each with its first index and its length
     let mut runs: Vec<(usize, usize)> = Vec::new();
-    for &place in places {
+    for &index in places {
         let many = runs.len() == MOST_GATHERED;
         match runs.last_mut() {
-            Some((start, count)) if *start + *count == place => *count += 1,
+            Some((start, count)) if *start + *count == index => *count += 1,
             _ if many => {
                 let found = format!("more than {MOST_GATHERED} runs of indices in no order");
                 let valid = format!("{MOST_GATHERED} or fewer, or a progression");
                 return Err(Refusal::new(found, valid, "gather from a constant, or fewer at once"));
             }
-            _ => runs.push((place, 1)),
+            _ => runs.push((index, 1)),
         }
     }
     let shape = core.shape_of(data);
     let mut inputs = Vec::new();
     for (start, count) in runs {
-        let mut along: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
-        along[axis] = Along { start, count, step: 1 };
+        let mut along: Vec<AxisSlice> = shape.iter().map(|&size| AxisSlice::all(size)).collect();
+        along[axis] = AxisSlice { start, count, step: 1 };
         let part = core.view(data, geometry(&shape, &along))?;
         inputs.extend(core.source(&part));
     }

@@ -6,13 +6,13 @@ use crate::translate::operands::Operands;
 use crate::translate::refusal::{Refusal, Rule};
 
 /// A slice along one axis: first element, count, step.
-pub(in crate::translate) struct Along {
+pub(in crate::translate) struct AxisSlice {
     pub(in crate::translate) start: usize,
     pub(in crate::translate) count: usize,
     pub(in crate::translate) step: isize,
 }
 
-impl Along {
+impl AxisSlice {
     /// Every element of an axis.
     pub(in crate::translate) fn all(size: usize) -> Self {
         Self { start: 0, count: size, step: 1 }
@@ -88,14 +88,14 @@ impl SliceEntry {
 /// The slices of a tensor along all of its axes.
 pub(in crate::translate) struct Slices {
     /// By axis of the tensor.
-    pub(in crate::translate) along: Vec<Along>,
+    pub(in crate::translate) along: Vec<AxisSlice>,
     /// By axis of the output, the axis of the tensor. `None`: an added axis of size 1.
     axes: Vec<Option<usize>>,
 }
 
 impl Slices {
     /// Slices that keep every axis of the input.
-    fn of_every_axis(along: Vec<Along>) -> Self {
+    fn of_every_axis(along: Vec<AxisSlice>) -> Self {
         let axes = (0..along.len()).map(Some).collect();
         Self { along, axes }
     }
@@ -103,7 +103,7 @@ impl Slices {
     /// Appends axes that keep every element.
     fn extend_by(&mut self, sizes: &[usize]) {
         let first = self.along.len();
-        self.along.extend(sizes.iter().map(|&size| Along::all(size)));
+        self.along.extend(sizes.iter().map(|&size| AxisSlice::all(size)));
         self.axes.extend((first..self.along.len()).map(Some));
     }
 
@@ -120,7 +120,7 @@ impl Slices {
 }
 
 /// The view of one slice per axis in a tensor with a shape.
-pub(in crate::translate) fn geometry(shape: &[usize], along: &[Along]) -> Geometry {
+pub(in crate::translate) fn geometry(shape: &[usize], along: &[AxisSlice]) -> Geometry {
     let row_major = strides(shape);
     Geometry {
         // an empty slice reads no element, so the offset may be 0
@@ -195,8 +195,8 @@ fn parts_of(
     let mut start = 0;
     let mut parts = Vec::new();
     for &count in lengths {
-        let mut along: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
-        along[axis] = Along { start, count, step: 1 };
+        let mut along: Vec<AxisSlice> = shape.iter().map(|&size| AxisSlice::all(size)).collect();
+        along[axis] = AxisSlice { start, count, step: 1 };
         start += count;
         parts.push(core.view(input, geometry(&shape, &along))?);
     }
@@ -219,7 +219,7 @@ pub(in crate::translate) fn slices(core: &CoreBuilder, args: &Operands) -> Rule<
         return Err(Refusal::new(found, "as many of each, no step of 0", "correct them"));
     }
     let shape = core.shape_of(&input);
-    let mut along: Vec<Along> = shape.iter().map(|&size| Along::all(size)).collect();
+    let mut along: Vec<AxisSlice> = shape.iter().map(|&size| AxisSlice::all(size)).collect();
     let mut seen = vec![false; shape.len()];
     for (i, &axis) in axes.iter().enumerate() {
         let axis = args.axis(axis, shape.len())?;
@@ -227,7 +227,7 @@ pub(in crate::translate) fn slices(core: &CoreBuilder, args: &Operands) -> Rule<
             let found = format!("axis {axis} sliced twice");
             return Err(Refusal::new(found, "each once", "correct the axes"));
         }
-        along[axis] = Along::range(shape[axis], Some(starts[i]), Some(stops[i]), steps[i]);
+        along[axis] = AxisSlice::range(shape[axis], Some(starts[i]), Some(stops[i]), steps[i]);
     }
     Ok(Slices::of_every_axis(along))
 }
@@ -277,7 +277,7 @@ pub(in crate::translate) fn masked_slices(
             SliceEntry::Range { has_begin, has_end } => {
                 let from = Some(begin[i]).filter(|_| has_begin);
                 let to = Some(end[i]).filter(|_| has_end);
-                slices.along.push(Along::range(shape[axis], from, to, steps[i]));
+                slices.along.push(AxisSlice::range(shape[axis], from, to, steps[i]));
                 slices.axes.push(Some(axis));
             }
         }
@@ -288,12 +288,12 @@ pub(in crate::translate) fn masked_slices(
 }
 
 /// One element along an axis; without a begin, the first.
-fn one_element(begin: i64, has_begin: bool, axis: usize, size: usize) -> Rule<Along> {
+fn one_element(begin: i64, has_begin: bool, axis: usize, size: usize) -> Rule<AxisSlice> {
     let start = if has_begin { axis_index(begin, size) } else { Some(0).filter(|_| size > 0) };
     let Some(start) = start else {
         let found = format!("index {begin} of {size} elements along axis {axis}");
         let valid = format!("0 to {}", size.max(1) - 1);
         return Err(Refusal::new(found, valid, "correct begin"));
     };
-    Ok(Along { start, count: 1, step: 1 })
+    Ok(AxisSlice { start, count: 1, step: 1 })
 }

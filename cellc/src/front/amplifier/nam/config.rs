@@ -9,26 +9,26 @@ use crate::model::{counted, wrong_past};
 /// An object at a place of the file.
 pub(super) struct Config {
     object: Object,
-    pub(super) place: String,
+    pub(super) key_path: String,
 }
 
 impl Config {
-    /// The object of a value. `place`: its place in messages.
-    pub(super) fn parse(value: Json, place: &str) -> Result<Self, Diagnostic> {
+    /// The object of a value. `key_path`: its place in messages.
+    pub(super) fn parse(value: Json, key_path: &str) -> Result<Self, Diagnostic> {
         let found = value.to_string();
         let object = Object::from_json(value)
-            .ok_or_else(|| refusal(place, format!("{found} is no object")).valid("an object"))?;
-        Ok(Self { object, place: place.to_owned() })
+            .ok_or_else(|| refusal(key_path, format!("{found} is no object")).valid("an object"))?;
+        Ok(Self { object, key_path: key_path.to_owned() })
     }
 
     /// A refusal of something in this object.
     pub(super) fn refused(&self, found: impl Into<String>) -> Diagnostic {
-        refusal(&self.place, found.into())
+        refusal(&self.key_path, found.into())
     }
 
     /// The place of a key in messages.
-    pub(super) fn place_of(&self, key: &str) -> String {
-        format!("{}, \"{key}\"", self.place)
+    pub(super) fn path_of(&self, key: &str) -> String {
+        format!("{}, \"{key}\"", self.key_path)
     }
 
     /// Takes a key. `None` for a missing key and for null.
@@ -38,12 +38,12 @@ impl Config {
 
     /// Takes a key. A missing key is an error.
     pub(super) fn need(&mut self, key: &str) -> Result<Json, Diagnostic> {
-        self.object.need(key, &self.place)
+        self.object.need(key, &self.key_path)
     }
 
     /// Takes a size of 1 or more.
     pub(super) fn size(&mut self, key: &str) -> Result<usize, Diagnostic> {
-        self.object.size(key, &self.place)
+        self.object.size(key, &self.key_path)
     }
 
     /// Takes a size of 1 or more, or `default` if the key is missing.
@@ -78,7 +78,7 @@ impl Config {
     /// Takes a number that f32 holds, or `default` if the key is missing.
     pub(super) fn number_or(&mut self, key: &str, default: f32) -> Result<f32, Diagnostic> {
         match self.take(key) {
-            Some(number) => number.f32(&self.place_of(key)),
+            Some(number) => number.f32(&self.path_of(key)),
             None => Ok(default),
         }
     }
@@ -86,15 +86,16 @@ impl Config {
     /// Takes a list of sizes of 1 or more that is not empty.
     pub(super) fn sizes(&mut self, key: &str) -> Result<Vec<usize>, Diagnostic> {
         let valid = || format!("a list, each {}", valid_size());
-        let place = self.place_of(key);
+        let key_path = self.path_of(key);
         let Json::List(items) = self.need(key)? else {
-            return Err(refusal(&place, format!("\"{key}\" is no list")).valid(valid()));
+            return Err(refusal(&key_path, format!("\"{key}\" is no list")).valid(valid()));
         };
         if items.is_empty() {
-            return Err(refusal(&place, "the list is empty").valid(valid()));
+            return Err(refusal(&key_path, "the list is empty").valid(valid()));
         }
         let size = |item: &Json| {
-            item.size().ok_or_else(|| refusal(&place, format!("{item} in the list")).valid(valid()))
+            item.size()
+                .ok_or_else(|| refusal(&key_path, format!("{item} in the list")).valid(valid()))
         };
         items.iter().map(size).collect()
     }
@@ -105,7 +106,7 @@ impl Config {
     /// If the channels are no multiples of the groups, or the convolution reaches too far back.
     pub(super) fn check(&self, conv: ConvSizes, groups: &str) -> Result<(), Diagnostic> {
         let ConvSizes { inputs, outputs, kernel, dilation, groups: count, .. } = conv;
-        legal_groups(count, [inputs, outputs], &self.place_of(groups))?;
+        legal_groups(count, [inputs, outputs], &self.path_of(groups))?;
         if let Some(valid) = wrong_past(conv.kept()) {
             let found = format!(
                 "{}, a dilation of {dilation} and {}",
@@ -121,6 +122,6 @@ impl Config {
     pub(super) fn finish(self, valid: &str) -> Result<(), Diagnostic> {
         let Some((key, value)) = self.object.rest().next() else { return Ok(()) };
         let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));
-        Err(refusal(&self.place, found).valid(valid))
+        Err(refusal(&self.key_path, found).valid(valid))
     }
 }

@@ -28,8 +28,8 @@ pub(super) fn read(
     let dilations = config.sizes("dilations")?;
     let normalised = config.flag("batchnorm")?;
     let activation = config.need("activation")?;
-    let function = Function::read(activation, &config.place_of("activation"))?;
-    function.check(channels, &config.place_of("activation"))?;
+    let function = Function::read(activation, &config.path_of("activation"))?;
+    function.check(channels, &config.path_of("activation"))?;
     let groups = config.size_or("groups", 1)?;
     let inputs = config.size_or("in_channels", 1)?;
     let outputs = config.size_or("out_channels", 1)?;
@@ -74,8 +74,8 @@ fn normalise(conv: &mut Conv, left: &mut Weights, block: usize) -> Result<(), Di
     let eps = f64::from(left.next(1)[0]);
     let of_output = conv.weights.len() / channels;
     for channel in 0..channels {
-        let place = format!("\"weights\", block {block}");
-        let deviation = deviation(f64::from(variance[channel]), eps, &place)?;
+        let key_path = format!("\"weights\", block {block}");
+        let deviation = deviation(f64::from(variance[channel]), eps, &key_path)?;
         let scale = f64::from(weight[channel]) / deviation;
         for weight in &mut conv.weights[channel * of_output..][..of_output] {
             *weight = (f64::from(*weight) * scale) as f32;

@@ -42,13 +42,13 @@ pub(super) struct LeakyHardTanh {
 
 impl Function {
     /// Reads a function: its name, or an object with "type" and parameters.
-    pub(super) fn read(value: Json, place: &str) -> Result<Self, Diagnostic> {
+    pub(super) fn read(value: Json, key_path: &str) -> Result<Self, Diagnostic> {
         let mut config = match value {
-            Json::Text(name) => return Self::named(&name, place, None),
-            value @ Json::Object(_) => Config::parse(value, place)?,
+            Json::Text(name) => return Self::named(&name, key_path, None),
+            value @ Json::Object(_) => Config::parse(value, key_path)?,
             other => {
                 let found = format!("the activation is {other}");
-                return Err(refusal(place, found).valid("a name, or an object with \"type\""));
+                return Err(refusal(key_path, found).valid("a name, or an object with \"type\""));
             }
         };
         // the trainer's own configurations say "name"
@@ -56,7 +56,7 @@ impl Function {
         let Json::Text(name) = config.need(key)? else {
             return Err(config.refused(format!("\"{key}\" is no name")).valid(NAMES));
         };
-        let function = Self::named(&name, place, Some(&mut config))?;
+        let function = Self::named(&name, key_path, Some(&mut config))?;
         config.finish(function.parameters())?;
         Ok(function)
     }
@@ -73,7 +73,11 @@ impl Function {
         }
     }
 
-    fn named(name: &str, place: &str, mut config: Option<&mut Config>) -> Result<Self, Diagnostic> {
+    fn named(
+        name: &str,
+        key_path: &str,
+        mut config: Option<&mut Config>,
+    ) -> Result<Self, Diagnostic> {
         let mut number = |key: &str, default: f32| match config {
             Some(ref mut config) => config.number_or(key, default),
             None => Ok(default),
@@ -85,7 +89,7 @@ impl Function {
                 if limits != [-1.0, 1.0] {
                     let [min, max] = limits;
                     let found = format!("a min_val of {min} and a max_val of {max} of Hardtanh");
-                    return Err(refusal(place, found).valid("-1 and 1").help(
+                    return Err(refusal(key_path, found).valid("-1 and 1").help(
                         "NAM's player computes -1 and 1 whatever the file says, its trainer does \
                          not",
                     ));
@@ -106,7 +110,7 @@ impl Function {
                 let [min, max] = [number("min_val", -1.0)?, number("max_val", 1.0)?];
                 if min > max {
                     let found = format!("a min_val of {min} and a max_val of {max}");
-                    return Err(refusal(place, found).valid("a min_val up to max_val"));
+                    return Err(refusal(key_path, found).valid("a min_val up to max_val"));
                 }
                 let [min_slope, max_slope] =
                     [number("min_slope", 0.01)?, number("max_slope", 0.01)?];
@@ -116,25 +120,27 @@ impl Function {
                 let alpha = number("alpha", 1.0)?;
                 if alpha != 1.0 {
                     let found = format!("an alpha of {alpha} of Softsign");
-                    return Err(refusal(place, found).valid("1"));
+                    return Err(refusal(key_path, found).valid("1"));
                 }
                 Self::Activation(Activation::Softsign)
             }
             "Softsigmoid" => Self::SoftSigmoid,
             _ => {
-                return Err(refusal(place, format!("the activation {}", quoted(name))).valid(NAMES));
+                return Err(
+                    refusal(key_path, format!("the activation {}", quoted(name))).valid(NAMES)
+                );
             }
         })
     }
 
     /// # Errors
     /// If the function has parameters for another number of channels.
-    pub(super) fn check(&self, channels: usize, place: &str) -> Result<(), Diagnostic> {
+    pub(super) fn check(&self, channels: usize, key_path: &str) -> Result<(), Diagnostic> {
         match self {
             Self::PRelu(slopes) if ![1, channels].contains(&slopes.len()) => {
                 let channels = counted(channels, "channel");
                 let found = format!("{} for {channels}", counted(slopes.len(), "slope"));
-                Err(refusal(place, found).valid("one slope, or one for each channel"))
+                Err(refusal(key_path, found).valid("one slope, or one for each channel"))
             }
             _ => Ok(()),
         }
@@ -177,11 +183,13 @@ fn slopes(config: Option<&mut Config>) -> Result<Vec<f32>, Diagnostic> {
     let Some(slopes) = config.take("negative_slopes") else {
         return Ok(vec![config.number_or("negative_slope", DEFAULT)?]);
     };
-    let place = config.place_of("negative_slopes");
+    let key_path = config.path_of("negative_slopes");
     let Json::List(slopes) = slopes else {
-        return Err(refusal(&place, format!("the slopes are {slopes}")).valid("a list of numbers"));
+        return Err(
+            refusal(&key_path, format!("the slopes are {slopes}")).valid("a list of numbers")
+        );
     };
-    slopes.iter().map(|slope| slope.f32(&place)).collect()
+    slopes.iter().map(|slope| slope.f32(&key_path)).collect()
 }
 
 /// Adds one of the activations that NAM's functions use.

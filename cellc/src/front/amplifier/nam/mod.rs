@@ -29,7 +29,7 @@ const ABOUT: [&str; 1] = ["sample_rate"];
 
 /// # Errors
 /// If the architectures may have another meaning in the version: it is not 0.5.0 to 0.7.x.
-fn known_version(version: &Json, place: &str) -> Result<(), Diagnostic> {
+fn known_version(version: &Json, key_path: &str) -> Result<(), Diagnostic> {
     let is_known = |version: &str| {
         let mut parts = version.split('.').map(|part| {
             // parse takes a plus sign
@@ -44,8 +44,8 @@ fn known_version(version: &Json, place: &str) -> Result<(), Diagnostic> {
     if matches!(version, Json::Text(text) if is_known(text)) {
         return Ok(());
     }
-    let place = if place.is_empty() { "\"version\"" } else { place };
-    let found = refusal(place, format!("the version is {version}"));
+    let key_path = if key_path.is_empty() { "\"version\"" } else { key_path };
+    let found = refusal(key_path, format!("the version is {version}"));
     Err(found.valid("0.5.0 to 0.7.x"))
 }
 
@@ -152,11 +152,11 @@ fn other_architecture(architecture: &Json) -> Diagnostic {
 }
 
 /// The list of weights of a model. A Sequential may have none.
-fn weights(architecture: &str, file: &mut Object, place: &str) -> Result<Vec<f32>, Diagnostic> {
+fn weights(architecture: &str, file: &mut Object, key_path: &str) -> Result<Vec<f32>, Diagnostic> {
     if ["Sequential", "sequential"].contains(&architecture) && !file.has("weights") {
         return Ok(Vec::new());
     }
-    numbers(&file.need("weights", place)?)
+    numbers(&file.need("weights", key_path)?)
 }
 
 /// The weights of a model.
@@ -196,20 +196,21 @@ fn container(
             found.unwrap_or(count - 1)
         }
     };
-    let Submodel { place, model, .. } = submodels.swap_remove(at);
+    let Submodel { key_path, model, .. } = submodels.swap_remove(at);
     let model =
-        Object::from_json(model).ok_or_else(|| refusal(&place, "the model is no object"))?;
+        Object::from_json(model).ok_or_else(|| refusal(&key_path, "the model is no object"))?;
     if let (Some(own), Some(outer)) = (stored_rate(&model), stored_rate(file))
         && own != outer
     {
         let found = format!("a sample_rate of {own} in a container with {outer}");
-        return Err(refusal(&place, found).valid("one sample_rate").into());
+        return Err(refusal(&key_path, found).valid("one sample_rate").into());
     }
     let model = model.with_default("sample_rate", stored_rate(file));
     let mut found = read(model, name, None, sample_rate).map_err(|mut problems| {
         for problem in &mut problems.0 {
             let inner = problem.layer.take().filter(|inner| !inner.is_empty());
-            problem.layer = Some(inner.map_or(place.clone(), |inner| format!("{place}, {inner}")));
+            problem.layer =
+                Some(inner.map_or(key_path.clone(), |inner| format!("{key_path}, {inner}")));
         }
         problems
     })?;
@@ -225,7 +226,7 @@ fn container(
 
 /// A model of a container.
 struct Submodel {
-    place: String,
+    key_path: String,
     /// The largest value of the size control for the model.
     most: f32,
     model: Json,
@@ -234,32 +235,32 @@ struct Submodel {
 /// The models of a container, one or more.
 fn submodels(config: Json) -> Result<Vec<Submodel>, Diagnostic> {
     let mut config = Config::parse(config, "\"config\"")?;
-    let list_place = config.place_of("submodels");
+    let list_path = config.path_of("submodels");
     let submodels = config.need("submodels")?;
     config.finish("submodels alone")?;
     let Json::List(submodels) = submodels else {
-        return Err(refusal(&list_place, "the submodels are no list"));
+        return Err(refusal(&list_path, "the submodels are no list"));
     };
     let (count, mut all) = (submodels.len(), Vec::<Submodel>::new());
     for (number, submodel) in submodels.into_iter().enumerate() {
-        let place = format!("{list_place}, number {number}");
-        let mut submodel = Config::parse(submodel, &place)?;
-        let most = submodel.need("max_value")?.f32(&submodel.place_of("max_value"))?;
+        let key_path = format!("{list_path}, number {number}");
+        let mut submodel = Config::parse(submodel, &key_path)?;
+        let most = submodel.need("max_value")?.f32(&submodel.path_of("max_value"))?;
         let model = submodel.need("model")?;
         submodel.finish("max_value and model")?;
         let before = all.last().map_or(f32::NEG_INFINITY, |before| before.most);
         if most <= before {
-            return Err(refusal(&place, format!("a max_value of {most} after {before}"))
+            return Err(refusal(&key_path, format!("a max_value of {most} after {before}"))
                 .valid("ascending ones"));
         }
-        all.push(Submodel { place, most, model });
+        all.push(Submodel { key_path, most, model });
     }
     let Some(most) = all.last().map(|last| last.most) else {
-        return Err(refusal(&list_place, "there is no submodel").valid("one submodel or more"));
+        return Err(refusal(&list_path, "there is no submodel").valid("one submodel or more"));
     };
     if most < 1.0 {
         let found = format!("{count} submodels, the last up to a max_value of {most}");
-        return Err(refusal(&list_place, found).valid("a last one with a max_value of 1 or more"));
+        return Err(refusal(&list_path, found).valid("a last one with a max_value of 1 or more"));
     }
     Ok(all)
 }

@@ -30,15 +30,15 @@ pub(super) fn read(
         }
     }
     let key = if config.has("models") { "models" } else { "layers" };
-    let place = config.place_of(key);
+    let key_path = config.path_of(key);
     let Json::List(models) = config.need(key)? else {
-        return Err(refusal(&place, "the models are no list").valid("a list of models"));
+        return Err(refusal(&key_path, "the models are no list").valid("a list of models"));
     };
     config.finish("models and weights_version")?;
     let mut networks: Vec<Box<dyn Network>> = Vec::new();
     for (number, model) in models.into_iter().enumerate() {
-        let place = format!("{place}, number {number}");
-        let network = nested(model, &place, outer)?;
+        let key_path = format!("{key_path}, number {number}");
+        let network = nested(model, &key_path, outer)?;
         if let Some(before) = networks.last()
             && before.outputs() != network.inputs()
         {
@@ -47,12 +47,12 @@ pub(super) fn read(
                 counted(network.inputs(), "input"),
                 counted(before.outputs(), "output")
             );
-            return Err(refusal(&place, found).valid("as many inputs as outputs"));
+            return Err(refusal(&key_path, found).valid("as many inputs as outputs"));
         }
         networks.push(network);
     }
     match networks.is_empty() {
-        true => Err(refusal(&place, "there is no model").valid("one or more")),
+        true => Err(refusal(&key_path, "there is no model").valid("one or more")),
         false => Ok(Box::new(Sequential(networks))),
     }
 }

@@ -6,8 +6,8 @@ use crate::model::{
     Dft, Dim, Direction, Elementwise, GatherNd, Groups, Heads, LinearAttention, Logic,
     LstmGateOrder, Nearest, NoAxes, Normalization, OneHot, OutputSizes, PadMode, Padding, Pool,
     PoolKind, Primitive, Reduce, Reduction, Remainder, Resize, ResizeBy, ReverseSequence, Rounding,
-    RunningSum, Sampling, Scaling, SliceMasks, Softmax, TopK, Unary, UpdateRule, WeightLayout,
-    Window,
+    RunningSum, Sampling, Scaling, SliceMasks, Softmax, TopKAttributes, Unary, UpdateRule,
+    WeightLayout, Window,
 };
 
 const CONST: (&str, &str) = ("Const", "opset1");
@@ -353,14 +353,19 @@ fn cases() -> Vec<Case> {
             "opset3",
             "axis=\"1\" mode=\"max\" sort=\"index\" index_element_type=\"i32\"",
             (2, 2),
-            Op::TopK(TopK { axis: 1, largest: true, last: false, sorted_by_place: true }),
+            Op::TopK(TopKAttributes { axis: 1, largest: true, last: false, sorted_by_index: true }),
         ),
         (
             "TopK",
             "opset11",
             "axis=\"-1\" mode=\"min\" sort=\"value\" stable=\"true\"",
             (2, 2),
-            Op::TopK(TopK { axis: -1, largest: false, last: false, sorted_by_place: false }),
+            Op::TopK(TopKAttributes {
+                axis: -1,
+                largest: false,
+                last: false,
+                sorted_by_index: false,
+            }),
         ),
         ("Round", "opset5", "mode=\"half_to_even\"", (1, 1), Op::elementwise(Activation::Round)),
         ("Slice", "opset8", "", (5, 1), Op::Slice),
@@ -726,7 +731,7 @@ fn every_type_of_layer_that_is_read() {
             "{} is not tried",
             row.name
         );
-        assert!(!row.what.is_empty() && !row.sets.is_empty(), "{}", row.name);
+        assert!(!row.limits.is_empty() && !row.sets.is_empty(), "{}", row.name);
         assert_eq!(
             SUPPORTED.iter().filter(|other| other.name.eq_ignore_ascii_case(row.name)).count(),
             1,

@@ -207,9 +207,9 @@ impl JsonReader<'_> {
 
     /// Takes the next character if it is `c`.
     fn accept(&mut self, c: char) -> bool {
-        let there = self.text[self.at..].starts_with(c);
-        self.at += if there { c.len_utf8() } else { 0 };
-        there
+        let is_next = self.text[self.at..].starts_with(c);
+        self.at += if is_next { c.len_utf8() } else { 0 };
+        is_next
     }
 
     fn expect(&mut self, c: char) -> Result<(), String> {

@@ -21,40 +21,40 @@ pub(in super::super) fn read(
 ) -> Result<Box<dyn Network>, Diagnostic> {
     let inputs = config.size_or("in_channels", 1)?;
     let condition = match config.take("condition_dsp") {
-        Some(model) => Some(nested(model, &config.place_of("condition_dsp"), outer)?),
+        Some(model) => Some(nested(model, &config.path_of("condition_dsp"), outer)?),
         None => None,
     };
     let conditions = match &condition {
         Some(network) if network.inputs() != inputs => {
             let found = format!("a model of {}", counted(network.inputs(), "input"));
             let valid = counted(inputs, "input");
-            return Err(refusal(&config.place_of("condition_dsp"), found).valid(valid));
+            return Err(refusal(&config.path_of("condition_dsp"), found).valid(valid));
         }
         Some(network) => network.outputs(),
         None => inputs,
     };
-    let place = config.place_of("layers");
+    let key_path = config.path_of("layers");
     let Json::List(layers) = config.need("layers")? else {
-        return Err(refusal(&place, "the layers are no list").valid("a list of objects"));
+        return Err(refusal(&key_path, "the layers are no list").valid("a list of objects"));
     };
     let mut arrays: Vec<Array> = Vec::new();
     for (number, layer) in layers.into_iter().enumerate() {
-        let layer = Config::parse(layer, &format!("{place}, number {number}"))?;
+        let layer = Config::parse(layer, &format!("{key_path}, number {number}"))?;
         let before = arrays
             .last()
             .map_or((inputs, None), |array| (array.rechannel.outputs, Some(array.head.outputs)));
         arrays.push(array(layer, before, conditions)?);
     }
     let Some(last) = arrays.last() else {
-        return Err(refusal(&place, "there is no layer").valid("one or more"));
+        return Err(refusal(&key_path, "there is no layer").valid("one or more"));
     };
     let head = match config.take("head") {
         Some(head) => {
-            Some(Head::read(Config::parse(head, &config.place_of("head"))?, last.head.outputs)?)
+            Some(Head::read(Config::parse(head, &config.path_of("head"))?, last.head.outputs)?)
         }
         None => None,
     };
-    let place_of_scale = config.place_of("head_scale");
+    let place_of_scale = config.path_of("head_scale");
     let head_scale = config.need("head_scale")?.f32(&place_of_scale)?;
     config.finish("in_channels, condition_dsp, layers, head and head_scale")?;
     let sizes = Sizes { inputs, arrays, head };
@@ -120,12 +120,12 @@ fn array(
     let films = films(&mut config)?;
     let mut layers = Vec::new();
     for (number, (activation, gate)) in activations.into_iter().zip(gates).enumerate() {
-        let place = format!("{}, layer {number}", config.place);
-        activation.check(bottleneck, &place)?;
+        let key_path = format!("{}, layer {number}", config.key_path);
+        activation.check(bottleneck, &key_path)?;
         let outputs = match &gate {
             Gate::None => bottleneck,
             Gate::Gated(function) | Gate::Blended(function) => {
-                function.check(bottleneck, &place)?;
+                function.check(bottleneck, &key_path)?;
                 2 * bottleneck
             }
         };
@@ -143,13 +143,13 @@ fn array(
         let modulated =
             [channels, outputs, conditions, outputs, outputs, bottleneck, channels, summed];
         let mut of_layer = [None; FILMS.len()];
-        for (place, film) in films.iter().enumerate() {
+        for (key_path, film) in films.iter().enumerate() {
             let Some(FilmKeys { shift, groups }) = *film else { continue };
-            let outputs = modulated[place] * if shift { 2 } else { 1 };
+            let outputs = modulated[key_path] * if shift { 2 } else { 1 };
             let projection =
                 ConvSizes { groups, bias: true, ..ConvSizes::one(conditions, outputs) };
-            config.check(projection, FILMS[place])?;
-            of_layer[place] = Some(Film { projection, shift });
+            config.check(projection, FILMS[key_path])?;
+            of_layer[key_path] = Some(Film { projection, shift });
         }
         layers.push(Layer { conv, mixin, layer1x1, head1x1, films: of_layer, activation, gate });
     }
@@ -180,7 +180,7 @@ impl Config {
             return Ok(list);
         }
         let found = format!("a list of {} for {}", list.len(), counted(layers, "dilation"));
-        Err(refusal(&self.place_of(key), found).valid("as many as there are dilations"))
+        Err(refusal(&self.path_of(key), found).valid("as many as there are dilations"))
     }
 
     /// One function for each layer: a list, or one for all.
@@ -190,15 +190,15 @@ impl Config {
         key: &str,
         layers: usize,
     ) -> Result<Vec<Function>, Diagnostic> {
-        let place = self.place_of(key);
+        let key_path = self.path_of(key);
         let Json::List(items) = value else {
-            return Ok(vec![Function::read(value, &place)?; layers]);
+            return Ok(vec![Function::read(value, &key_path)?; layers]);
         };
         let items = self.as_many(items, key, layers)?;
         items
             .into_iter()
             .enumerate()
-            .map(|(number, item)| Function::read(item, &format!("{place}, number {number}")))
+            .map(|(number, item)| Function::read(item, &format!("{key_path}, number {number}")))
             .collect()
     }
 }
@@ -206,8 +206,8 @@ impl Config {
 /// The gate of each layer: "gating_mode" and "secondary_activation", or "gated" in older files.
 fn gates(config: &mut Config, layers: usize) -> Result<Vec<Gate>, Diagnostic> {
     const VALID: &str = "none, gated or blended";
-    let (place, secondary_place) =
-        (config.place_of("gating_mode"), config.place_of("secondary_activation"));
+    let (key_path, secondary_path) =
+        (config.path_of("gating_mode"), config.path_of("secondary_activation"));
     let gated = config.flag_or("gated", false)?;
     let modes = match config.take("gating_mode") {
         Some(_) if gated => {
@@ -225,13 +225,13 @@ fn gates(config: &mut Config, layers: usize) -> Result<Vec<Gate>, Diagnostic> {
     let gate = |(mode, function): (Json, Json)| {
         let function = match function {
             Json::Null => Function::Activation(Activation::Sigmoid),
-            function => Function::read(function, &secondary_place)?,
+            function => Function::read(function, &secondary_path)?,
         };
         match mode {
             Json::Text(mode) if mode == "none" => Ok(Gate::None),
             Json::Text(mode) if mode == "gated" => Ok(Gate::Gated(function)),
             Json::Text(mode) if mode == "blended" => Ok(Gate::Blended(function)),
-            other => Err(refusal(&place, format!("the mode is {other}")).valid(VALID)),
+            other => Err(refusal(&key_path, format!("the mode is {other}")).valid(VALID)),
         }
     };
     modes.into_iter().zip(functions).map(gate).collect()
@@ -241,7 +241,7 @@ fn gates(config: &mut Config, layers: usize) -> Result<Vec<Gate>, Diagnostic> {
 fn layer1x1(config: &mut Config, inputs: usize, outputs: usize) -> Result<ConvSizes, Diagnostic> {
     let mut sizes = ConvSizes { bias: true, ..ConvSizes::one(inputs, outputs) };
     let Some(value) = config.take("layer1x1") else { return Ok(sizes) };
-    let mut nested = Config::parse(value, &config.place_of("layer1x1"))?;
+    let mut nested = Config::parse(value, &config.path_of("layer1x1"))?;
     if !nested.flag("active")? {
         return Err(nested
             .refused("\"active\" is false")
@@ -258,7 +258,7 @@ fn layer1x1(config: &mut Config, inputs: usize, outputs: usize) -> Result<ConvSi
 fn head1x1(config: &mut Config, inputs: usize) -> Result<Option<ConvSizes>, Diagnostic> {
     let key = if config.has("head_1x1") { "head_1x1" } else { "head1x1" };
     let Some(value) = config.take(key) else { return Ok(None) };
-    let mut nested = Config::parse(value, &config.place_of(key))?;
+    let mut nested = Config::parse(value, &config.path_of(key))?;
     let active = nested.flag("active")?;
     let outputs = nested.size_or("out_channels", 1)?;
     let groups = nested.size_or("groups", 1)?;
@@ -283,7 +283,7 @@ fn head(config: &mut Config, inputs: usize) -> Result<ConvSizes, Diagnostic> {
     if let Some(key) = ["head_size", "head_bias"].into_iter().find(|key| config.has(key)) {
         return Err(config.refused(format!("\"head\" and \"{key}\"")).valid("one of the two"));
     }
-    let mut nested = Config::parse(value, &config.place_of("head"))?;
+    let mut nested = Config::parse(value, &config.path_of("head"))?;
     let sizes = ConvSizes {
         kernel: nested.size("kernel_size")?,
         bias: nested.flag("bias")?,
@@ -297,7 +297,7 @@ fn head(config: &mut Config, inputs: usize) -> Result<ConvSizes, Diagnostic> {
 fn slimmable(config: &mut Config, channels: usize) -> Result<Vec<usize>, Diagnostic> {
     const METHOD: &str = "slice_channels_uniform";
     let Some(value) = config.take("slimmable") else { return Ok(Vec::new()) };
-    let mut nested = Config::parse(value, &config.place_of("slimmable"))?;
+    let mut nested = Config::parse(value, &config.path_of("slimmable"))?;
     match nested.need("method")? {
         Json::Text(method) if method == METHOD => {}
         other => {
@@ -306,13 +306,13 @@ fn slimmable(config: &mut Config, channels: usize) -> Result<Vec<usize>, Diagnos
     }
     let mut allowed: Vec<usize> = (1..=channels).collect();
     if let Some(kwargs) = nested.take("kwargs") {
-        let mut kwargs = Config::parse(kwargs, &nested.place_of("kwargs"))?;
+        let mut kwargs = Config::parse(kwargs, &nested.path_of("kwargs"))?;
         if kwargs.has("allowed_channels") {
             allowed = kwargs.sizes("allowed_channels")?;
             if !allowed.is_sorted_by(|a, b| a < b) || allowed.last() != Some(&channels) {
-                let place = kwargs.place_of("allowed_channels");
+                let key_path = kwargs.path_of("allowed_channels");
                 let found = format!("the numbers of channels are {allowed:?}");
-                return Err(refusal(&place, found)
+                return Err(refusal(&key_path, found)
                     .valid(format!("ascending numbers, the last of which is {channels}")));
             }
         }
@@ -339,7 +339,7 @@ fn films(config: &mut Config) -> Result<[Option<FilmKeys>; FILMS.len()], Diagnos
             None | Some(Json::Bool(false)) => continue,
             Some(value) => value,
         };
-        let mut nested = Config::parse(value, &config.place_of(key))?;
+        let mut nested = Config::parse(value, &config.path_of(key))?;
         let active = nested.flag_or("active", true)?;
         let keys = FilmKeys {
             shift: nested.flag_or("shift", true)?,
@@ -359,7 +359,7 @@ impl Head {
         let channels = config.size("channels")?;
         let outputs = config.size("out_channels")?;
         let activation = config.need("activation")?;
-        let function = Function::read(activation, &config.place_of("activation"))?;
+        let function = Function::read(activation, &config.path_of("activation"))?;
         let kernels = match config.has("num_layers") {
             true => {
                 let layers = config.size("num_layers")?;
@@ -367,12 +367,12 @@ impl Head {
             }
             false => config.sizes("kernel_sizes")?,
         };
-        let place = config.place.clone();
+        let key_path = config.key_path.clone();
         config.finish("in_channels, channels, out_channels, kernel_sizes and activation")?;
         let (mut convs, count) = (Vec::new(), kernels.len());
         let mut before = inputs;
         for (at, kernel) in kernels.into_iter().enumerate() {
-            function.check(before, &format!("{place}, layer {at}"))?;
+            function.check(before, &format!("{key_path}, layer {at}"))?;
             let outputs = if at + 1 == count { outputs } else { channels };
             convs.push(ConvSizes { kernel, bias: true, ..ConvSizes::one(before, outputs) });
             before = outputs;

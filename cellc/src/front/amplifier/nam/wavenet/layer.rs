@@ -82,8 +82,8 @@ impl Layer {
             let film = film?;
             Some(FilmWeights { projection: weights.conv(film.projection), shift: film.shift })
         });
-        let film = |net: &mut Causal, place: usize, x: Signal| match &films[place] {
-            Some(film) => film.add(net, &format!("{name}_{}", FILMS[place]), &x, condition),
+        let film = |net: &mut Causal, key_path: usize, x: Signal| match &films[key_path] {
+            Some(film) => film.add(net, &format!("{name}_{}", FILMS[key_path]), &x, condition),
             None => x,
         };
         let at = |part: &str| format!("{name}_{part}");
