@@ -226,11 +226,11 @@ impl<'a> ReferenceRun<'a> {
     fn step(&mut self) -> Outcome<f64> {
         self.draw();
         let arithmetic = Float64 { products: Precisions::F32, memory: Some(&self.memory) };
-        let left = arithmetic.outcome(self.model, &self.parameters, &self.variables);
+        let outcome = arithmetic.outcome(self.model, &self.parameters, &self.variables);
         self.next =
-            self.model.states.iter().map(|pair| left.results[pair.result].clone()).collect();
-        self.variables.clone_from(&left.variables);
-        left
+            self.model.states.iter().map(|pair| outcome.results[pair.result].clone()).collect();
+        self.variables.clone_from(&outcome.variables);
+        outcome
     }
 
     /// Computes one step without a memory of rows: the rows of ten million weights are 80 MB.

@@ -191,9 +191,10 @@ fn host(model: &CoreModel) -> Vec<HostConstant> {
 
 /// A finite number that the file of an amplifier gives for a key.
 fn said(model: &CoreModel, key: &str) -> Option<f64> {
-    let all = model.all_nodes().into_iter().flat_map(|node| &node.ledger);
-    let mut said = all.filter(|entry| entry.attribute == key);
-    let number: f64 = said.find_map(|entry| entry.text.as_ref()?.trim_matches('"').parse().ok())?;
+    let entries = model.all_nodes().into_iter().flat_map(|node| &node.ledger);
+    let mut matching = entries.filter(|entry| entry.attribute == key);
+    let number: f64 =
+        matching.find_map(|entry| entry.text.as_ref()?.trim_matches('"').parse().ok())?;
     number.is_finite().then_some(number)
 }
 

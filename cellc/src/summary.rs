@@ -29,15 +29,15 @@ fn rate_and_levels(model: &CoreModel) -> impl Iterator<Item = String> {
     };
     let nodes = model.all_nodes();
     let ledger = nodes.iter().flat_map(|node| &node.ledger);
-    let mut all: Vec<String> = Vec::new();
+    let mut texts: Vec<String> = Vec::new();
     for entry in ledger.filter(of_host) {
         let Some(given) = &entry.text else { continue };
         let text = escape(&format!("{} {given}", entry.attribute));
-        if !all.contains(&text) {
-            all.push(text);
+        if !texts.contains(&text) {
+            texts.push(text);
         }
     }
-    let file = (!all.is_empty()).then(|| format!("The model's file says: {}.", all.join(", ")));
+    let file = (!texts.is_empty()).then(|| format!("The model's file says: {}.", texts.join(", ")));
     let rate =
         nodes.iter().flat_map(|node| &node.ledger).find(|entry| entry.attribute == CODE_RATE);
     let rate = rate.and_then(|entry| entry.text.as_ref());

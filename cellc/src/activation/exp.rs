@@ -70,10 +70,10 @@ pub(super) fn nearest_wide(
     // 127 + n / 2, one less
     let both = body.bits("both", plus_bits(&to_bits(&sum), ROUND.to_bits().wrapping_neg()));
     let half = body.bits("half", shift_right(&both, 1));
-    let other = minus_bits(&both, &half);
+    let second_half = minus_bits(&both, &half);
     let power = |bits: &Expr| from_bits(&shift_left(&plus_bits(bits, 1_u32.wrapping_neg()), 23));
     let s1 = body.float("s1", power(&half));
-    let s2 = body.float("s2", power(&other));
+    let s2 = body.float("s2", power(&second_half));
     (n, [s1, s2])
 }
 

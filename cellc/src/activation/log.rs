@@ -92,6 +92,6 @@ fn expand(accuracy: Accuracy) -> Function {
         "infinity stays, 0 becomes -inf, and so does no other number that is not positive",
     );
     let large = select_less(&x, f32::INFINITY, &y, &x);
-    let other = select_less(&x, 0.0, &constant(f32::NAN), &sub(&x, &constant(f32::INFINITY)));
-    body.finish(Expr::Op(LaneOp::SelectLess, vec![constant(0.0), x, large, other]))
+    let special = select_less(&x, 0.0, &constant(f32::NAN), &sub(&x, &constant(f32::INFINITY)));
+    body.finish(Expr::Op(LaneOp::SelectLess, vec![constant(0.0), x, large, special]))
 }

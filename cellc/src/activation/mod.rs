@@ -345,8 +345,8 @@ pub(crate) fn image_between(
 ) -> Option<Image> {
     let (definition, parameters) = definition(activation);
     let ends = [low, high].map(|v| exact(activation, v));
-    let all = image(activation, low.abs().max(high.abs()));
-    (definition.image_between)(parameters, &Arguments { low, high, error, ends, all })
+    let whole_range = image(activation, low.abs().max(high.abs()));
+    (definition.image_between)(parameters, &Arguments { low, high, error, ends, all: whole_range })
 }
 
 /// How the activation of a constant is evaluated.

@@ -26,13 +26,13 @@ pub(super) const PLAIN: Loops = Loops {
     stream: |weights, out| {
         let (turns, rest) = weights.as_chunks::<16>();
         let rest = rest.iter().fold(0, |all, w| all | w.to_bits());
-        let mut all = [rest; 16];
+        let mut combined = [rest; 16];
         for turn in turns {
-            for (all, w) in all.iter_mut().zip(turn) {
-                *all |= w.to_bits();
+            for (combined, w) in combined.iter_mut().zip(turn) {
+                *combined |= w.to_bits();
             }
         }
-        out.0 = all;
+        out.0 = combined;
     },
     arithmetic: |multiply_adds, out| {
         let mut lanes = [1.0f32; 16 * CHAINS];

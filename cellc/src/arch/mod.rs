@@ -482,15 +482,15 @@ pub(crate) const C_PAUSE: &str = "\
 pub fn vectors(columns: usize, lanes: usize) -> Vec<(usize, usize)> {
     let mut at = 0;
     let mut width = lanes;
-    let mut all = Vec::new();
+    let mut vectors = Vec::new();
     while at < columns {
         while width > columns - at {
             width /= 2;
         }
-        all.push((at, width));
+        vectors.push((at, width));
         at += width;
     }
-    all
+    vectors
 }
 
 /// The loops that measure the floor of an instruction set. `None` if this machine lacks the
@@ -626,10 +626,10 @@ mod tests {
     fn identities_have_names_of_their_own() {
         let of_targets =
             TARGETS.iter().flat_map(|arch| arch.isas.iter().copied().chain([arch.baseline]));
-        let mut all: Vec<_> = of_targets.chain(ALL).map(|isa| (isa.name, isa.id)).collect();
-        all.sort_unstable();
-        all.dedup();
-        assert_unique(all.iter().map(|(name, _)| *name));
-        assert!(all.windows(2).all(|pair| pair[0].1 < pair[1].1), "{all:?}");
+        let mut isas: Vec<_> = of_targets.chain(ALL).map(|isa| (isa.name, isa.id)).collect();
+        isas.sort_unstable();
+        isas.dedup();
+        assert_unique(isas.iter().map(|(name, _)| *name));
+        assert!(isas.windows(2).all(|pair| pair[0].1 < pair[1].1), "{isas:?}");
     }
 }

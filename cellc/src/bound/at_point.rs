@@ -115,8 +115,8 @@ impl Domain for AtOneInput {
     ) -> (Vec<Vec<AtPoint>>, State<AtPoint>) {
         let (mut y, mut last) = steps_of(self, cell, weights, row, length);
         if length.is_nan() {
-            let all = y.iter_mut().flatten().chain(&mut last.h).chain(&mut last.c);
-            all.for_each(|v| v.value = Value::within(f64::INFINITY));
+            let values = y.iter_mut().flatten().chain(&mut last.h).chain(&mut last.c);
+            values.for_each(|v| v.value = Value::within(f64::INFINITY));
         }
         (y, last)
     }

@@ -227,10 +227,10 @@ fn error(value: &Value) -> f64 {
 
 /// Converts every value of an outcome.
 fn map<V, T>(outcome: Outcome<V>, to: impl Fn(&V) -> T) -> Outcome<T> {
-    let all = |all: Vec<Vec<V>>| -> Vec<Vec<T>> {
+    let tensors = |all: Vec<Vec<V>>| -> Vec<Vec<T>> {
         all.iter().map(|values| values.iter().map(&to).collect()).collect()
     };
-    Outcome { results: all(outcome.results), variables: all(outcome.variables) }
+    Outcome { results: tensors(outcome.results), variables: tensors(outcome.variables) }
 }
 
 /// The domain of [`Value`]: ranges and errors instead of numbers.

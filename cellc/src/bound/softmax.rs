@@ -36,8 +36,8 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
     // for each element, the smallest sum of all other exponentials, divided by exp(largest)
     let largest = values.iter().map(|v| v.low()).fold(f64::NEG_INFINITY, f64::max);
     let least: Vec<f64> = values.iter().map(|v| (v.low() - largest).exp()).collect();
-    let others = sums_of_others(&least, |sum, term| sum + term);
-    let element = |(v, others): (&Value, f64)| {
+    let sums = sums_of_others(&least, |sum, term| sum + term);
+    let element = |(v, sums): (&Value, f64)| {
         if log {
             // v_i - log sum exp v_k: errors of the inputs, of v - m, of log s, and of their
             // difference
@@ -50,30 +50,30 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
             return Value::new(-magnitude - error, error, error);
         }
         // largest exact result of this element
-        let sum = others * (largest - v.high()).exp();
+        let sum = sums * (largest - v.high()).exp();
         let share = 1.0 / (1.0 + sum);
         let shifted = -(-(v.error() + most_error)).exp_m1();
         let factor = (1.0 + exp_growth(depth(v))) * (1.0 + U) / (1.0 - sum_growth) - 1.0;
         let error = share * (shifted + factor) + 3.0 * exp_underflow + UNDERFLOW;
         Value::new(0.0, share + error, error)
     };
-    values.iter().zip(others).map(element).collect()
+    values.iter().zip(sums).map(element).collect()
 }
 
 /// For each term, the sum of all other terms, computed with three additions per term.
 fn sums_of_others(terms: &[f64], mut add: impl FnMut(f64, f64) -> f64) -> Vec<f64> {
-    let mut others = vec![0.0; terms.len()];
+    let mut sums = vec![0.0; terms.len()];
     let mut before = 0.0;
-    for (&term, others) in terms.iter().zip(&mut others) {
-        *others = before;
+    for (&term, sums) in terms.iter().zip(&mut sums) {
+        *sums = before;
         before = add(before, term);
     }
     let mut behind = 0.0;
-    for (&term, others) in terms.iter().zip(&mut others).rev() {
-        *others = add(*others, behind);
+    for (&term, sums) in terms.iter().zip(&mut sums).rev() {
+        *sums = add(*sums, behind);
         behind = add(behind, term);
     }
-    others
+    sums
 }
 
 #[cfg(test)]
@@ -87,16 +87,13 @@ mod tests {
         for len in [1, 7, 1 << 10] {
             let terms: Vec<f64> = (0..len).map(|i| f64::from(i % 5)).collect();
             let mut additions = 0;
-            let others = sums_of_others(&terms, |sum, term| {
+            let sums = sums_of_others(&terms, |sum, term| {
                 additions += 1;
                 sum + term
             });
             assert_eq!(additions, 3 * terms.len());
-            let all: f64 = terms.iter().sum();
-            assert!(
-                terms.iter().zip(&others).all(|(term, others)| term + others == all),
-                "{others:?}"
-            );
+            let sum: f64 = terms.iter().sum();
+            assert!(terms.iter().zip(&sums).all(|(term, sums)| term + sums == sum), "{sums:?}");
         }
     }
 

@@ -167,14 +167,14 @@ impl Value {
 
     /// The larger value. The error of a maximum is at most the larger of both errors.
     pub(super) fn max(self, other: Self) -> Self {
-        let both = self.error.max(other.error);
-        Self::new(self.low.max(other.low), self.high.max(other.high), both).known_if(self, other)
+        let error = self.error.max(other.error);
+        Self::new(self.low.max(other.low), self.high.max(other.high), error).known_if(self, other)
     }
 
     /// The smaller value. The error of a minimum is at most the larger of both errors.
     pub(super) fn min(self, other: Self) -> Self {
-        let both = self.error.max(other.error);
-        Self::new(self.low.min(other.low), self.high.min(other.high), both).known_if(self, other)
+        let error = self.error.max(other.error);
+        Self::new(self.low.min(other.low), self.high.min(other.high), error).known_if(self, other)
     }
 
     /// `v` if v > 0, else `slope v`.
@@ -305,8 +305,8 @@ impl Value {
                 most(&mixed(h.error, n.error)),
             )
         } else {
-            let all = rest * n_most + share * h_most;
-            (-all, all, n.error * rest + share * h.error)
+            let most = rest * n_most + share * h_most;
+            (-most, most, n.error * rest + share * h.error)
         };
         let apart = (h.high - n.low).max(n.high - h.low);
         let error = passed + z.error * apart;

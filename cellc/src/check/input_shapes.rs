@@ -287,8 +287,8 @@ impl InputShapes<'_, '_> {
         };
         let mut shape = Vec::new();
         for (axis, &dim) in stated.iter().enumerate() {
-            let said = given.and_then(|given| given[axis]);
-            let size = match (said, dim, self.context.options.bindings.batch_size()) {
+            let known_size = given.and_then(|given| given[axis]);
+            let size = match (known_size, dim, self.context.options.bindings.batch_size()) {
                 (Some(size), _, _) => size,
                 (None, Dim::Fixed(size), _) => size,
                 (None, Dim::Dynamic { .. }, Some(batch)) if is_batch(axis) && !asked_for(axis) => {

@@ -96,7 +96,7 @@ fn exact_in_8_bits(model: &Model, products: &Precisions, diagnostics: &mut Diagn
         let stored = || products.quantised().filter(|quantised| quantised.is_stored_alone());
         let as_integers = stored().all(|quantised| quantised.has_x());
         let scaled = stored().any(|quantised| !quantised.has_integer_weights());
-        let what = if scaled {
+        let property = if scaled {
             "are what 8 bits and a scale for each row hold"
         } else {
             "are whole numbers of 8 bits"
@@ -108,7 +108,7 @@ fn exact_in_8_bits(model: &Model, products: &Precisions, diagnostics: &mut Diagn
             ", with the same results"
         };
         let found =
-            format!("{count} weights {what}: each is stored in one byte{multiplied}{results}");
+            format!("{count} weights {property}: each is stored in one byte{multiplied}{results}");
         let help = match as_integers {
             true => {
                 message!("f32 for {} takes four bytes for each, and multiplies them as f32", option)

@@ -59,13 +59,13 @@ fn passed<'a>(
     mut axes: Vec<Option<usize>>,
     constant: &dyn Fn(usize) -> Option<&'a Tensor>,
 ) -> Option<Vec<Option<usize>>> {
-    let others = || (0..inputs).filter(move |&other| other != port);
+    let other_ports = || (0..inputs).filter(move |&other| other != port);
     match op.facts().axes {
         Axes::Same => Some(axes),
         Axes::Broadcast(_) => {
             let is_small =
                 |other| constant(other).is_some_and(|tensor| tensor.shape().len() <= axes.len());
-            others().all(is_small).then_some(axes)
+            other_ports().all(is_small).then_some(axes)
         }
         Axes::Product { transpose_a: false, .. }
             if port == 0 && constant(1).is_some_and(|b| b.shape().len() == 2) =>

@@ -69,8 +69,8 @@ impl Structure<'_, '_> {
                 Op::Result => what == "Result",
                 _ => false,
             };
-            let all = model.nodes.iter().enumerate().filter(|(_, node)| is(&node.op));
-            if listed.len() != list.len() || !all.map(|(index, _)| index).eq(sorted(&listed)) {
+            let nodes = model.nodes.iter().enumerate().filter(|(_, node)| is(&node.op));
+            if listed.len() != list.len() || !nodes.map(|(index, _)| index).eq(sorted(&listed)) {
                 let found =
                     format!("the list of {what}s of the model does not name each of them once");
                 let valid = "each of them, once";
@@ -173,8 +173,8 @@ impl Structure<'_, '_> {
             );
         }
         let mut given = vec![0usize; parameters];
-        let all = body.inputs.iter().map(|i| i.parameter).chain(body.current_iteration);
-        all.filter(|&p| p < parameters).for_each(|p| given[p] += 1);
+        let parameters_read = body.inputs.iter().map(|i| i.parameter).chain(body.current_iteration);
+        parameters_read.filter(|&p| p < parameters).for_each(|p| given[p] += 1);
         if given.iter().any(|&n| n > 1) {
             let found = "a Parameter of the body is given more than once";
             self.error(node, found, "each of them once", "correct the port map");
@@ -207,15 +207,16 @@ fn recurrent_inputs(op: &Op) -> (String, String) {
         _ => return (String::new(), String::new()),
     };
     let name = if sequence { cell.kind.sequence_name() } else { cell.kind.op_name() };
-    let all = (1..=9).rev().find_map(|n| roles(op, n)).unwrap_or_default();
-    let wanted = if all.last() == Some(&CellPort::B(0)) && !sequence && cell.kind.bias_parts() > 1 {
-        let (last, first) = (all.len(), all.len() - 1);
-        let names: Vec<&str> = all[..first].iter().map(|role| role.name(sequence)).collect();
+    let ports = (1..=9).rev().find_map(|n| roles(op, n)).unwrap_or_default();
+    let wanted = if ports.last() == Some(&CellPort::B(0)) && !sequence && cell.kind.bias_parts() > 1
+    {
+        let (last, first) = (ports.len(), ports.len() - 1);
+        let names: Vec<&str> = ports[..first].iter().map(|role| role.name(sequence)).collect();
         format!("{first} or {last}: {} and, if wanted, B", names.join(", "))
     } else {
-        let names: Vec<&str> = all.iter().map(|role| role.name(sequence)).collect();
+        let names: Vec<&str> = ports.iter().map(|role| role.name(sequence)).collect();
         let (last, first) = names.split_last().unwrap_or((&"", &[]));
-        format!("{}: {} and {last}", all.len(), first.join(", "))
+        format!("{}: {} and {last}", ports.len(), first.join(", "))
     };
     (name.to_owned(), wanted)
 }

@@ -8,13 +8,13 @@ use crate::rules::report::refusal;
 
 /// The uses of each input. Refuses inputs that are both weights of cells and data.
 pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {
-    let mut all = vec![Uses::default(); model.parameters.len()];
+    let mut by_input = vec![Uses::default(); model.parameters.len()];
     let mut root: Vec<Option<usize>> = vec![None; model.values.len()];
     for (index, &node) in model.parameters.iter().enumerate() {
         root[model.nodes[node].outputs[0].0] = Some(index);
     }
-    read_graph(&mut all, model, root, true);
-    for (uses, &node) in all.iter().zip(&model.parameters) {
+    read_graph(&mut by_input, model, root, true);
+    for (uses, &node) in by_input.iter().zip(&model.parameters) {
         let node = &model.nodes[node];
         if let (Some(weight), Some(data)) =
             (&uses.weight, uses.data.as_ref().or(uses.lengths.as_ref()))
@@ -25,7 +25,7 @@ pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {
             diagnostics.push(refusal(node, &node.origin, found, valid, help));
         }
     }
-    all
+    by_input
 }
 
 /// Adds the readers of one graph. `root`: by value, the input that holds its elements. `outermost`:

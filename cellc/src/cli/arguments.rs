@@ -439,12 +439,12 @@ pub(crate) struct InspectArguments {
 impl InspectArguments {
     /// The pictures to write, each with its file.
     pub(super) fn pictures(&self) -> impl Iterator<Item = (PictureKind, &Path)> {
-        let all = [
+        let pictures = [
             (PictureKind::Svg, &self.svg),
             (PictureKind::Png, &self.png),
             (PictureKind::Html, &self.html),
         ];
-        all.into_iter().filter_map(|(kind, path)| Some((kind, path.as_deref()?)))
+        pictures.into_iter().filter_map(|(kind, path)| Some((kind, path.as_deref()?)))
     }
 }
 
@@ -989,11 +989,11 @@ mod tests {
                 .with_threads(Threads::Two)
         );
         // the header lists options in a form that cellc reads again
-        let all = compile(&line.split_whitespace().collect::<Vec<_>>()).unwrap();
-        let given = all.given();
+        let options = compile(&line.split_whitespace().collect::<Vec<_>>()).unwrap();
+        let given = options.given();
         assert_eq!(
             compile(&given.iter().map(String::as_str).collect::<Vec<_>>()).unwrap(),
-            all.with_name(None).with_weights_as(WeightsAs::Auto).with_interface(None)
+            options.with_name(None).with_weights_as(WeightsAs::Auto).with_interface(None)
         );
         assert_eq!(Options::default().given(), [""; 0]);
         for line in [
@@ -1022,8 +1022,8 @@ mod tests {
             };
             assert!(parsed("--tune fuse=on,alternate=on --tune halves=off").is_ok());
             let refused = parsed("--tune fuse=on,alternate=on --tune fuse=on");
-            let said = refused.expect_err("fuse is there twice").to_string();
-            assert!(said.contains("fuse is given twice"), "{said}");
+            let message = refused.expect_err("fuse is there twice").to_string();
+            assert!(message.contains("fuse is given twice"), "{message}");
         }
     }
 

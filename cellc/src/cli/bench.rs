@@ -113,7 +113,7 @@ impl Implementations {
         let exact: Vec<Vec<f64>> = given.iter().map(InputElements::exact).collect();
         let expected = reference(model, &exact, &initial_variables(model)).results;
         let expected = expected.first().ok_or_else(|| problem("the model has no output"))?;
-        let mut all =
+        let mut bench =
             Self { rows: Vec::new(), harnesses: Vec::new(), peers: Vec::new(), absent: Vec::new() };
         for floor in floors {
             for (language, program) in programs {
@@ -121,8 +121,8 @@ impl Implementations {
                 let results = harness.call(&given, true, Variables::Initial)?.results;
                 let name = if *language == Language::C { "cellc C" } else { "cellc Rust" };
                 let isa = Some(floor.isa.to_owned());
-                all.rows.push(Row { isa, ..row(name, String::new(), &results[0], expected) });
-                all.harnesses.push(harness);
+                bench.rows.push(Row { isa, ..row(name, String::new(), &results[0], expected) });
+                bench.harnesses.push(harness);
             }
         }
         for library in libraries(arguments) {
@@ -132,13 +132,13 @@ impl Implementations {
             match called {
                 Ok((peer, first)) => {
                     let version = peer.process.version.clone();
-                    all.rows.push(row(library.name, version, &first, expected));
-                    all.peers.push(peer);
+                    bench.rows.push(row(library.name, version, &first, expected));
+                    bench.peers.push(peer);
                 }
-                Err(why) => all.absent.push((library.name.to_owned(), why)),
+                Err(why) => bench.absent.push((library.name.to_owned(), why)),
             }
         }
-        Ok(all)
+        Ok(bench)
     }
 }
 
@@ -186,7 +186,7 @@ fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> Row {
 fn inputs(model: &CoreModel, most: f32) -> Vec<InputElements> {
     let mut random = Random::new(1);
     let held = states(model);
-    let one = |(i, parameter): (usize, &crate::core::Parameter)| {
+    let input = |(i, parameter): (usize, &crate::core::Parameter)| {
         let len = parameter.shape.iter().product();
         match parameter.length {
             Some(longest) => InputElements::Integers(vec![longest as i64; len]),
@@ -200,7 +200,7 @@ fn inputs(model: &CoreModel, most: f32) -> Vec<InputElements> {
             None => InputElements::Floats(random.even(len, most)),
         }
     };
-    model.parameters.iter().enumerate().map(one).collect()
+    model.parameters.iter().enumerate().map(input).collect()
 }
 
 /// A running library, and the temporary folder with the inputs of the library.

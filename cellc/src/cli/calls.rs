@@ -50,7 +50,7 @@ pub(crate) struct Expected {
 /// All errors of a model without open sizes. The errors of a model with open sizes show when a call
 /// fixes these sizes.
 pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>, Diagnostics> {
-    let mut all: Vec<_> = model
+    let mut inputs: Vec<_> = model
         .parameters
         .iter()
         .map(|&parameter| {
@@ -81,12 +81,12 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
     let fields = Interface::input_fields(
         name,
         [pool, steps, streams],
-        all.iter().map(|e| (&e.names[..], e.element)),
+        inputs.iter().map(|e| (&e.names[..], e.element)),
     );
-    all.iter_mut().zip(fields).for_each(|(expected, field)| expected.field = field);
+    inputs.iter_mut().zip(fields).for_each(|(expected, field)| expected.field = field);
     match valid {
         Ok((valid, _)) => {
-            for (i, (expected, parameter)) in all.iter_mut().zip(valid.parameters).enumerate() {
+            for (i, (expected, parameter)) in inputs.iter_mut().zip(valid.parameters).enumerate() {
                 expected.is_state = valid.states.iter().any(|pair| pair.parameter == i);
                 expected.own_in_each_step =
                     valid.steps.as_ref().is_some_and(|steps| steps.parameters[i]);
@@ -103,10 +103,10 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
                     *dim = size.map_or(*dim, Dim::Fixed);
                 }
             }
-            Ok(all)
+            Ok(inputs)
         }
-        Err(diagnostics) if all.iter().all(known) => Err(diagnostics),
-        Err(_) => Ok(all),
+        Err(diagnostics) if inputs.iter().all(known) => Err(diagnostics),
+        Err(_) => Ok(inputs),
     }
 }
 
@@ -262,8 +262,8 @@ impl Calls {
 /// A list of the inputs that need files, for calls 0 to `last`.
 fn needed(parameters: &[Expected], last: usize) -> String {
     let fields = |is_state: bool| -> Vec<String> {
-        let those = parameters.iter().filter(|expected| expected.is_state == is_state);
-        those.map(|expected| expected.field.clone()).collect()
+        let inputs = parameters.iter().filter(|expected| expected.is_state == is_state);
+        inputs.map(|expected| expected.field.clone()).collect()
     };
     let (inputs, states) = (fields(false), fields(true));
     let plural = |names: &[String]| if names.len() == 1 { "" } else { "s" };
@@ -283,7 +283,7 @@ pub(crate) fn named(
     name: &str,
     fallback: &str,
 ) -> Result<usize, Diagnostic> {
-    let what = if fallback == "in" { "input" } else { "output" };
+    let kind = if fallback == "in" { "input" } else { "output" };
     let list = || all.iter().map(|(_, field)| *field).collect::<Vec<_>>().join(", ");
     let wrong = |found: String| Diagnostic::error(Origin::Unknown, found).valid(list());
     let found: Vec<usize> =
@@ -295,8 +295,8 @@ pub(crate) fn named(
             .find(|&i| all[i].1 == name)
             .or_else(|| (0..all.len()).find(|i| format!("{fallback}{i}") == name))
             .ok_or_else(|| match found.is_empty() {
-                true => wrong(format!("the model has no {what} {}", quoted(name))),
-                false => wrong(format!("the model has several {what}s {}", quoted(name))),
+                true => wrong(format!("the model has no {kind} {}", quoted(name))),
+                false => wrong(format!("the model has several {kind}s {}", quoted(name))),
             }),
     }
 }
@@ -335,8 +335,8 @@ pub(crate) fn recorded_outputs(
             found.iter().find(|(known, at, _)| (*known, *at) == (call, output))
         {
             let other = other.file_name().unwrap_or_default().display().to_string();
-            let what = format!("is the same output of call {call} as {}", quoted(&other));
-            return Err(problem(&path, what).help("remove one of the two"));
+            let duplicate = format!("is the same output of call {call} as {}", quoted(&other));
+            return Err(problem(&path, duplicate).help("remove one of the two"));
         }
         found.push((call, output, path));
     }
@@ -402,12 +402,12 @@ fn as_calls(
     open: &[Dim],
     expected: &Expected,
 ) -> Diagnostic {
-    let one: Option<Vec<usize>> = open
+    let call_shape: Option<Vec<usize>> = open
         .iter()
         .map(|dim| if let Dim::Fixed(size) = dim { Some(*size) } else { None })
         .collect();
-    let Some(one) = one else { return refusal };
-    let Ok(Some(axis)) = axis_of_steps(shape, &one) else { return refusal };
+    let Some(call_shape) = call_shape else { return refusal };
+    let Ok(Some(axis)) = axis_of_steps(shape, &call_shape) else { return refusal };
     let (file, field) =
         (path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""), &expected.field);
     let steps = shape[axis];
@@ -423,7 +423,7 @@ fn as_calls(
         format!("for k in range({steps}):"),
         format!(
             "    numpy.save(f\"steps/r{{k}}_{field}.npy\", numpy.take(x, k, \
-            {axis}).reshape({one:?}))"
+            {axis}).reshape({call_shape:?}))"
         ),
         "END".to_owned(),
     ])

@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn the_words_that_begin_a_diagnostic_are_coloured_and_no_others() {
         let warning = Diagnostic::warning(Origin::Unknown, "error: of a name").help("error: x");
-        let all =
+        let diagnostics =
             Diagnostics(vec![warning, Diagnostic::error(Origin::Unknown, "wrong\nerror: no line")]);
-        let text = coloured(&all.to_string());
+        let text = coloured(&diagnostics.to_string());
         assert_eq!(text.matches("\u{1b}[0m").count(), 2, "{text}");
         assert!(text.contains("\u{1b}[1m\u{1b}[91merror\u{1b}[0m: wrong"), "{text:?}");
         assert!(text.contains("\u{1b}[1m\u{1b}[93mwarning\u{1b}[0m: error: of a name"), "{text:?}");

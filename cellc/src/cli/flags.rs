@@ -139,8 +139,9 @@ fn given(commands: Commands, matches: &ArgMatches) -> Vec<FlagOccurrence> {
         FlagValue::Switch => matches.get_flag(flag.name).then(String::new).into_iter().collect(),
         _ => matches.get_many(flag.name).into_iter().flatten().cloned().collect::<Vec<String>>(),
     };
-    let all = |flag| values(flag).into_iter().map(move |value| FlagOccurrence { flag, value });
-    flags(commands).flat_map(all).collect()
+    let occurrences =
+        |flag| values(flag).into_iter().map(move |value| FlagOccurrence { flag, value });
+    flags(commands).flat_map(occurrences).collect()
 }
 
 /// The argument of clap for a flag.

@@ -122,14 +122,14 @@ fn unknown_option(command: &clap::Command, option: &str) -> Option<String> {
             false => own.get_short().is_some_and(|short| name.starts_with(short)),
         })
     };
-    let here = std::env::args().nth(1).filter(|word| command.find_subcommand(word).is_some());
+    let subcommand = std::env::args().nth(1).filter(|word| command.find_subcommand(word).is_some());
     let others = command
         .get_subcommands()
-        .filter(|command| here.as_deref() != Some(command.get_name()))
+        .filter(|command| subcommand.as_deref() != Some(command.get_name()))
         .filter(has);
     let mut others: Vec<_> =
         others.map(|command| format!("cellc {}", command.get_name())).collect();
-    if here.is_some() && has(&command) {
+    if subcommand.is_some() && has(&command) {
         others.insert(0, "cellc MODEL".to_owned());
     }
     if !others.is_empty() {

@@ -56,8 +56,8 @@ mod tests {
             ("manual", "cellc man"),
         ];
         for (word, command) in cases {
-            let said = instead_of(word).unwrap_or_default();
-            assert!(said.ends_with(command), "{word}: {said}");
+            let advice = instead_of(word).unwrap_or_default();
+            assert!(advice.ends_with(command), "{word}: {advice}");
         }
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn files(compilation: &Compilation, path: &Path) -> Result<Vec<NewFil
     let outputs: Vec<_> =
         interface.outputs.iter().enumerate().map(|(i, field)| words("output", i, field)).collect();
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let all = [&inputs[..], &outputs].concat();
+    let fields = [&inputs[..], &outputs].concat();
     let exports = ["input", "output"].into_iter().zip([inputs.len(), outputs.len()]);
     let exports = exports.flat_map(|(kind, count)| (0..count).map(move |i| format!("{kind}{i}")));
     let arguments = exports.map(|export| format!(", {export}_elements")).collect();
@@ -71,7 +71,7 @@ pub(super) fn files(compilation: &Compilation, path: &Path) -> Result<Vec<NewFil
         ("CLASS", names::pascal_case(&prefix)),
         ("STEM", stem.escape_default().to_string()),
     ];
-    let lists = [("field", all), ("input", inputs), ("output", outputs)];
+    let lists = [("field", fields), ("input", inputs), ("output", outputs)];
     let filled = |text: &str| listed(text, &lists, &shared).into_bytes();
     write("module.c", &filled(include_str!("wasm/module.c")))?;
     write("string.h", include_str!("wasm/string.h").as_bytes())?;

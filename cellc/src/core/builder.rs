@@ -339,10 +339,10 @@ impl CoreBuilder {
                 if let Source::Value(value) = source
                     && let Some(&(parameter, has_all_elements)) = self.facts.parameter_of.get(value)
                 {
-                    let all = self.model.len(*source) == self.model.len(Source::Value(out));
+                    let equal_len = self.model.len(*source) == self.model.len(Source::Value(out));
                     self.facts
                         .parameter_of
-                        .insert(out, (parameter, has_all_elements && in_order && all));
+                        .insert(out, (parameter, has_all_elements && in_order && equal_len));
                 }
                 Ok(view)
             }

@@ -194,7 +194,7 @@ impl Convolve {
             return (0..self.length).map(element).collect();
         }
         // (index in x, place in the channel) of all elements along the axes so far
-        let mut all = vec![(0, 0)];
+        let mut pairs = vec![(0, 0)];
         for axis in &self.phases {
             let runs = (0..axis.count).map(|i| axis.run(i));
             let along: Vec<(usize, usize)> = runs
@@ -206,10 +206,10 @@ impl Convolve {
             let inner = |(from, to): (usize, usize)| {
                 along.iter().map(move |(k, target)| (from * axis.size + k, to + target))
             };
-            all = all.into_iter().flat_map(inner).collect();
+            pairs = pairs.into_iter().flat_map(inner).collect();
         }
         let mut sources = vec![None; self.length];
-        for (from, to) in all {
+        for (from, to) in pairs {
             sources[to] = Some(from);
         }
         sources
@@ -231,12 +231,12 @@ impl Convolve {
 
 /// The distances of taps from the first tap, in order.
 pub fn offsets(taps: &[Vec<TapLoop>]) -> Vec<usize> {
-    let mut all = vec![0];
+    let mut distances = vec![0];
     for loops in taps {
         let along = |at| loops.iter().flat_map(|taps| taps.offsets()).map(move |tap| at + tap);
-        all = all.into_iter().flat_map(along).collect();
+        distances = distances.into_iter().flat_map(along).collect();
     }
-    all
+    distances
 }
 
 /// The number of taps along each dimension.
@@ -292,7 +292,7 @@ impl Operation for Convolve {
     }
 
     fn text(&self, _: &CoreModel) -> String {
-        let one = |tap_loop: &TapLoop| match tap_loop.inner.0 {
+        let counts = |tap_loop: &TapLoop| match tap_loop.inner.0 {
             1 => format!("{} by {}", tap_loop.outer.0, tap_loop.outer.1),
             inner => format!(
                 "{} by {} of {inner} by {}",
@@ -303,8 +303,8 @@ impl Operation for Convolve {
             loops
                 .iter()
                 .map(|tap_loop| match tap_loop.first {
-                    0 => one(tap_loop),
-                    first => format!("{} from {first}", one(tap_loop)),
+                    0 => counts(tap_loop),
+                    first => format!("{} from {first}", counts(tap_loop)),
                 })
                 .collect::<Vec<_>>()
                 .join(" and ")

@@ -48,9 +48,9 @@ pub(crate) fn concat(
     element: ElementType,
 ) -> Tensor {
     let tensors: Vec<Tensor> = tensors.iter().map(|tensor| in_bytes(tensor)).collect();
-    let one = tensors[0].element();
-    let same = tensors.iter().all(|tensor| tensor.element() == one);
-    let stored = if same { one } else { common(element) };
+    let first_type = tensors[0].element();
+    let same = tensors.iter().all(|tensor| tensor.element() == first_type);
+    let stored = if same { first_type } else { common(element) };
     let parts: Vec<Vec<u8>> = match same {
         true => Vec::new(),
         false => tensors.iter().map(|tensor| in_common(tensor, element)).collect(),
@@ -99,10 +99,10 @@ fn common(element: ElementType) -> ElementType {
 }
 
 fn in_common(tensor: &Tensor, element: ElementType) -> Vec<u8> {
-    let all = 0..tensor.len();
+    let indices = 0..tensor.len();
     match common(element) {
-        ElementType::F64 => all.flat_map(|i| tensor.get_f64(i).to_le_bytes()).collect(),
-        ElementType::F32 => all.flat_map(|i| tensor.get_f32(i).to_le_bytes()).collect(),
+        ElementType::F64 => indices.flat_map(|i| tensor.get_f64(i).to_le_bytes()).collect(),
+        ElementType::F32 => indices.flat_map(|i| tensor.get_f32(i).to_le_bytes()).collect(),
         _ => each_integer(tensor).flat_map(i64::to_le_bytes).collect(),
     }
 }
@@ -194,11 +194,11 @@ pub(crate) fn reduce(
     let mut out = Vec::with_capacity(count);
     for row in 0..count {
         let get = |k: usize| tensor.get_i64(at(row, k)).unwrap_or_default();
-        let mut all = if size == 0 { neutral as i64 } else { get(0) };
+        let mut reduced = if size == 0 { neutral as i64 } else { get(0) };
         for k in 1..size {
-            all = binary_of_integers(combiner.binary(), all, get(k))?;
+            reduced = binary_of_integers(combiner.binary(), reduced, get(k))?;
         }
-        out.push(in_range(all, element)?);
+        out.push(in_range(reduced, element)?);
     }
     Ok(integers(shape, out.into_iter()))
 }
@@ -391,10 +391,10 @@ impl<'t> Broadcasts<'t> {
         if inputs.iter().any(|(tensor, _)| !is_i64(tensor)) {
             return Err(OUT_OF_RANGE);
         }
-        let all: Vec<Vec<usize>> =
+        let strides_of: Vec<Vec<usize>> =
             inputs.iter().map(|(tensor, _)| broadcast_strides(tensor.shape(), shape)).collect();
         let strides = (0..shape.len())
-            .map(|d| [0, 1, 2].map(|k| all.get(k).map_or(0, |s: &Vec<usize>| s[d] as isize)))
+            .map(|d| [0, 1, 2].map(|k| strides_of.get(k).map_or(0, |s: &Vec<usize>| s[d] as isize)))
             .collect();
         Ok(Self { inputs, shape, strides })
     }

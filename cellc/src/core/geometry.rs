@@ -48,13 +48,13 @@ pub(crate) fn signed(strides: Vec<usize>) -> Vec<isize> {
 
 /// The common broadcast shape by NumPy's rules. `None` if the shapes do not broadcast.
 pub(crate) fn broadcast<'s>(shapes: impl IntoIterator<Item = &'s [usize]>) -> Option<Vec<usize>> {
-    let mut all: Vec<usize> = Vec::new();
+    let mut common: Vec<usize> = Vec::new();
     for shape in shapes {
-        if shape.len() > all.len() {
-            all.splice(0..0, std::iter::repeat_n(1, shape.len() - all.len()));
+        if shape.len() > common.len() {
+            common.splice(0..0, std::iter::repeat_n(1, shape.len() - common.len()));
         }
-        let from = all.len() - shape.len();
-        for (have, &size) in all[from..].iter_mut().zip(shape) {
+        let from = common.len() - shape.len();
+        for (have, &size) in common[from..].iter_mut().zip(shape) {
             match (*have, size) {
                 (have, size) if have == size => {}
                 (1, _) => *have = size,
@@ -63,7 +63,7 @@ pub(crate) fn broadcast<'s>(shapes: impl IntoIterator<Item = &'s [usize]>) -> Op
             }
         }
     }
-    Some(all)
+    Some(common)
 }
 
 /// The shape without `axes`. With `keep`, the axes stay with size 1.

@@ -20,14 +20,14 @@ pub(crate) fn union(a: Interval, b: Interval) -> Interval {
 /// The range of a function that is monotonic in each operand, from the ends of the operands'
 /// ranges.
 pub(crate) fn ends(a: Interval, b: Interval, function: impl Fn(f64, f64) -> f64) -> Interval {
-    let all =
+    let corners =
         [function(a[0], b[0]), function(a[0], b[1]), function(a[1], b[0]), function(a[1], b[1])];
     // 0 times infinity is NaN: the range is then unknown
-    if all.iter().any(|v| v.is_nan()) {
+    if corners.iter().any(|v| v.is_nan()) {
         return ANY;
     }
     [
-        all.iter().copied().fold(f64::INFINITY, f64::min),
-        all.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        corners.iter().copied().fold(f64::INFINITY, f64::min),
+        corners.iter().copied().fold(f64::NEG_INFINITY, f64::max),
     ]
 }

@@ -192,9 +192,9 @@ impl CoreModel {
                 }
             }
         }
-        let mut all = Vec::new();
-        walk(&self.nodes, &mut all);
-        all
+        let mut nodes = Vec::new();
+        walk(&self.nodes, &mut nodes);
+        nodes
     }
 
     /// [`Self::all_nodes`] without the conversions of integer inputs that cellc adds.
@@ -222,9 +222,9 @@ impl CoreModel {
 
     /// Every activation of the model, without duplicates.
     pub fn activations(&self) -> Vec<Activation> {
-        let all = self.all_nodes().into_iter().flat_map(|node| node.op.facts().activations);
+        let activations = self.all_nodes().into_iter().flat_map(|node| node.op.facts().activations);
         let mut once: Vec<Activation> = Vec::new();
-        for activation in all {
+        for activation in activations {
             if !once.contains(&activation) {
                 once.push(activation);
             }

@@ -10,9 +10,9 @@ use crate::model::Tensor;
 pub fn repeat(model: &mut CoreModel, count: usize) {
     let copied = Rows::new(model, count).run();
     for constant in copied {
-        let one = &model.constants[constant];
-        let values: Vec<f32> = (0..one.len()).map(|at| one.get_f32(at)).collect();
-        let shape = [&[count], one.shape()].concat();
+        let tensor = &model.constants[constant];
+        let values: Vec<f32> = (0..tensor.len()).map(|at| tensor.get_f32(at)).collect();
+        let shape = [&[count], tensor.shape()].concat();
         let tensor = Tensor::from_f32(shape, &values.repeat(count));
         model.constants.push(tensor.expect("core: the elements fill the shape"));
     }

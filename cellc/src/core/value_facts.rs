@@ -81,8 +81,8 @@ impl ValueFacts {
                 self.ranges.get(value).copied().unwrap_or(ANY)
             }
             Known::Constant(tensor, _) if !tensor.is_empty() => {
-                let all = (0..tensor.len()).map(|i| tensor.get_f64(i));
-                all.fold([f64::INFINITY, f64::NEG_INFINITY], |range, v| union(range, [v, v]))
+                let values = (0..tensor.len()).map(|i| tensor.get_f64(i));
+                values.fold([f64::INFINITY, f64::NEG_INFINITY], |range, v| union(range, [v, v]))
             }
             Known::Constant(..) => TRUTH,
             Known::Source(..) | Known::Iteration(..) => ANY,

@@ -64,14 +64,14 @@ impl Message {
 
     /// Messages with `separator` between them.
     pub(crate) fn joined(messages: impl IntoIterator<Item = Self>, separator: &str) -> Self {
-        let mut all = Self::default();
+        let mut joined = Self::default();
         for (at, message) in messages.into_iter().enumerate() {
             if at > 0 {
-                all.push(separator);
+                joined.push(separator);
             }
-            all.push(message);
+            joined.push(message);
         }
-        all
+        joined
     }
 
     /// Adds a text, a setting or a message at the end.

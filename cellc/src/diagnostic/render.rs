@@ -266,12 +266,12 @@ mod tests {
 
     #[test]
     fn errors_come_first_and_the_rest_is_counted() {
-        let mut all = Diagnostics::default();
+        let mut diagnostics = Diagnostics::default();
         for i in 0..40 {
-            all.push(Diagnostic::warning(Origin::Unknown, format!("warning {i}")));
-            all.push(Diagnostic::error(Origin::Unknown, format!("error {i}")));
+            diagnostics.push(Diagnostic::warning(Origin::Unknown, format!("warning {i}")));
+            diagnostics.push(Diagnostic::error(Origin::Unknown, format!("error {i}")));
         }
-        let text = all.to_string();
+        let text = diagnostics.to_string();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 51);
         assert_eq!(lines[0], "error: error 0");
@@ -282,25 +282,27 @@ mod tests {
 
     #[test]
     fn a_problem_is_said_once() {
-        let mut all = Diagnostics::default();
+        let mut diagnostics = Diagnostics::default();
         for text in ["one", "other", "one"] {
-            all.push(Diagnostic::error(Origin::Unknown, text));
+            diagnostics.push(Diagnostic::error(Origin::Unknown, text));
         }
-        assert_eq!(all.to_string(), "error: one\nerror: other\n");
+        assert_eq!(diagnostics.to_string(), "error: one\nerror: other\n");
     }
 
     #[test]
     fn a_flood_of_problems_is_bounded_and_stays_a_refusal() {
-        let mut all = Diagnostics::default();
+        let mut diagnostics = Diagnostics::default();
         for i in 0..100_000 {
-            all.push(Diagnostic::warning(Origin::Unknown, format!("{i}")));
+            diagnostics.push(Diagnostic::warning(Origin::Unknown, format!("{i}")));
         }
-        assert!(!all.has_errors());
-        all.push(Diagnostic::error(Origin::Unknown, "the one that counts"));
-        assert!(all.has_errors());
-        assert_eq!(all.0.len(), Diagnostics::MOST + 1);
+        assert!(!diagnostics.has_errors());
+        diagnostics.push(Diagnostic::error(Origin::Unknown, "the one that counts"));
+        assert!(diagnostics.has_errors());
+        assert_eq!(diagnostics.0.len(), Diagnostics::MOST + 1);
         assert!(
-            all.to_string().starts_with("error: more than 1000 problems; the rest is not listed\n")
+            diagnostics
+                .to_string()
+                .starts_with("error: more than 1000 problems; the rest is not listed\n")
         );
     }
 }

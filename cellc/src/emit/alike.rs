@@ -42,15 +42,15 @@ pub(super) fn are_alike(a: &[Token<'_>], b: &[Token<'_>]) -> bool {
 
 /// Groups of texts that differ only in types and counts, by the indices of the texts.
 pub(super) fn groups(texts: &[Vec<Token<'_>>]) -> Vec<Vec<usize>> {
-    let mut left: Vec<usize> = (0..texts.len()).collect();
-    let mut all = Vec::new();
-    while let Some(&first) = left.first() {
+    let mut ungrouped: Vec<usize> = (0..texts.len()).collect();
+    let mut groups = Vec::new();
+    while let Some(&first) = ungrouped.first() {
         let (alike, others): (Vec<_>, Vec<_>) =
-            left.into_iter().partition(|at| are_alike(&texts[first], &texts[*at]));
-        left = others;
-        all.push(alike);
+            ungrouped.into_iter().partition(|at| are_alike(&texts[first], &texts[*at]));
+        ungrouped = others;
+        groups.push(alike);
     }
-    all
+    groups
 }
 
 #[cfg(test)]

@@ -330,18 +330,18 @@ fn filled(lines: &[&str]) -> Option<(String, usize)> {
     if !closed || elements.len() < 2 || !elements.iter().all(is_element) {
         return None;
     }
-    let mut all = vec![first.to_owned()];
+    let mut filled_lines = vec![first.to_owned()];
     let mut line = String::new();
     for element in elements.iter().map(|element| element.trim_start()) {
         if !line.is_empty() && margin + line.len() + 1 + element.len() > COLUMNS {
-            all.push(format!("{:margin$}{line}", ""));
+            filled_lines.push(format!("{:margin$}{line}", ""));
             line.clear();
         }
         line.push_str(if line.is_empty() { "" } else { " " });
         line.push_str(element);
     }
-    all.push(format!("{:margin$}{line}", ""));
-    Some((all.join("\n"), end))
+    filled_lines.push(format!("{:margin$}{line}", ""));
+    Some((filled_lines.join("\n"), end))
 }
 
 /// The calls of methods that begin with the first line, with several calls on each line, and the
@@ -355,15 +355,15 @@ fn chain(lines: &[&str]) -> Option<(String, usize)> {
             && !call.ends_with(['(', '{', '|'])
     };
     let count = lines.iter().take_while(is_call).count();
-    let mut all: Vec<String> = Vec::new();
+    let mut chained: Vec<String> = Vec::new();
     for line in &lines[..count] {
         let call = line.trim_start();
-        match all.last_mut().filter(|last| last.len() + call.len() <= COLUMNS) {
+        match chained.last_mut().filter(|last| last.len() + call.len() <= COLUMNS) {
             Some(last) => last.push_str(call),
-            None => all.push((*line).to_owned()),
+            None => chained.push((*line).to_owned()),
         }
     }
-    (count > all.len()).then(|| (all.join("\n"), count))
+    (count > chained.len()).then(|| (chained.join("\n"), count))
 }
 
 /// An import of several names on as few lines as possible, and the number of replaced lines.
@@ -432,8 +432,8 @@ fn receiver(lines: &[&str]) -> Option<(String, usize)> {
         return None;
     }
     let arguments = lines[before + 2..end].iter().map(|line| line.get(4..).unwrap_or_default());
-    let all: Vec<_> = [&*head].into_iter().chain(arguments).chain([&*tail]).collect();
-    Some((all.join("\n"), end + after + 1))
+    let replaced: Vec<_> = [&*head].into_iter().chain(arguments).chain([&*tail]).collect();
+    Some((replaced.join("\n"), end + after + 1))
 }
 
 /// A value of a struct on one line, and the number of replaced lines.

@@ -121,11 +121,11 @@ struct Spelled<'a> {
 impl<'a> Contents<'a> {
     /// The bodies to print. Instruction sets that share a body have one entry.
     fn bodies(&self) -> impl Iterator<Item = Spelled<'a>> + '_ {
-        let all = || self.isas.iter().zip(self.program.bodies());
-        let named = all().filter(|(planned, _)| self.named(planned.isa) == planned.isa);
+        let planned_bodies = || self.isas.iter().zip(self.program.bodies());
+        let named = planned_bodies().filter(|(planned, _)| self.named(planned.isa) == planned.isa);
         named.map(move |(PlannedIsa { isa, .. }, body)| {
             let fused_by = self.fusing(isa).next();
-            let fused = all().find(|(other, _)| Some(other.isa) == fused_by);
+            let fused = planned_bodies().find(|(other, _)| Some(other.isa) == fused_by);
             Spelled { isa, fused_by, body: fused.map_or(body, |(_, body)| body) }
         })
     }
@@ -135,8 +135,8 @@ impl<'a> Contents<'a> {
     fn fusing(&self, isa: &'static Isa) -> impl Iterator<Item = &'static Isa> + '_ {
         let is_fused = |planned: &&PlannedIsa| planned.fuses;
         let fuses = !self.isas.iter().filter(is_fused).any(|planned| planned.isa == isa);
-        let others = self.isas.iter().filter(is_fused).map(|planned| planned.isa);
-        others.filter(move |other| fuses && *other != isa && self.named(other) == isa)
+        let fused_isas = self.isas.iter().filter(is_fused).map(|planned| planned.isa);
+        fused_isas.filter(move |other| fuses && *other != isa && self.named(other) == isa)
     }
 
     /// The instruction set of one lane. Its body repeats a step in which another body flushed
@@ -188,26 +188,26 @@ impl<'a> Contents<'a> {
     /// largest tensor fills at most to half come last: their vectors are no faster than shorter
     /// ones, or slower.
     fn best_first(&self) -> Vec<&'static Isa> {
-        let mut all: Vec<_> = self.asked().collect();
-        all.reverse();
-        all.sort_by_key(|isa| if 2 * self.longest <= isa.lanes { isa.lanes } else { 0 });
-        all
+        let mut isas: Vec<_> = self.asked().collect();
+        isas.reverse();
+        isas.sort_by_key(|isa| if 2 * self.longest <= isa.lanes { isa.lanes } else { 0 });
+        isas
     }
 
     /// The processors that the file detects at run time, each once.
     fn processors(&self) -> Vec<&'static Processor> {
-        let mut all: Vec<&'static Processor> = Vec::new();
+        let mut processors: Vec<&'static Processor> = Vec::new();
         for question in self.isas.iter().filter_map(|planned| planned.isa.question()) {
-            if !all.iter().any(|known| std::ptr::eq(*known, question.processor)) {
-                all.push(question.processor);
+            if !processors.iter().any(|known| std::ptr::eq(*known, question.processor)) {
+                processors.push(question.processor);
             }
         }
-        all
+        processors
     }
 
     /// The C headers that bodies need, grouped by the compile-time condition of the body.
     fn headers(&self) -> Vec<(Condition, Vec<&'static str>)> {
-        let mut all: Vec<(Condition, Vec<&'static str>)> = Vec::new();
+        let mut by_condition: Vec<(Condition, Vec<&'static str>)> = Vec::new();
         for (isa, condition) in self.special().filter_map(|isa| Some((isa, isa.condition()?))) {
             // the body's instruction set already includes this header
             let of_body = isa
@@ -218,14 +218,14 @@ impl<'a> Contents<'a> {
                 [isa.question().map_or("", |question| question.processor.c_header), isa.c.header];
             let headers = headers.map(|header| if header == of_body { "" } else { header });
             for header in headers.into_iter().filter(|header| !header.is_empty()) {
-                match all.iter_mut().find(|(known, _)| *known == condition) {
+                match by_condition.iter_mut().find(|(known, _)| *known == condition) {
                     Some((_, headers)) if headers.contains(&header) => {}
                     Some((_, headers)) => headers.push(header),
-                    None => all.push((condition, vec![header])),
+                    None => by_condition.push((condition, vec![header])),
                 }
             }
         }
-        all
+        by_condition
     }
 
     /// The element types of weights other than f32.

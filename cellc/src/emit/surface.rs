@@ -62,7 +62,7 @@ impl Contents<'_> {
         let is_empty = !keeps && self.interface.block_len == 0;
         let (interface, upper) = (self.interface, self.interface.function.to_ascii_uppercase());
         let words = |field: &Field| tensors::words(field, &upper);
-        let all = |fields: &[Field]| fields.iter().map(words).collect::<Vec<_>>();
+        let words_of = |fields: &[Field]| fields.iter().map(words).collect::<Vec<_>>();
         let with = |field: &Field, word, value: &str| {
             [words(field), vec![(word, value.to_owned())]].concat()
         };
@@ -125,9 +125,9 @@ impl Contents<'_> {
             when("rows", interface.inputs.iter().any(|field| !tensors::flat(field))),
             when("rows written", interface.outputs.iter().any(|field| !tensors::flat(field))),
             ("fields", kinds.map(|(field, kind)| with(field, "KIND", kind)).collect()),
-            ("inputs", all(&interface.inputs)),
-            ("outputs", all(&interface.outputs)),
-            ("weights", all(&interface.weights)),
+            ("inputs", words_of(&interface.inputs)),
+            ("outputs", words_of(&interface.outputs)),
+            ("weights", words_of(&interface.weights)),
             ("variables", interface.variables.iter().enumerate().map(variable).collect()),
             ("variables in order", interface.ordered_variables().map(words).collect()),
             ("step inputs", interface.step_inputs().map(words).collect()),

@@ -21,20 +21,20 @@ pub(super) fn when(name: &'static str, is_so: bool) -> List {
 /// A text with words replaced. Lines between `//* name` and `//.` are repeated for each entry of
 /// the named list; words of an entry are replaced before `words`.
 pub(crate) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
-    let all = |own: &[Word], text: &str| {
+    let filled_with = |own: &[Word], text: &str| {
         let words: Vec<_> =
             own.iter().chain(words).map(|(word, value)| (*word, value.as_str())).collect();
         filled(text, &words)
     };
     let mut pieces = text.split("//* ");
-    let mut out = all(&[], pieces.next().unwrap_or_default());
+    let mut out = filled_with(&[], pieces.next().unwrap_or_default());
     for piece in pieces {
         let (name, rest) = piece.split_once('\n').expect("emit: a list has a name");
         let (lines, after) = rest.split_once("//.\n").expect("emit: a list has an end");
         let found = lists.iter().find(|(other, _)| *other == name);
         let (_, things) = found.unwrap_or_else(|| panic!("emit: no list is called {name}"));
-        out.extend(things.iter().map(|own| all(own, lines)));
-        out.push_str(&all(&[], after));
+        out.extend(things.iter().map(|own| filled_with(own, lines)));
+        out.push_str(&filled_with(&[], after));
     }
     out
 }

@@ -549,21 +549,21 @@ fn same_calls<'a>(
     args: &'a [Expr],
     others: &'a [Stmt],
 ) -> Vec<(Var, &'a [Expr])> {
-    let mut all = vec![(var, args)];
+    let mut calls = vec![(var, args)];
     for stmt in others {
         match stmt {
             Stmt::Let { var, mutable: false, value: Expr::Call(next, args) }
                 if *next == function
                     && !args.iter().any(|arg| {
-                        arg.any(&mut |part| all.iter().any(|(var, _)| *part == Expr::Var(*var)))
+                        arg.any(&mut |part| calls.iter().any(|(var, _)| *part == Expr::Var(*var)))
                     }) =>
             {
-                all.push((*var, args));
+                calls.push((*var, args));
             }
             _ => break,
         }
     }
-    all
+    calls
 }
 
 /// True if a loop sums integers: unlike f32 sums, integer sums may be formed in any order.
@@ -631,8 +631,8 @@ fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt], dialect: &impl
         _ => None,
     };
     let Some((last, _)) = done.last().and_then(stored) else { return false };
-    let here = |stmt: &Stmt| stored(stmt).filter(|(to, _)| to.base == last.base);
-    if rest.first().and_then(here).is_some() {
+    let store_to_base = |stmt: &Stmt| stored(stmt).filter(|(to, _)| to.base == last.base);
+    if rest.first().and_then(store_to_base).is_some() {
         return false;
     }
     let parts = |(place, lanes): (Place, usize)| {
@@ -644,7 +644,7 @@ fn is_read_across(done: &[Stmt], locals: &[Local], rest: &[Stmt], dialect: &impl
     let ends: Vec<_> = done
         .iter()
         .rev()
-        .map_while(here)
+        .map_while(store_to_base)
         .flat_map(parts)
         .map(|(first, lanes)| first + lanes)
         .collect();
@@ -754,8 +754,8 @@ impl FileNames {
             if body.kernels.len() <= MOST_APART || concurrent {
                 return (scope.unique(&kernel.name), true);
             }
-            let all = kernel.params.iter().map(|(id, _)| id).chain(&kernel.scratch);
-            let memory = all
+            let blocks = kernel.params.iter().map(|(id, _)| id).chain(&kernel.scratch);
+            let memory = blocks
                 .map(|id| (body.buffer(*id).role.kind(), buffers[id.0].len, buffers[id.0].element));
             match functions_of.entry((kernel.anonymous(), memory.collect::<Vec<_>>())) {
                 Entry::Occupied(equal) => (equal.get().clone(), false),
@@ -791,8 +791,8 @@ impl FileNames {
         &'p self,
         body: &'p Body,
     ) -> impl Iterator<Item = (&'p Kernel, &'p String)> {
-        let all = body.kernels.iter().zip(&self.kernels);
-        all.filter(|(_, (_, written))| *written).map(|(kernel, (name, _))| (kernel, name))
+        let kernels = body.kernels.iter().zip(&self.kernels);
+        kernels.filter(|(_, (_, written))| *written).map(|(kernel, (name, _))| (kernel, name))
     }
 
     /// The block of a buffer.
@@ -1038,17 +1038,17 @@ impl Traversal<'_> {
         if let [Stmt::Let { var, value: Expr::Call(function, args), .. }, others @ ..] = body
             && dialect.calls() == Calls::SeveralValues
         {
-            let all = same_calls(*var, *function, args, others);
-            if let [_] = all[..] {
+            let calls = same_calls(*var, *function, args, others);
+            if let [_] = calls[..] {
                 self.declare(&body[0], dialect);
                 return 1;
             }
-            let args = all.iter().flat_map(|(_, args)| *args);
+            let args = calls.iter().flat_map(|(_, args)| *args);
             let args = args.map(|arg| self.expr(arg, dialect)).collect();
             let between = self.scope.unique("values");
-            let names: Vec<_> = all.iter().map(|(var, _)| &*self.names[var.0]).collect();
+            let names: Vec<_> = calls.iter().map(|(var, _)| &*self.names[var.0]).collect();
             dialect.declare_calls(&names, &between, &self.shared.functions[*function], args);
-            return all.len();
+            return calls.len();
         }
         if let Some((sums, statements)) = self.zero_sums(body)
             && dialect.row_sums(&sums) == Support::Written
@@ -1294,8 +1294,8 @@ impl Traversal<'_> {
         let name = self.scope.unique(&walk.name);
         let block = self.base(walk.start.base);
         let pass = block.pass.as_ref().map(|(_, pass)| (0, Rc::clone(pass)));
-        let others = pass.as_ref().map_or(0, |(_, pass)| pass.columns - pass.width);
-        Block { name, len: walk.len + others, pass, ..block.clone() }
+        let columns_beyond = pass.as_ref().map_or(0, |(_, pass)| pass.columns - pass.width);
+        Block { name, len: walk.len + columns_beyond, pass, ..block.clone() }
     }
 
     /// True if a loop runs over column groups of a panel.
@@ -1449,8 +1449,8 @@ impl Traversal<'_> {
     fn expr(&mut self, expr: &Expr, dialect: &mut impl Dialect) -> Text {
         match expr {
             Expr::Load { from: Place { base, offset }, lanes } => {
-                let other = self.base(*base);
-                dialect.load(other, other.at(*offset), *lanes)
+                let block = self.base(*base);
+                dialect.load(block, block.at(*offset), *lanes)
             }
             Expr::Splat { from: Place { base, offset }, lanes } => {
                 let block = self.base(*base);

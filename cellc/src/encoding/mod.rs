@@ -165,8 +165,8 @@ impl Stored {
         let packed = encode(format.encoding(row.len()), row, None);
         let values = match format {
             WeightFormat::Bf16Pair => {
-                let both = |word: &f32| [*word, f32::from_bits(word.to_bits() << 16)];
-                packed.iter().flat_map(both).take(row.len()).collect()
+                let halves = |word: &f32| [*word, f32::from_bits(word.to_bits() << 16)];
+                packed.iter().flat_map(halves).take(row.len()).collect()
             }
             WeightFormat::Int16 => whole_numbers(in_pairs(row), row),
             WeightFormat::Int8Pair | WeightFormat::Int8Quad => encode(Encoding::Int8, row, None),

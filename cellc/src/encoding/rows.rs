@@ -101,8 +101,8 @@ pub(super) fn row_of_pairs<F: Fn(usize) -> f32>(count: usize, weight: &F, most: 
     let sum = magnitudes_of(row, count, weight);
     if sum > u64::from(most) {
         // each number may be rounded up by a half
-        let left = u64::from(most).saturating_sub(count as u64 / 2);
-        let mut range = (left * 32_767 / sum.max(1)).clamp(1, 32_766);
+        let range_sum = u64::from(most).saturating_sub(count as u64 / 2);
+        let mut range = (range_sum * 32_767 / sum.max(1)).clamp(1, 32_766);
         row = row_within(range);
         while range > 1 && magnitudes_of(row, count, weight) > u64::from(most) {
             range -= 1;

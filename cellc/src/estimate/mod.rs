@@ -193,16 +193,16 @@ fn kept_elements(interface: &Interface) -> usize {
 
 /// Multiply-adds of every operation in one step, in the order of [`CoreModel::all_nodes`].
 pub(crate) fn multiply_adds(model: &CoreModel) -> Vec<u64> {
-    let mut all = Vec::new();
+    let mut counts = Vec::new();
     // the operations not yet counted, each with the number of executions in one step
     let mut rest: Vec<(&CoreNode, u64)> = model.nodes.iter().rev().map(|node| (node, 1)).collect();
     while let Some((node, runs)) = rest.pop() {
-        all.push(node.op.facts().work.multiply_adds() as u64 * runs);
+        counts.push(node.op.facts().work.multiply_adds() as u64 * runs);
         if let CoreOp::Loop(body) = &node.op {
             rest.extend(body.body.iter().rev().map(|node| (node, runs * body.trips as u64)));
         }
     }
-    all
+    counts
 }
 
 /// A number of instructions, rounded up to three digits, the precision of an estimate.

@@ -54,27 +54,27 @@ fn block_work(product: BlockProduct) -> WorkKind {
 
 /// Work of the kernels in one step.
 pub(super) fn of_step(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amounts {
-    let mut all = Amounts::default();
+    let mut work = Amounts::default();
     for kernel in body.of_step() {
-        all.add_all(&of_kernel(kernel, body, isa, costs, false), 1.0);
+        work.add_all(&of_kernel(kernel, body, isa, costs, false), 1.0);
     }
-    all
+    work
 }
 
 /// Work in the code of a body, each statement once. Kernels that differ only in their buffers share
 /// code.
 pub(super) fn of_text(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amounts {
-    let mut all = Amounts::default();
+    let mut work = Amounts::default();
     let mut seen = BTreeSet::new();
     for kernel in &body.kernels {
         if seen.insert(kernel.anonymous()) {
-            all.add_all(&of_kernel(kernel, body, isa, costs, true), 1.0);
+            work.add_all(&of_kernel(kernel, body, isa, costs, true), 1.0);
         }
     }
     if isa.code.calls != Calls::Inlined {
-        functions(body, isa, costs).iter().for_each(|function| all.add_all(function, 1.0));
+        functions(body, isa, costs).iter().for_each(|function| work.add_all(function, 1.0));
     }
-    all
+    work
 }
 
 /// Work of each function for one vector.
@@ -320,8 +320,8 @@ impl Counting<'_> {
         };
         let (first, second) = (values(first)?, values(second)?);
         let below = |limit: &u32| first.iter().filter(|value| *value < limit).count();
-        let all = first.len() * second.len();
-        (all > 0).then(|| second.iter().map(below).sum::<usize>() as f64 / all as f64)
+        let pairs = first.len() * second.len();
+        (pairs > 0).then(|| second.iter().map(below).sum::<usize>() as f64 / pairs as f64)
     }
 
     fn copy(&self, copied: &Copied, sum: &mut Amounts) {

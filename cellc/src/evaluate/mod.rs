@@ -597,8 +597,9 @@ impl<'a, A: Domain> Evaluation<'a, A> {
             self.arithmetic.dot((0..terms).map(term))
         };
         let channels = groups * outputs;
-        let all = 0..convolve.batch * channels * positions;
-        all.map(|k| element(k / positions / channels, k / positions % channels, k % positions))
+        let elements = 0..convolve.batch * channels * positions;
+        elements
+            .map(|k| element(k / positions / channels, k / positions % channels, k % positions))
             .collect()
     }
 
@@ -641,14 +642,14 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         let [outer, size, inner] = reduce.extents(self.model.shape(reduce.input));
         let element = |at: usize| {
             let (at, column) = (at / inner, at % inner);
-            let one = |k: usize| values[(at * size + k) * inner + column].clone();
+            let element = |k: usize| values[(at * size + k) * inner + column].clone();
             let combined = |a: &A::Value, b: &A::Value| {
                 self.arithmetic.pointwise(reduce.combiner.function(), &[a.clone(), b.clone()])
             };
-            let mut chains: Vec<A::Value> = (0..reduce.chains).map(one).collect();
+            let mut chains: Vec<A::Value> = (0..reduce.chains).map(element).collect();
             for k in reduce.chains..size {
                 let chain = k % reduce.chains;
-                chains[chain] = combined(&chains[chain], &one(k));
+                chains[chain] = combined(&chains[chain], &element(k));
             }
             while chains.len() > 1 {
                 let (first, second) = chains.split_at(chains.len() / 2);
@@ -687,14 +688,14 @@ impl<'a, A: Domain> Evaluation<'a, A> {
     fn lookup(&self, lookup: &Lookup) -> Vec<A::Value> {
         let numbers = self.get(lookup.indices);
         let rows = self.model.len(lookup.table) / lookup.len.max(1);
-        let mut all = Vec::with_capacity(numbers.len() * lookup.len);
+        let mut rows_found = Vec::with_capacity(numbers.len() * lookup.len);
         for number in &numbers {
             for column in 0..lookup.len {
                 let at = |row: usize| self.element(lookup.table, row * lookup.len + column);
-                all.push(self.arithmetic.lookup((rows, &at), number));
+                rows_found.push(self.arithmetic.lookup((rows, &at), number));
             }
         }
-        all
+        rows_found
     }
 
     fn top_k(&mut self, top: &TopK) {

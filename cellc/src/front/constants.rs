@@ -79,9 +79,9 @@ fn filled(shape: &[usize], element: ElementType, text: &str) -> Option<Tensor> {
     };
     let size = element.size();
     // the number must fit into the element type
-    let one =
+    let scalar =
         Tensor::new(Vec::new(), element, Arc::new(value.to_le_bytes()[..size].to_vec()), 0..size)?;
-    if one.get_i64(0) != Some(value) {
+    if scalar.get_i64(0) != Some(value) {
         return None;
     }
     let bytes: Vec<u8> = value.to_le_bytes()[..size].repeat(count);

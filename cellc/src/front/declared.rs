@@ -40,12 +40,12 @@ impl Declared {
         let (rows, steps) = (self.keys.get(Key::Batch), self.steps());
         let mut stack =
             Stack::new(self.declared_by, self.name.clone(), self.input_size.clone(), rows, steps);
-        let mut one = self.clone();
-        one.keys.remove(Key::Layers);
-        let mut weights = one.weights.take();
+        let mut layer_decl = self.clone();
+        layer_decl.keys.remove(Key::Layers);
+        let mut weights = layer_decl.weights.take();
         let known = weights.as_mut().map(|said| std::mem::take(&mut said.value.layers));
         for layer in 0..self.layer_count() {
-            one.weights = weights.as_ref().map(
+            layer_decl.weights = weights.as_ref().map(
                 |Spanned { value: Baked { meaning: taken, file, .. }, origin }| {
                     let layers = known.iter().flatten().skip(layer).take(1).cloned().collect();
                     Spanned {
@@ -59,8 +59,8 @@ impl Declared {
                     }
                 },
             );
-            one.input_size.value = self.layer_input(layer);
-            stack.push_recurrent(one.clone());
+            layer_decl.input_size.value = self.layer_input(layer);
+            stack.push_recurrent(layer_decl.clone());
         }
         if let Some(head) = self.head() {
             stack.push_dense(head.clone());
@@ -154,8 +154,8 @@ impl Declared {
     /// The error for more states than a model may have.
     fn too_many_states(&self) -> Option<Diagnostic> {
         let sizes = [self.rows(), self.hidden_size.value];
-        let all = sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
-        if all.is_some_and(|all| all <= MOST_STATES) {
+        let product = sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+        if product.is_some_and(|product| product <= MOST_STATES) {
             return None;
         }
         let found = format!("{} rows of {} states", self.rows(), self.hidden_size.value);

@@ -259,12 +259,12 @@ mod tests {
         let y = |direction, activations: &[Activation]| {
             reference(&compiled(direction, activations).model, &x, &[]).results.swap_remove(0)
         };
-        let both = [forward, reverse].concat();
+        let activations = [forward, reverse].concat();
         let wanted = [y(Direction::Forward, &forward), y(Direction::Reverse, &reverse)].concat();
-        assert_eq!(y(Direction::Bidirectional, &both), wanted);
+        assert_eq!(y(Direction::Bidirectional, &activations), wanted);
         assert_ne!(y(Direction::Bidirectional, &forward), wanted);
 
-        let compilation = compiled(Direction::Bidirectional, &both);
+        let compilation = compiled(Direction::Bidirectional, &activations);
         for at in 0..compilation.program.bodies.len() {
             let body = compilation.program.body(at);
             let run =
@@ -273,6 +273,6 @@ mod tests {
             assert!(run.results[0].largest() > 0.1 && run.results[0].error < 1e-6, "{at}: {run:?}");
         }
         // a layer with one direction refuses the second half of the activations
-        assert!(compile(&gru(Direction::Forward, &both), &Options::default()).is_err());
+        assert!(compile(&gru(Direction::Forward, &activations), &Options::default()).is_err());
     }
 }

@@ -81,9 +81,9 @@ mod tests {
     fn long_texts_are_cut_and_stay_different() {
         let mut texts = Texts::default();
         let long = "\u{e9}".repeat(LONGEST);
-        let mut all = [long.clone(), format!("{long}2"), long.clone(), "e".repeat(LONGEST)];
-        all.iter_mut().for_each(|text| texts.cut(text));
-        let [first, second, again, short] = &all;
+        let mut samples = [long.clone(), format!("{long}2"), long.clone(), "e".repeat(LONGEST)];
+        samples.iter_mut().for_each(|text| texts.cut(text));
+        let [first, second, again, short] = &samples;
         assert!(
             first.len() <= LONGEST && second.len() <= LONGEST && first != second && first == again
         );
@@ -93,9 +93,9 @@ mod tests {
             notice.starts_with("2 of the model's names") && notice.contains("the longest has 8193"),
             "{notice}"
         );
-        let mut one = Texts::default();
-        one.cut(&mut long.clone());
-        let notice = one.notice().unwrap().to_string();
+        let mut single = Texts::default();
+        single.cut(&mut long.clone());
+        let notice = single.notice().unwrap().to_string();
         assert!(
             notice.starts_with("a name or a text")
                 && notice.contains("8192 bytes: its beginning is"),

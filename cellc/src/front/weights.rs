@@ -31,13 +31,13 @@ pub(crate) struct Baked {
 impl CellWeights {
     /// The tensors with their names.
     pub(crate) fn tensors(&self) -> impl Iterator<Item = (&'static str, &Tensor)> {
-        let all = [
+        let tensors = [
             ("w", Some(&self.w)),
             ("r", Some(&self.r)),
             ("b", Some(&self.b)),
             ("p", self.p.as_ref()),
         ];
-        all.into_iter().filter_map(|(name, tensor)| Some((name, tensor?)))
+        tensors.into_iter().filter_map(|(name, tensor)| Some((name, tensor?)))
     }
 }
 

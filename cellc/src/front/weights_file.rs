@@ -164,16 +164,19 @@ pub(crate) fn declare(
     let FileWeights { hidden_size, input_size, baked, unread: left } =
         pytorch(file, kind, &selection)?;
     let mut size = |key: Key, read: usize| {
-        let said = keys.get::<usize>(key).unwrap_or_else(|| Spanned::unplaced(read));
-        if said.value != read {
+        let declared = keys.get::<usize>(key).unwrap_or_else(|| Spanned::unplaced(read));
+        if declared.value != read {
             let name = key.setting();
-            let found = message!("{} is {} here and {} in {}", name, said.value, read, file.shown);
+            let found =
+                message!("{} is {} here and {} in {}", name, declared.value, read, file.shown);
             let help = message!("or leave {} out: it is read from the file", name);
             problems.push(
-                Diagnostic::error(said.origin.clone(), found).valid(read.to_string()).help(help),
+                Diagnostic::error(declared.origin.clone(), found)
+                    .valid(read.to_string())
+                    .help(help),
             );
         }
-        said
+        declared
     };
     let [hidden, input] = [(Key::HiddenSize, hidden_size), (Key::InputSize, input_size)]
         .map(|(key, read)| size(key, read));

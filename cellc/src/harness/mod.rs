@@ -54,14 +54,14 @@ const STRUCT: u8 = 16;
 /// The declarations of the flags and [`LACKING`] in a program, each as `before` NAME `between`
 /// value `after`.
 fn constants(before: &str, between: &str, after: &str) -> String {
-    let all = [
+    let flags = [
         ("PACK", PACK.into()),
         ("RESET", RESET.into()),
         ("SET", SET.into()),
         ("TIME", TIME.into()),
     ];
-    let all = all.into_iter().chain([("STRUCT", STRUCT.into()), ("LACKING", LACKING)]);
-    all.map(|(name, value)| format!("{before}{name}{between}{value}{after}\n")).collect()
+    let declared = flags.into_iter().chain([("STRUCT", STRUCT.into()), ("LACKING", LACKING)]);
+    declared.map(|(name, value)| format!("{before}{name}{between}{value}{after}\n")).collect()
 }
 
 /// Generated code for calls by a program.
@@ -387,11 +387,11 @@ impl Drop for Harness {
 
 /// The tensors of an answer. Integers are converted to f32, in which they are computed.
 fn receive(output: &mut impl Read, fields: &[Field]) -> io::Result<Vec<Vec<f32>>> {
-    let mut all = vec![Vec::new(); fields.len()];
+    let mut tensors = vec![Vec::new(); fields.len()];
     for field in fields {
         let mut bytes = vec![0; field.element.size() * field.len()];
         output.read_exact(&mut bytes)?;
-        all[field.index] = match field.element {
+        tensors[field.index] = match field.element {
             Element::I32 => {
                 bytes.as_chunks().0.iter().map(|bytes| i32::from_ne_bytes(*bytes) as f32).collect()
             }
@@ -402,7 +402,7 @@ fn receive(output: &mut impl Read, fields: &[Field]) -> io::Result<Vec<Vec<f32>>
             _ => bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect(),
         };
     }
-    Ok(all)
+    Ok(tensors)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {

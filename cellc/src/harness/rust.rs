@@ -111,8 +111,10 @@ pub(super) fn program(subjects: &[Subject<'_>]) -> String {
     for subject in subjects {
         let Subject { name, interface, .. } = subject;
         // arrays are built on the stack before they are boxed: the stack must hold all arrays
-        let all = [&interface.inputs, &interface.weights, &interface.outputs, &interface.variables];
-        let values = all.into_iter().flatten().map(Field::len).sum::<usize>() + interface.block_len;
+        let fields =
+            [&interface.inputs, &interface.weights, &interface.outputs, &interface.variables];
+        let values =
+            fields.into_iter().flatten().map(Field::len).sum::<usize>() + interface.block_len;
         arms += &format!("        {name:?} => (serve_{name}, {}),\n", (64 << 20) + 16 * values);
         text += &serve(subject);
     }

@@ -196,10 +196,10 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
             ));
         }
         if !multiples.is_empty() {
-            let what = format!(
+            let multiplied = format!(
                 "{letter} is multiplied as integers by the model's own scale, with exact sums,"
             );
-            lines.push(format!("{what} in {multiples}."));
+            lines.push(format!("{multiplied} in {multiples}."));
         }
     }
     lines

@@ -306,8 +306,8 @@ impl<'a> Dataflow<'a> {
         let Taps { oldest, distance, count, .. } = *taps;
         let steps = match count {
             0..=MOST_TAPS => {
-                let all = (0..count).map(|k| step(oldest - k * distance));
-                all.collect::<Vec<_>>().join(", ")
+                let steps = (0..count).map(|k| step(oldest - k * distance));
+                steps.collect::<Vec<_>>().join(", ")
             }
             _ => {
                 let (second, last) = (oldest - distance, oldest - (count - 1) * distance);

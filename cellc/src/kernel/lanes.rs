@@ -104,17 +104,17 @@ impl Body {
         if lanes < LONG {
             return;
         }
-        let all: Vec<Vectors> = self.kernels.iter().map(Kernel::vectors).collect();
+        let vectors: Vec<Vectors> = self.kernels.iter().map(Kernel::vectors).collect();
         for (at, kernel) in self.kernels.iter_mut().enumerate() {
             let is_loaded_in_parts = |base: &Base| {
                 let parts = |lanes: &BTreeSet<usize>| lanes.iter().any(|lanes| *lanes < LONG);
-                all[at + 1..].iter().any(|later| later.loaded.get(base).is_some_and(parts))
+                vectors[at + 1..].iter().any(|later| later.loaded.get(base).is_some_and(parts))
             };
             let written = kernel.params.iter().filter(|(_, written)| *written).map(|(id, _)| *id);
             let is_marked = |id: &_| {
                 let base = Base::Buffer(*id);
                 let is_long = |lanes: &BTreeSet<usize>| lanes.iter().any(|lanes| *lanes >= LONG);
-                all[at].stored.get(&base).is_some_and(is_long) && is_loaded_in_parts(&base)
+                vectors[at].stored.get(&base).is_some_and(is_long) && is_loaded_in_parts(&base)
             };
             kernel.hints.loaded_in_parts = written.filter(is_marked).collect();
         }

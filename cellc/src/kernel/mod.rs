@@ -1114,9 +1114,9 @@ impl Tiles {
     /// Iterations of a loop that takes `at_once` groups of neighbouring words per column, and the
     /// groups left over.
     pub fn turns(&self, at_once: usize) -> (usize, usize) {
-        let all = self.words / self.abreast;
-        let turns = if all / at_once > 1 { all / at_once } else { 0 };
-        (turns, all - turns * at_once)
+        let groups = self.words / self.abreast;
+        let turns = if groups / at_once > 1 { groups / at_once } else { 0 };
+        (turns, groups - turns * at_once)
     }
 
     /// The number of products of words.
@@ -1209,9 +1209,9 @@ impl Kernel {
     /// The kernel without a name and with buffers numbered by declaration. Kernels that are equal
     /// in this form differ only in names and memory.
     pub fn anonymous(&self) -> Self {
-        let all = self.params.iter().map(|(id, _)| id).chain(&self.scratch);
+        let buffers = self.params.iter().map(|(id, _)| id).chain(&self.scratch);
         let numbers: BTreeMap<BufferId, BufferId> =
-            all.enumerate().map(|(i, id)| (*id, BufferId(i))).collect();
+            buffers.enumerate().map(|(i, id)| (*id, BufferId(i))).collect();
         let mut kernel =
             Self { name: String::new(), nodes: Vec::new(), concurrent: false, ..self.clone() };
         kernel.params.iter_mut().for_each(|(id, _)| *id = numbers[id]);

@@ -173,9 +173,9 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         while rows.len() < count {
             rows.push(self.shared(&format!("sums{}", rows.len()), len, count));
         }
-        let all = rows[..count].to_vec();
+        let taken_rows = rows[..count].to_vec();
         self.tile_rows.insert(len, rows);
-        all
+        taken_rows
     }
 
     /// The buffer for the sums that tiles compute in a phase.
@@ -574,9 +574,9 @@ impl KernelBuilder<'_, '_> {
     fn are_numbers(&mut self, body: &mut Vec<Stmt>, a: &Expr, b: &Expr, lanes: usize) -> Expr {
         // at most 0, or NaN if `v` is NaN
         let below = |v: &Expr| op(LaneOp::Min, vec![Expr::f32(0.0, lanes), v.clone()]);
-        let both = self.let_(body, "below", lanes, op(LaneOp::Add, vec![below(a), below(b)]));
+        let count = self.let_(body, "below", lanes, op(LaneOp::Add, vec![below(a), below(b)]));
         let [one, zero] = [1.0, 0.0].map(|v| Expr::f32(v, lanes));
-        op(LaneOp::SelectLess, vec![both, one.clone(), one, zero])
+        op(LaneOp::SelectLess, vec![count, one.clone(), one, zero])
     }
 
     /// True if the tensor is a constant without NaNs. False if unknown.

@@ -127,7 +127,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let x = X::Elements(given("x", cell.x, places[0], rows * inputs));
             let h = given("h", cell.h, places[1], rows * units);
             let c_given = cell.c.is_some_and(|c| builder.lowering.is_given(c));
-            let one = CellStep {
+            let cell_step = CellStep {
                 cell,
                 rows,
                 backwards,
@@ -141,8 +141,8 @@ impl<'m> KernelBuilder<'_, 'm> {
                 end,
             };
             match &padded {
-                Some(padded) => body.extend(padded.step(builder, one, product)),
-                None => body.extend(step(builder, &one, product)),
+                Some(padded) => body.extend(padded.step(builder, cell_step, product)),
+                None => body.extend(step(builder, &cell_step, product)),
             }
             if let (Some(out), Some(to)) = (out, at(twice)) {
                 body.push(copy(out, to, rows * units));
@@ -296,7 +296,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             false => X::Elements(self.given_rows(&mut turn, "x", cell.x, x, cell.input_size)),
         };
         let (h, c) = (row.h_state, row.c_state);
-        let one = CellStep {
+        let cell_step = CellStep {
             cell,
             rows: 1,
             backwards,
@@ -309,7 +309,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             c_out: c,
             end: end.as_ref(),
         };
-        turn.extend(step(self, &one, product));
+        turn.extend(step(self, &cell_step, product));
         turn.push(copy(out, row.h_state, units));
         if let (Some(length), Some(k)) = (length, number) {
             let t = match sequence.reverse {
@@ -455,8 +455,8 @@ impl Padded {
         let mut body = vec![copy(from, self.c, self.units)];
         let results = [(self.out, one.out), (self.c, one.c_out)];
         let c_out = one.c_out.map(|_| self.c);
-        let one = CellStep { c: Some(self.c), out: Some(self.out), c_out, ..one };
-        body.extend(step(builder, &one, product));
+        let tile_step = CellStep { c: Some(self.c), out: Some(self.out), c_out, ..one };
+        body.extend(step(builder, &tile_step, product));
         body.extend(results.into_iter().filter_map(|(from, to)| Some(copy(from, to?, self.units))));
         body
     }

@@ -412,7 +412,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 ..MovingPlace::new("weights", at.weights, of_channel(count), false)
             },
         ];
-        let all = self.turns(channels, outer, |builder, moved| {
+        let added = self.turns(channels, outer, |builder, moved| {
             let [x, weights] = [moved[0], moved[1]];
             let (turns, rest) = (count / chains, count % chains);
             let inner = vec![
@@ -444,7 +444,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             body
         });
-        body.extend(all);
+        body.extend(added);
     }
 
     /// Adds one element of x, in all steps, times its row of weights.

@@ -125,7 +125,7 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
         candidates.map(|place| Column { takes_late: true, ..Column::new("x_terms", place, true) }),
     );
     let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
-    let mut all = rows.early(operands, &columns, run, |rows, body, panel, pass| {
+    let mut stmts = rows.early(operands, &columns, run, |rows, body, panel, pass| {
         for sums in pass {
             let (lane, lanes) = (sums.lane, sums.lanes);
             let r = gate(rows, cell, &sums, rows.place_of("r"));
@@ -141,7 +141,7 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
     let mut columns =
         vec![Column::new("h", step.h, false), Column::new("update", update_gates, false)];
     columns.extend(step.new_state());
-    all.extend(rows.late(reset, N, candidates, &columns, |rows, body, panel, pass| {
+    stmts.extend(rows.late(reset, N, candidates, &columns, |rows, body, panel, pass| {
         for Sums { lane, lanes, mut values, .. } in pass {
             let candidate = values.pop().expect("lower: the late phase completes the candidate");
             let z = rows.builder.let_(body, "z", lanes, load(panel.columns[1].at(lane), lanes));
@@ -155,5 +155,5 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
             );
         }
     }));
-    all
+    stmts
 }

@@ -122,8 +122,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         let of_step = |operand: &LoopTensor| if operand.in_steps { heads * operand.len } else { 0 };
         let places: Vec<_> = operands.iter().map(|operand| operand.place).collect();
         let windows = |places: &[Place], len: &dyn Fn(&LoopTensor) -> (usize, usize)| {
-            let all = operands.iter().zip(places);
-            all.map(|(operand, place)| (operand.name, *place, len(operand), operand.written))
+            let tensors = operands.iter().zip(places);
+            tensors
+                .map(|(operand, place)| (operand.name, *place, len(operand), operand.written))
                 .collect::<Vec<_>>()
         };
         let rows = windows(&places, &|operand| (of_row(operand), of_row(operand)));
@@ -278,8 +279,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         let lanes: usize = columns.vectors.iter().map(|(_, lanes)| lanes.div_ceil(isa.lanes)).sum();
         let registers = plan::accumulators(isa).saturating_sub(lanes);
         let at_once = (registers / (lanes * attention.chains()).max(1)).max(1);
-        let all: Vec<usize> = (0..count).collect();
-        let mut parts = all.chunks(at_once);
+        let chains: Vec<usize> = (0..count).collect();
+        let mut parts = chains.chunks(at_once);
         let first = parts.next().unwrap_or_default();
         self.sum_over_matrix(columns, first, Some(&added), &mut body);
         for part in parts {
@@ -298,8 +299,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         let Columns { attention, head, vectors, .. } = columns;
         let Some(rate) = head.rate else {
             let value = |&(at, lanes)| (lanes, load(head.value.at(at), lanes));
-            let all: Vec<_> = vectors.iter().map(value).collect();
-            return all
+            let values: Vec<_> = vectors.iter().map(value).collect();
+            return values
                 .into_iter()
                 .map(|(lanes, value)| self.let_(body, "added", lanes, value))
                 .collect();
@@ -427,8 +428,9 @@ impl<'m> KernelBuilder<'_, 'm> {
     ) -> Vec<Vec<Var>> {
         let chains = 0..columns.attention.chains();
         let chain = |_| {
-            let all = columns.vectors.iter();
-            all.map(|(_, lanes)| self.accumulator(body, name, *lanes, Expr::f32(0.0, *lanes)))
+            let vectors = columns.vectors.iter();
+            vectors
+                .map(|(_, lanes)| self.accumulator(body, name, *lanes, Expr::f32(0.0, *lanes)))
                 .collect()
         };
         chains.map(chain).collect()

@@ -117,11 +117,11 @@ impl<'m> KernelBuilder<'_, 'm> {
         if let Some(running) = body.running.filter(|_| trips > 1) {
             trip.push(Stmt::LeaveUnless { less: self.side(Source::Value(running), true) });
         }
-        let mut all = before;
-        all.push(Stmt::For { count: trips, turn: None, backwards: None, walks, body: trip });
-        all.extend(after);
+        let mut stmts = before;
+        stmts.push(Stmt::For { count: trips, turn: None, backwards: None, walks, body: trip });
+        stmts.extend(after);
         let most = if body.running.is_some() { "At most " } else { "" };
-        (vec![format!("{most}{}.", counted(trips, "trip"))], all)
+        (vec![format!("{most}{}.", counted(trips, "trip"))], stmts)
     }
 
     /// Assigns the carried values for the next trip.
@@ -135,11 +135,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             let to = self.lowering.source(Source::Value(carried.value));
             let mut from = self.lowering.source(carried.next);
             // the next value is another carried value: save it before its own assignment
-            let other = body.carried.iter().any(|c| {
+            let is_overwritten = body.carried.iter().any(|c| {
                 let place = self.lowering.places[c.value];
                 c.value != carried.value && place.is_some_and(|place| place.base == from.base)
             });
-            if other || (from.base == to.base && from != to) {
+            if is_overwritten || (from.base == to.base && from != to) {
                 let kept = self.block("kept", len);
                 trip.push(copy(from, kept, len));
                 from = kept;

@@ -105,8 +105,8 @@ impl KernelBuilder<'_, '_> {
                         _ => op(LaneOp::ShiftLeft(bits * part as u32), vec![low]),
                     }
                 };
-                let all = inside.map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
-                all.map_or(Expr::f32(0.0, 1), |all| op(LaneOp::FromBits, vec![all]))
+                let word = inside.map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
+                word.map_or(Expr::f32(0.0, 1), |word| op(LaneOp::FromBits, vec![word]))
             };
             let stores = words.of_block().iter().enumerate();
             stores
@@ -136,9 +136,9 @@ impl KernelBuilder<'_, '_> {
         from: Place,
         scale: Place,
     ) -> Option<Factor> {
-        let all = self.largest(body, len, from);
+        let largest = self.largest(body, len, from);
         let larger = |value, other| op(LaneOp::MaxMagnitude, vec![value, other]);
-        let most = larger(Expr::f32(LEAST_LARGEST, 1), load(all, 1));
+        let most = larger(Expr::f32(LEAST_LARGEST, 1), load(largest, 1));
         let most = self.let_(body, "most", 1, most);
         // 0, or NaN if any element is not finite
         let poison = op(LaneOp::Mul, vec![most.clone(), Expr::f32(0.0, 1)]);
@@ -153,8 +153,8 @@ impl KernelBuilder<'_, '_> {
             Scale::Dynamic(range) => {
                 // memory holds the factor, since vectors broadcast from memory
                 let inverse = op(LaneOp::Div, vec![Expr::f32(f32::from(range), 1), most]);
-                body.push(Stmt::Store { to: all, value: inverse });
-                Some(Factor::At(all))
+                body.push(Stmt::Store { to: largest, value: inverse });
+                Some(Factor::At(largest))
             }
             Scale::Model(1.0) => None,
             Scale::Model(scale) => Some(Factor::Known(1.0 / scale)),
@@ -163,8 +163,8 @@ impl KernelBuilder<'_, '_> {
 
     /// Stores -0, or NaN if any element of a vector is not finite.
     pub(super) fn guard(&mut self, body: &mut Vec<Stmt>, len: usize, from: Place, to: Place) {
-        let all = self.largest(body, len, from);
-        let value = op(LaneOp::Mul, vec![load(all, 1), Expr::f32(-0.0, 1)]);
+        let largest = self.largest(body, len, from);
+        let value = op(LaneOp::Mul, vec![load(largest, 1), Expr::f32(-0.0, 1)]);
         body.push(Stmt::Store { to, value });
     }
 
@@ -189,21 +189,21 @@ impl KernelBuilder<'_, '_> {
             body: turn,
         });
         // memory passes the lanes to scalar code
-        let all = Place::from(self.lane_room("largest_lanes", width));
-        body.push(Stmt::Store { to: all, value: Expr::Var(largest) });
+        let lanes_room = Place::from(self.lane_room("largest_lanes", width));
+        body.push(Stmt::Store { to: lanes_room, value: Expr::Var(largest) });
         for (at, lanes) in plan::vectors(len % width, width) {
-            let value = larger(load(from.at(turns * width + at), lanes), load(all, lanes));
-            body.push(Stmt::Store { to: all, value });
+            let value = larger(load(from.at(turns * width + at), lanes), load(lanes_room, lanes));
+            body.push(Stmt::Store { to: lanes_room, value });
         }
         let mut half = width / 2;
         while half > 0 {
             body.push(Stmt::Store {
-                to: all,
-                value: larger(load(all, half), load(all.at(half), half)),
+                to: lanes_room,
+                value: larger(load(lanes_room, half), load(lanes_room.at(half), half)),
             });
             half /= 2;
         }
-        all
+        lanes_room
     }
 
     /// A rounding factor in `lanes` lanes.
@@ -314,17 +314,17 @@ impl KernelBuilder<'_, '_> {
                 };
                 if part == 0 { low } else { op(LaneOp::ShiftLeft(bits * part as u32), vec![low]) }
             };
-            let all = from.iter().enumerate().map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
-            let all = all.expect("lower: a word has a part");
-            let all = match words.is_unsigned() {
+            let word = from.iter().enumerate().map(part).reduce(|a, b| op(LaneOp::Or, vec![a, b]));
+            let word = word.expect("lower: a word has a part");
+            let word = match words.is_unsigned() {
                 // the offset is the top bit of a byte, so an exclusive or adds the offset
                 true => op(
                     LaneOp::Xor,
-                    vec![all, Expr::u32(OFFSET.cast_unsigned() * 0x0101_0101, lanes)],
+                    vec![word, Expr::u32(OFFSET.cast_unsigned() * 0x0101_0101, lanes)],
                 ),
-                false => all,
+                false => word,
             };
-            body.push(Stmt::Store { to, value: op(LaneOp::FromBits, vec![all]) });
+            body.push(Stmt::Store { to, value: op(LaneOp::FromBits, vec![word]) });
         };
         let places =
             |at: usize| (0..parts).map(|part| from.at(part * count + at)).collect::<Vec<_>>();

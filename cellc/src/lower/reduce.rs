@@ -247,12 +247,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         // elements after the last full iteration, largest part first: for example 8, 4, 2 and 1
         let mut rest = (turns + 1) * chains;
         let mut lanes = vectors[0].1;
-        let mut left: Vec<Expr> = sums.into_iter().map(Expr::Var).collect();
-        while left.len() > 1 {
-            let second = left.split_off(left.len() / 2);
-            let part = left.len() * lanes;
+        let mut chains_left: Vec<Expr> = sums.into_iter().map(Expr::Var).collect();
+        while chains_left.len() > 1 {
+            let second = chains_left.split_off(chains_left.len() / 2);
+            let part = chains_left.len() * lanes;
             let joins = (size % chains) & part != 0;
-            for (v, (first, second)) in left.iter_mut().zip(second).enumerate() {
+            for (v, (first, second)) in chains_left.iter_mut().zip(second).enumerate() {
                 let mut half = combine(self, body, first.clone(), second, lanes);
                 if joins {
                     let last = each(self, body, fixed(v * lanes, rest, lanes), lanes);
@@ -262,22 +262,22 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             rest += if joins { part } else { 0 };
         }
-        let mut one = left.remove(0);
+        let mut chain = chains_left.remove(0);
         if lanes == 1 {
-            return one;
+            return chain;
         }
         // halves of a vector are passed through memory
         let row: Place = self.scratch("chains", lanes).into();
         while lanes > 1 {
-            body.push(Stmt::Store { to: row, value: one });
+            body.push(Stmt::Store { to: row, value: chain });
             lanes /= 2;
-            one = combine(self, body, load(row, lanes), load(row.at(lanes), lanes), lanes);
+            chain = combine(self, body, load(row, lanes), load(row.at(lanes), lanes), lanes);
             if (size % chains) & lanes != 0 {
                 let last = each(self, body, fixed(0, rest, lanes), lanes);
-                one = combine(self, body, one, last, lanes);
+                chain = combine(self, body, chain, last, lanes);
                 rest += lanes;
             }
         }
-        one
+        chain
     }
 }

@@ -161,8 +161,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         body.push(Stmt::Store { to: found.best, value: number });
         if is_further {
             let before = load(found.before.at(1), 1);
-            let all = Expr::f32(choice.before_all(), 1);
-            let limit = choice.if_better(&load(found.before, 1), &load(found.best, 1), all, before);
+            let before_all = Expr::f32(choice.before_all(), 1);
+            let limit =
+                choice.if_better(&load(found.before, 1), &load(found.best, 1), before_all, before);
             body.push(Stmt::Store { to: found.limit, value: limit });
         }
         let index = self.reduced(

@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn labels_lead_back() {
-        let all = [
+        let activations = [
             Activation::Relu,
             Activation::Softplus,
             Activation::Exp,
@@ -363,7 +363,7 @@ mod tests {
             Activation::Affine { alpha: f32::MAX, beta: 0.1 },
             Activation::ScaledTanh { alpha: 1.7159, beta: 2.0 / 3.0 },
         ];
-        for activation in all {
+        for activation in activations {
             assert_eq!(Activation::from_label(&activation.label()), Some(activation));
         }
         assert_ne!(Activation::LeakyRelu { alpha: 0.0 }, Activation::LeakyRelu { alpha: -0.0 });

@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(Unary::integer_bounds(0.5, 2.0), Some([1, 2]));
         assert_eq!(Unary::integer_bounds(-4.0, -2.5), Some([-4, -3]));
         assert_eq!(Unary::integer_bounds(0.2, 0.8), None);
-        let all = Some([i64::MIN, i64::MAX]);
-        assert_eq!(Unary::integer_bounds(f32::NEG_INFINITY, f32::INFINITY), all);
+        let everything = Some([i64::MIN, i64::MAX]);
+        assert_eq!(Unary::integer_bounds(f32::NEG_INFINITY, f32::INFINITY), everything);
     }
 }

@@ -214,8 +214,8 @@ impl Tensor {
 
     /// The first infinite or NaN element. `None` if all are finite.
     pub fn not_finite(&self) -> Option<f64> {
-        let all = if self.element.is_float() { self.len() } else { 0 };
-        (0..all).map(|i| self.get_f64(i)).find(|value| !value.is_finite())
+        let count = if self.element.is_float() { self.len() } else { 0 };
+        (0..count).map(|i| self.get_f64(i)).find(|value| !value.is_finite())
     }
 
     /// Element `i` as f32, the arithmetic of kernels. f16 and bf16 expand exactly, all other types

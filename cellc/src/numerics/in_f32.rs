@@ -28,6 +28,6 @@ pub(crate) fn keep_convolutions_in_f32(core: &mut CoreModel) {
 /// and removes all other entries.
 pub(crate) fn layers_in_f32(core: &mut CoreModel) {
     let nodes = core.all_nodes().into_iter().filter(|node| is_f32_product(node));
-    let mut left: BTreeSet<LayerPlace> = nodes.map(|node| node.layer).collect();
-    core.in_f32.retain(|(layer, _)| left.remove(layer));
+    let mut layers: BTreeSet<LayerPlace> = nodes.map(|node| node.layer).collect();
+    core.in_f32.retain(|(layer, _)| layers.remove(layer));
 }

@@ -64,10 +64,10 @@ pub(crate) fn matrices(model: &CoreModel) -> Vec<Matrix<'_>> {
 
 /// The matrices of one operation.
 pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<Matrix<'a>> {
-    let mut all = Vec::new();
+    let mut matrices = Vec::new();
     let mut push = |name, source, first, [rows, columns]: [usize; 2], strides| {
         if let WeightSource::Constant(i) = source {
-            all.push(Matrix {
+            matrices.push(Matrix {
                 node,
                 name,
                 tensor: &model.constants[i],
@@ -108,7 +108,7 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
         }
         _ => {}
     }
-    all
+    matrices
 }
 
 /// The distance of the stored matrices of one format from the matrices of the model.
@@ -172,12 +172,13 @@ impl Loss {
 impl Display for Loss {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { largest, weights, exact, .. } = self;
-        let what = if self.is_windows { "Weights of depthwise convolutions" } else { "Matrices" };
+        let subject =
+            if self.is_windows { "Weights of depthwise convolutions" } else { "Matrices" };
         match self.format {
             WeightFormat::Int8Pair if self.is_windows => {
-                write!(f, "{what} are rounded as int8 and stored in 16 bits: ")?
+                write!(f, "{subject} are rounded as int8 and stored in 16 bits: ")?
             }
-            format => write!(f, "{what} are stored as {}: ", format.name())?,
+            format => write!(f, "{subject} are stored as {}: ", format.name())?,
         }
         match exact == weights {
             true => write!(f, "lossless, all {weights} weights are what they are in the model."),

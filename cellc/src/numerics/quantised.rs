@@ -116,16 +116,16 @@ pub(super) fn quantised(
     let each = |node: &CoreNode| {
         analysis.quantised(node).map(|quantised| (node.op.first_value(), quantised))
     };
-    let mut all: Vec<_> = nodes.filter_map(each).collect();
-    let count: usize = all
+    let mut quantised: Vec<_> = nodes.filter_map(each).collect();
+    let count: usize = quantised
         .iter()
         .filter(|(_, quantised)| quantised.is_stored())
         .map(|(_, quantised)| quantised.count)
         .sum();
     if count < LEAST_INTEGERS {
-        all.iter_mut().for_each(|(_, quantised)| quantised.weights = Storage::Asked);
+        quantised.iter_mut().for_each(|(_, quantised)| quantised.weights = Storage::Asked);
     }
-    all
+    quantised
 }
 
 /// The analysis of a model's products.

@@ -106,9 +106,9 @@ pub(crate) struct NumberRanges<'m> {
 
 impl<'m> NumberRanges<'m> {
     pub(crate) fn new(model: &'m CoreModel) -> Self {
-        let mut all = Self { model, values: vec![NOTHING; model.values.len()] };
-        all.read(&model.nodes);
-        all
+        let mut ranges = Self { model, values: vec![NOTHING; model.values.len()] };
+        ranges.read(&model.nodes);
+        ranges
     }
 
     /// The scale of a tensor, the range of integers that multiply the scale, and the largest
@@ -128,8 +128,8 @@ impl<'m> NumberRanges<'m> {
             Source::Value(value) => self.values[value],
             Source::Constant(i) => {
                 let tensor = &self.model.constants[i];
-                let all = (0..tensor.len()).map(|i| tensor.get_f64(i));
-                let each = all.map(|v| {
+                let values = (0..tensor.len()).map(|i| tensor.get_f64(i));
+                let each = values.map(|v| {
                     let known = NumberFacts::between([v, v]);
                     if v.fract() == 0.0 { known.integral() } else { known }
                 });
@@ -214,7 +214,7 @@ impl<'m> NumberRanges<'m> {
     /// every f32 from 2^23 on is whole.
     fn pointwise(&self, operation: &Pointwise) -> NumberFacts {
         let input = |i: usize| self.known(operation.inputs[i]);
-        let both = |ends: fn([f64; 2], [f64; 2]) -> [f64; 2]| {
+        let by_ends = |ends: fn([f64; 2], [f64; 2]) -> [f64; 2]| {
             NumberFacts::between(ends(input(0).ends, input(1).ends))
         };
         let rounded = |round: &dyn Fn(f64) -> f64| match input(0) {
@@ -230,17 +230,17 @@ impl<'m> NumberRanges<'m> {
                 NumberFacts { ends: known.ends.map(|end| end.max(0.0)), ..known }
             }
             PointwiseFunction::Binary(Binary::Add) => {
-                added(both(|a, b| [a[0] + b[0], a[1] + b[1]]), input(0), input(1))
+                added(by_ends(|a, b| [a[0] + b[0], a[1] + b[1]]), input(0), input(1))
             }
             PointwiseFunction::Binary(Binary::Subtract) => {
-                added(both(|a, b| [a[0] - b[1], a[1] - b[0]]), input(0), input(1))
+                added(by_ends(|a, b| [a[0] - b[1], a[1] - b[0]]), input(0), input(1))
             }
             PointwiseFunction::Binary(Binary::Maximum) => {
-                let ends = both(|a, b| [a[0].max(b[0]), a[1].max(b[1])]).ends;
+                let ends = by_ends(|a, b| [a[0].max(b[0]), a[1].max(b[1])]).ends;
                 NumberFacts { ends, ..input(0).union(input(1)) }
             }
             PointwiseFunction::Binary(Binary::Minimum) => {
-                let ends = both(|a, b| [a[0].min(b[0]), a[1].min(b[1])]).ends;
+                let ends = by_ends(|a, b| [a[0].min(b[0]), a[1].min(b[1])]).ends;
                 NumberFacts { ends, ..input(0).union(input(1)) }
             }
             PointwiseFunction::Binary(Binary::Multiply) => multiplied(input(0), input(1)),

@@ -53,9 +53,9 @@ impl Counted {
 /// The loops of every kernel, by the kernel's name.
 fn counts_of(kernels: &[Kernel]) -> Vec<(String, Vec<Counted>)> {
     let loops = |kernel: &Kernel| {
-        let mut all = Vec::new();
-        count(kernel, &kernel.body, &mut all);
-        (kernel.name.clone(), all)
+        let mut counts = Vec::new();
+        count(kernel, &kernel.body, &mut counts);
+        (kernel.name.clone(), counts)
     };
     kernels.iter().map(loops).collect()
 }
@@ -167,15 +167,15 @@ impl<I: Iterator<Item = bool>> Scope<'_, I> {
     }
 
     fn expr(&self, expr: Expr) -> Expr {
-        let all = |args: Vec<Expr>| args.into_iter().map(|arg| self.expr(arg)).collect();
+        let exprs = |args: Vec<Expr>| args.into_iter().map(|arg| self.expr(arg)).collect();
         match expr {
             Expr::Load { from, lanes } => Expr::Load { from: self.place(from), lanes },
             Expr::Splat { from, lanes } => Expr::Splat { from: self.place(from), lanes },
             Expr::Length { from, least, most } => {
                 Expr::Length { from: self.place(from), least, most }
             }
-            Expr::Op(operation, args) => Expr::Op(operation, all(args)),
-            Expr::Call(function, args) => Expr::Call(function, all(args)),
+            Expr::Op(operation, args) => Expr::Op(operation, exprs(args)),
+            Expr::Call(function, args) => Expr::Call(function, exprs(args)),
             Expr::Const { .. } | Expr::Var(_) => expr,
         }
     }

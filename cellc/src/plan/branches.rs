@@ -96,8 +96,8 @@ impl Branches {
                 self.level(model, &Level::new(&body.body, wanted, body.running), least);
             }
         }
-        let all = level.nodes.iter().zip(sides).filter(|(_, sides)| !sides.is_empty());
-        self.sides.extend(all.map(|(node, sides)| (node.op.outputs()[0], sides)));
+        let operations = level.nodes.iter().zip(sides).filter(|(_, sides)| !sides.is_empty());
+        self.sides.extend(operations.map(|(node, sides)| (node.op.outputs()[0], sides)));
     }
 }
 
@@ -157,7 +157,7 @@ impl<'m> Level<'m> {
     fn sides(&self, model: &CoreModel, worth: impl Fn(&Side) -> bool) -> Vec<Vec<Side>> {
         let mut wanted = SidesByValue::default();
         self.wanted.iter().for_each(|source| wanted.on(*source, &[]));
-        let mut all = vec![Vec::new(); self.nodes.len()];
+        let mut by_operation = vec![Vec::new(); self.nodes.len()];
         for (position, node) in self.nodes.iter().enumerate().rev() {
             let mut sides = wanted.sides(&node.op.outputs());
             // an operation can be limited only by conditions computed before it
@@ -179,9 +179,9 @@ impl<'m> Level<'m> {
                     }
                 }
             }
-            all[position] = sides;
+            by_operation[position] = sides;
         }
-        all
+        by_operation
     }
 }
 
@@ -193,17 +193,17 @@ impl SidesByValue {
     /// Adds sides that need a tensor.
     fn on(&mut self, source: Source, sides: &[Side]) {
         if let Source::Value(value) = source {
-            let all = self.0.entry(value).or_insert_with(|| sides.to_vec());
-            common(all, sides);
+            let needed_on = self.0.entry(value).or_insert_with(|| sides.to_vec());
+            common(needed_on, sides);
         }
     }
 
     /// The common sides of all needed values among `values`.
     fn sides(&self, values: &[usize]) -> Vec<Side> {
         let mut each = values.iter().filter_map(|value| self.0.get(value));
-        let mut all = each.next().cloned().unwrap_or_default();
-        each.for_each(|sides| common(&mut all, sides));
-        all
+        let mut in_common = each.next().cloned().unwrap_or_default();
+        each.for_each(|sides| common(&mut in_common, sides));
+        in_common
     }
 }
 

@@ -175,9 +175,10 @@ impl Choice {
 impl RowLayout {
     /// The layout of matrices in a format that every one of `isas` reads.
     pub(super) fn new(format: WeightFormat, isas: &[PlannedIsa]) -> Self {
-        let all = |is_so: &dyn Fn(&Isa) -> bool| isas.iter().all(|planned| is_so(planned.isa));
+        let every_isa =
+            |is_so: &dyn Fn(&Isa) -> bool| isas.iter().all(|planned| is_so(planned.isa));
         let format = match format {
-            WeightFormat::Int8Pair if all(&|isa| isa.has(Dot::WidenedPairs)) => {
+            WeightFormat::Int8Pair if every_isa(&|isa| isa.has(Dot::WidenedPairs)) => {
                 WeightFormat::Int8Quad
             }
             format => format,
@@ -186,7 +187,9 @@ impl RowLayout {
         let interleave = match across {
             _ if !format.is_of_integers() => Interleave::None,
             Some(planned) => Interleave::Words(planned.isa.lanes),
-            None if all(&|isa| multiplies_by_lane(isa, 2)) => Interleave::Halves(isas[0].isa.lanes),
+            None if every_isa(&|isa| multiplies_by_lane(isa, 2)) => {
+                Interleave::Halves(isas[0].isa.lanes)
+            }
             None => Interleave::None,
         };
         let corrects = format == WeightFormat::Int8Quad

@@ -125,7 +125,7 @@ fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) 
         _ => active * super::vectors(columns, isa.lanes).len(),
     };
     let most = tile_vectors(product, vectors, rows, isa, arch);
-    let mut all = (0.0, 0.0);
+    let mut cost = (0.0, 0.0);
     if most == 0 {
         return (f64::INFINITY, f64::INFINITY);
     }
@@ -133,10 +133,10 @@ fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) 
         let held = most.min(vectors - at);
         let multiply_adds = (rows * held) as f64 / costs.multiply_adds_per_cycle;
         let loads = (held + rows) as f64 / costs.multiply_adds_per_cycle;
-        all.0 += multiply_adds.max(loads).max(costs.latency_hiding / chains as f64);
-        all.1 += loads;
+        cost.0 += multiply_adds.max(loads).max(costs.latency_hiding / chains as f64);
+        cost.1 += loads;
     }
-    all
+    cost
 }
 
 /// The best number of rows computed at once, and cycles per row of weights and row of x.
@@ -146,23 +146,24 @@ pub(super) fn rows_at_once(
     isa: &Isa,
     arch: &Arch,
 ) -> (usize, f64) {
-    let all = product.together;
+    let row_count = product.together;
     let columns = panels[0].columns;
     let total = |rows: usize| {
         let (cycles, loads) = tile(product, columns, rows, isa, arch);
-        let rest = if all.is_multiple_of(rows) {
+        let rest = if row_count.is_multiple_of(rows) {
             (0.0, 0.0)
         } else {
-            tile(product, columns, all % rows, isa, arch)
+            tile(product, columns, row_count % rows, isa, arch)
         };
-        let each = |full: f64, rest: f64| ((all / rows) as f64 * full + rest) / all as f64;
+        let each =
+            |full: f64, rest: f64| ((row_count / rows) as f64 * full + rest) / row_count as f64;
         (each(cycles, rest.0), each(loads, rest.1))
     };
     let fewer = |a: &usize, b: &usize| {
         let (a, b) = (total(*a), total(*b));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     };
-    let rows = (1..=all.min(arch.costs.limits.most_rows)).rev().min_by(fewer).unwrap_or(1);
+    let rows = (1..=row_count.min(arch.costs.limits.most_rows)).rev().min_by(fewer).unwrap_or(1);
     (rows, total(rows).0)
 }
 

@@ -174,8 +174,8 @@ fn history(model: &CoreModel, variable: usize, order: FrameOrder) -> Option<(His
     let axis = model.variables[variable].history?;
     let Some(Source::Value(next)) = model.variables[variable].next else { return None };
     let reads_variable = |op: &&CoreOp| op.reads().contains(&source);
-    let all: Vec<&CoreOp> = model.all_nodes().into_iter().map(|node| &node.op).collect();
-    let mut readers = all.iter().copied().filter(reads_variable);
+    let operations: Vec<&CoreOp> = model.all_nodes().into_iter().map(|node| &node.op).collect();
+    let mut readers = operations.iter().copied().filter(reads_variable);
     let (Some(CoreOp::Concat(concat)), None) = (readers.next(), readers.next()) else {
         return None;
     };
@@ -185,7 +185,7 @@ fn history(model: &CoreModel, variable: usize, order: FrameOrder) -> Option<(His
     let is_read = |value: usize| {
         let value = Source::Value(value);
         model.results.iter().any(|result| result.source == value)
-            || all.iter().any(|op| op.reads().contains(&value))
+            || operations.iter().any(|op| op.reads().contains(&value))
     };
     let is_result = model.results.iter().any(|result| result.source == Source::Value(*out));
     let own_next =
@@ -198,7 +198,7 @@ fn history(model: &CoreModel, variable: usize, order: FrameOrder) -> Option<(His
     let frames = Frames { history, outer: shape[..axis].iter().product(), inner };
     let mut shown = Vec::new();
     let top: Vec<&CoreOp> = model.nodes.iter().map(|node| &node.op).collect();
-    for op in all.iter().filter(|op| op.reads().contains(&Source::Value(*out))) {
+    for op in operations.iter().filter(|op| op.reads().contains(&Source::Value(*out))) {
         // a reader inside a loop needs the frames as one array
         let CoreOp::View(view) = op else { return None };
         if !top.iter().any(|other| std::ptr::eq(*other, *op)) {

@@ -272,8 +272,8 @@ impl<'m> Level<'m> {
         readers: &'m Readers,
         branches: &'m Branches,
     ) -> Self {
-        let all = nodes.iter().enumerate();
-        let positions = all
+        let numbered = nodes.iter().enumerate();
+        let positions = numbered
             .flat_map(|(at, node)| node.op.outputs().into_iter().map(move |v| (v, at)))
             .collect();
         Self { model, nodes, readers, branches, positions }
@@ -295,7 +295,7 @@ impl<'m> Level<'m> {
         let shape = self.model.shape(reduce.input);
         let [_, size, inner] = reduce.extents(shape);
         let sides = |value| self.branches.sides(value);
-        let all = [&[chain.root], &chain.links[..]].concat();
+        let nodes = [&[chain.root], &chain.links[..]].concat();
         let fits = |value: &usize| {
             let Some(CoreOp::Pointwise(pointwise)) = self.node(*value).map(|node| &node.op) else {
                 return false;
@@ -312,11 +312,11 @@ impl<'m> Level<'m> {
         let is_computed = inner == 1
             && size > 1
             && sides(reduce.out) == sides(chain.root)
-            && all.iter().all(fits);
+            && nodes.iter().all(fits);
         if !is_computed {
             return chain;
         }
-        Chain { reduced: Some(reduce.out), handed_on: all, ..chain }
+        Chain { reduced: Some(reduce.out), handed_on: nodes, ..chain }
     }
 
     /// The only reader of a value.
@@ -349,8 +349,8 @@ fn fits(model: &CoreModel, pointwise: &Pointwise, value: usize, columns: Option<
     match columns {
         None => model.values[value].shape == *out,
         Some(columns) => {
-            let others = pointwise.inputs.iter().filter(|s| **s != Source::Value(value));
-            same && others.into_iter().all(|&s| along(out, model.shape(s), columns).is_some())
+            let operands = pointwise.inputs.iter().filter(|s| **s != Source::Value(value));
+            same && operands.into_iter().all(|&s| along(out, model.shape(s), columns).is_some())
         }
     }
 }

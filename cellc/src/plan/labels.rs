@@ -31,8 +31,8 @@ impl Labels {
         for chain in fusion.chains() {
             // a reduction gives its name to the pointwise operations that its kernel computes
             let root = operations[&chain.reduced.unwrap_or(chain.root)].clone();
-            let others = chain.links.iter().chain(chain.reduced.map(|_| &chain.root));
-            operations.extend(others.map(|link| (*link, root.clone())));
+            let links = chain.links.iter().chain(chain.reduced.map(|_| &chain.root));
+            operations.extend(links.map(|link| (*link, root.clone())));
         }
         let mut constants = BTreeMap::new();
         let mut same: BTreeMap<String, usize> = BTreeMap::new();

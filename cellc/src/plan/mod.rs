@@ -117,13 +117,13 @@ impl ProductPlan {
             let choice = self.choice(Phase::Input, panels.columns, 1, isa);
             choice.kernel == Microkernel::Broadcast
         };
-        let all = |planned: &PlannedIsa| {
+        let broadcasts = |planned: &PlannedIsa| {
             self.panels.iter().all(|panels| is_broadcast(planned.isa, panels))
         };
         self.multiples.x.is_none()
             && self.product.layout.format != WeightFormat::Bf16Pair
             && self.product.chains(Phase::Input) == 1
-            && isas.iter().all(all)
+            && isas.iter().all(broadcasts)
     }
 
     /// The index of the blocks of weights that are not zero, for all panels and phases. Empty if

@@ -125,8 +125,8 @@ fn passes(
         // in C, uneven passes may take whole lines, as they have separate code: two passes of 24
         // columns take 1.15 times as long as passes of 32 and 16 on AVX2 (GRU of 128 units, weights
         // in the L2 cache)
-        let others = || sizes().find(fills).filter(|_| values == Values::Passes || at_once < line);
-        if let Some(size) = whole_lines.or_else(others) {
+        let filling = || sizes().find(fills).filter(|_| values == Values::Passes || at_once < line);
+        if let Some(size) = whole_lines.or_else(filling) {
             return vectors.chunks(size).map(<[_]>::to_vec).collect();
         }
     }

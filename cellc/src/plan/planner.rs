@@ -68,22 +68,22 @@ pub fn instruction_sets(options: &Options, precisions: &Precisions) -> Vec<&'sta
 /// Plans a model.
 pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Plan {
     let isas = instruction_sets(options, precisions);
-    let all = plan_for(model, options, precisions, &isas);
+    let plan = plan_for(model, options, precisions, &isas);
     // without products in tiles, an instruction set with tiles equals the one that it extends and
     // is left out
     let unused = |at: usize, isa: &Isa| {
         options.machine.isas.is_none()
             && most_tile_rows(isa) > 0
-            && all.products.iter().all(|plan| !plan.uses_tiles(at, isa))
+            && plan.products.iter().all(|plan| !plan.uses_tiles(at, isa))
     };
-    let unused = |at: usize, isa: &Isa| unused(at, isa) || is_too_wide(&all, (at, isa), options);
+    let unused = |at: usize, isa: &Isa| unused(at, isa) || is_too_wide(&plan, (at, isa), options);
     let used: Vec<_> = isas
         .iter()
         .enumerate()
         .filter(|(at, isa)| !unused(*at, isa))
         .map(|(_, isa)| *isa)
         .collect();
-    if used.len() == isas.len() { all } else { plan_for(model, options, precisions, &used) }
+    if used.len() == isas.len() { plan } else { plan_for(model, options, precisions, &used) }
 }
 
 /// True if an instruction set would only add padding: the model is one padded cell, and the vectors

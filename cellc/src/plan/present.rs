@@ -79,9 +79,10 @@ impl<'m> SparseMatrix<'m> {
             CoreOp::Cell(cell) => {
                 let weights = &cell.weights;
                 let source = if phase == Phase::Input { weights.w } else { weights.r };
-                let all = weights.layout.gates.len();
-                let first =
-                    |gate: usize| (weights.set * all + weights.layout.gates[gate]) * units * inputs;
+                let gate_count = weights.layout.gates.len();
+                let first = |gate: usize| {
+                    (weights.set * gate_count + weights.layout.gates[gate]) * units * inputs
+                };
                 (source, gates.map(first).collect(), (inputs, 1))
             }
             CoreOp::Dense(dense) if dense.transposed => (dense.w, vec![0], (inputs, 1)),
@@ -109,8 +110,8 @@ impl<'m> SparseMatrix<'m> {
         let tensor = &self.model.constants[self.constant];
         let units = unit..(unit + lanes).min(self.units);
         let inputs = input..(input + inputs).min(self.inputs);
-        let mut all = units.flat_map(|u| inputs.clone().map(move |k| (u, k)));
-        all.any(|(u, k)| tensor.get_f32(gate + u * self.steps.0 + k * self.steps.1) != 0.0)
+        let mut positions = units.flat_map(|u| inputs.clone().map(move |k| (u, k)));
+        positions.any(|(u, k)| tensor.get_f32(gate + u * self.steps.0 + k * self.steps.1) != 0.0)
     }
 
     /// The number of blocks of `lanes` units by `inputs` inputs with a weight other than zero, and

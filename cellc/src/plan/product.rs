@@ -50,19 +50,20 @@ pub fn sums(cell: &CoreCell) -> Vec<Sum> {
     let gate = |name, gate| sum(name, gate, Some(gate), Some((gate, Hidden)));
     match (cell.kind, cell.kind.reset_gate()) {
         (CellKind::Lstm, _) => {
-            let all = [("f", Some(0)), ("i", Some(1)), ("c", None), ("o", Some(2))]
+            let gates = [("f", Some(0)), ("i", Some(1)), ("c", None), ("o", Some(2))]
                 .into_iter()
                 .enumerate();
-            all.filter(|(_, (name, _))| match cell.coupled {
-                None => true,
-                Some(Coupled::Input) => *name != "i",
-                Some(Coupled::Forget) => *name != "f",
-            })
-            .map(|(at, (name, p))| Sum {
-                peephole: p.filter(|_| cell.weights.p.is_some()),
-                ..gate(name, at)
-            })
-            .collect()
+            gates
+                .filter(|(_, (name, _))| match cell.coupled {
+                    None => true,
+                    Some(Coupled::Input) => *name != "i",
+                    Some(Coupled::Forget) => *name != "f",
+                })
+                .map(|(at, (name, p))| Sum {
+                    peephole: p.filter(|_| cell.weights.p.is_some()),
+                    ..gate(name, at)
+                })
+                .collect()
         }
         (_, Some(ResetGate::BeforeMatMul)) => {
             vec![gate("z", 0), gate("r", 1), sum("n", 2, Some(2), Some((2, ResetHidden)))]

@@ -145,10 +145,10 @@ pub(super) fn blocks(
     let best = isas.iter().rev().map(|planned| planned.isa).find(skips).filter(|_| is_plain)?;
     let matrices = SparseMatrix::all(model, op, product)?;
     let of_lanes = |lanes: usize| {
-        let all = matrices.iter().map(|matrix| matrix.blocks(lanes, inputs(format)));
-        let (present, all) = all.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let counts = matrices.iter().map(|matrix| matrix.blocks(lanes, inputs(format)));
+        let (present, counts) = counts.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let form = ZeroBlocks::Unrolled(lanes);
-        Blocks { form, lanes, inputs: inputs(format), present, total: all, instructions: [0; 2] }
+        Blocks { form, lanes, inputs: inputs(format), present, total: counts, instructions: [0; 2] }
     };
     // blocks may be narrower than a register: one instruction multiplies a block of any width
     let mut widths = vec![best.lanes, 8];
@@ -170,10 +170,10 @@ fn inputs(format: WeightFormat) -> usize {
 /// The products of a block of weights that are not zero, for matrices in a format that every one of
 /// `isas` multiplies on one lane. Empty for other instruction sets or formats.
 pub(super) fn block_products(format: WeightFormat, isas: &[PlannedIsa]) -> &'static [BlockProduct] {
-    let all = |is_so: &dyn Fn(&PlannedIsa) -> bool| isas.iter().all(is_so);
+    let every_isa = |is_so: &dyn Fn(&PlannedIsa) -> bool| isas.iter().all(is_so);
     match format {
-        _ if !all(&|planned| planned.isa.lanes == 1) => &[],
-        WeightFormat::Int8Quad if all(&|planned| planned.isa.has(Dot::WidenedPairs)) => {
+        _ if !every_isa(&|planned| planned.isa.lanes == 1) => &[],
+        WeightFormat::Int8Quad if every_isa(&|planned| planned.isa.has(Dot::WidenedPairs)) => {
             &[BlockProduct::WidenedQuads]
         }
         WeightFormat::Int8Quad
@@ -182,7 +182,7 @@ pub(super) fn block_products(format: WeightFormat, isas: &[PlannedIsa]) -> &'sta
             &[BlockProduct::Quads]
         }
         WeightFormat::Int16 => &[BlockProduct::Pairs],
-        WeightFormat::F32 if all(&|planned| planned.fuses) => {
+        WeightFormat::F32 if every_isa(&|planned| planned.fuses) => {
             &[BlockProduct::FloatQuads, BlockProduct::Floats]
         }
         _ => &[],

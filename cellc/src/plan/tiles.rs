@@ -43,8 +43,8 @@ impl Product {
 
     /// Rows per tile: equal parts of all rows, unless the parts are too small.
     pub(super) fn tile_rows(&self, isa: &Isa) -> usize {
-        let all = self.together;
-        let equal = all.div_ceil(all.div_ceil(most_tile_rows(isa).max(1)));
-        if equal < cost::LEAST_TILE_ROWS { all.min(most_tile_rows(isa)) } else { equal }
+        let row_count = self.together;
+        let equal = row_count.div_ceil(row_count.div_ceil(most_tile_rows(isa).max(1)));
+        if equal < cost::LEAST_TILE_ROWS { row_count.min(most_tile_rows(isa)) } else { equal }
     }
 }

@@ -22,10 +22,11 @@ impl Values {
     /// The registers per value in a language. In C, all bodies share one text of the kernels if a
     /// file has several bodies with vectors.
     pub fn new(language: Language, isas: &[PlannedIsa]) -> Self {
-        let mut others = isas.iter().map(|planned| planned.isa).filter(|isa| isa.lanes > 1).skip(1);
+        let mut vector_isas =
+            isas.iter().map(|planned| planned.isa).filter(|isa| isa.lanes > 1).skip(1);
         match language {
             Language::Rust => Self::Passes,
-            Language::C if others.any(|isa| isa.code.joins) => Self::OneText,
+            Language::C if vector_isas.any(|isa| isa.code.joins) => Self::OneText,
             Language::C => Self::Joined,
         }
     }

@@ -175,14 +175,14 @@ pub(crate) fn row_index(number: f64, size: usize) -> usize {
 
 /// The places of a row's best elements, best first. NaNs come last.
 pub(crate) fn order(top: &TopK, row: &[f64]) -> Vec<usize> {
-    let mut all: Vec<usize> = (0..row.len()).collect();
+    let mut indices: Vec<usize> = (0..row.len()).collect();
     let rank = |at: usize| if top.largest { row[at] + 0.0 } else { -row[at] + 0.0 };
-    all.sort_by(|&a, &b| {
+    indices.sort_by(|&a, &b| {
         let places = if top.last { b.cmp(&a) } else { a.cmp(&b) };
         row[a].is_nan().cmp(&row[b].is_nan()).then(rank(b).total_cmp(&rank(a))).then(places)
     });
-    all.truncate(top.count);
-    all
+    indices.truncate(top.count);
+    indices
 }
 
 /// The reported place of a chosen element. 0 for a NaN.

@@ -127,11 +127,11 @@ pub(super) fn arithmetics(compilation: &Compilation, isa: &str) -> Option<Arithm
     let rows: Vec<LayersCost> = first
         .iter()
         .map(|(layers, cost)| {
-            let other = |found: &Vec<(Vec<String>, ArithmeticCost)>| {
+            let cost_of = |found: &Vec<(Vec<String>, ArithmeticCost)>| {
                 Some(found.iter().find(|(known, _)| known == layers)?.1)
             };
-            let others = others.iter().map(other).collect::<Option<Vec<_>>>()?;
-            let costs: Vec<_> = std::iter::once(*cost).chain(others).collect();
+            let costs_of_others = others.iter().map(cost_of).collect::<Option<Vec<_>>>()?;
+            let costs: Vec<_> = std::iter::once(*cost).chain(costs_of_others).collect();
             Some(LayersCost {
                 layers: layers.clone(),
                 fastest: least(&costs, |cost| cost.cycles, ALIKE_IN_TIME),
@@ -209,8 +209,8 @@ fn of_kernels(
             ArithmeticCost { weight_bytes, cycles: kernel.cycles },
         )
     };
-    let all = kernels(model, &plan, (body, isa), &layers, |_| None).into_iter().map(cost);
-    all.filter(|(layers, _): &(Vec<String>, _)| !layers.is_empty()).collect()
+    let costs = kernels(model, &plan, (body, isa), &layers, |_| None).into_iter().map(cost);
+    costs.filter(|(layers, _): &(Vec<String>, _)| !layers.is_empty()).collect()
 }
 
 /// The index of the first cost that exceeds the smallest cost by at most the fraction `alike`.

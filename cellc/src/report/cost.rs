@@ -163,7 +163,7 @@ impl<'a> Counting<'a> {
     }
 
     fn expression(&self, expr: &Expr) -> Cost {
-        let all = |args: &[Expr]| {
+        let cost_of = |args: &[Expr]| {
             args.iter().fold(Cost::default(), |sum, arg| sum.and(self.expression(arg)))
         };
         let vectors = self.vectors(expr.ty(self.locals).lanes);
@@ -180,9 +180,11 @@ impl<'a> Counting<'a> {
                     LaneOp::Flush => FLUSH,
                     _ => 1,
                 };
-                all(args).and(Cost::operations(each * vectors))
+                cost_of(args).and(Cost::operations(each * vectors))
             }
-            Expr::Call(function, args) => all(args).and(self.functions[*function].times(vectors)),
+            Expr::Call(function, args) => {
+                cost_of(args).and(self.functions[*function].times(vectors))
+            }
         }
     }
 

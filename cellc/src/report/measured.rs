@@ -55,9 +55,9 @@ impl Measured {
             .output()
             .map_err(|error| format!("{program}: {error}"))?;
         if !done.status.success() {
-            let said = String::from_utf8_lossy(&done.stderr);
+            let stderr = String::from_utf8_lossy(&done.stderr);
             let line =
-                said.lines().find(|line| line.contains("error")).unwrap_or("it does not say why");
+                stderr.lines().find(|line| line.contains("error")).unwrap_or("it does not say why");
             return Err(format!("{program} does not compile the file: {line}"));
         }
         let size = output(Command::new(program).arg("-print-prog-name=size"));

@@ -567,8 +567,8 @@ fn kernels(
             }
         }
         let written = |kind: fn(Role) -> Option<usize>| {
-            let all = kernel.params.iter().filter(|(_, written)| *written);
-            all.filter_map(|(id, _)| kind(body.buffer(body.whole(*id).0).role)).collect()
+            let buffers = kernel.params.iter().filter(|(_, written)| *written);
+            buffers.filter_map(|(id, _)| kind(body.buffer(body.whole(*id).0).role)).collect()
         };
         let cost = Cost::new(kernel, body, isa);
         let half = kernel.nodes.first().filter(|i| matches!(nodes[**i].op, CoreOp::Cell(_)));
@@ -576,16 +576,16 @@ fn kernels(
         let bytes = |id: &BufferId| {
             let buffer = body.buffer(*id);
             let first = read.insert(offset_of(*id).map_or(Err(*id), |at| Ok((at, buffer.bytes()))));
-            let all = buffer.bytes() as u64;
+            let bytes = buffer.bytes() as u64;
             match (buffer.role, half) {
                 // each half of the units has weights of its own
                 (Role::Weights, Some((_, ProductPlan { product, .. }, [here, _])))
                     if !here.is_of_rows =>
                 {
-                    let here = all * here.units.len() as u64 / product.units as u64;
-                    if kernel.concurrent { all - here } else { here }
+                    let half_bytes = bytes * here.units.len() as u64 / product.units as u64;
+                    if kernel.concurrent { bytes - half_bytes } else { half_bytes }
                 }
-                (Role::Weights | Role::Constant(_), _) if first => all,
+                (Role::Weights | Role::Constant(_), _) if first => bytes,
                 _ => 0,
             }
         };
@@ -690,22 +690,23 @@ fn count_layers(model: &Model, counts: &mut (usize, usize)) {
 
 /// Eliminated layers. For repeated names in bodies, the number of remaining layers decides.
 fn folded(model: &Model, valid: &CoreModel) -> Vec<Folded> {
-    let mut left: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut remaining: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut places: BTreeSet<usize> = BTreeSet::new();
     for node in valid.all_nodes() {
-        *left.entry((node.name.clone(), node.kind.to_lowercase())).or_default() += 1;
+        *remaining.entry((node.name.clone(), node.kind.to_lowercase())).or_default() += 1;
         places.insert(node.layer.outer);
     }
     let mut gone: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     collect_folded(model, &mut |node, _| places.contains(&node), &mut gone);
-    let mut is_left =
-        |_, node: &Node| match left.get_mut(&(node.name.clone(), node.operator().to_lowercase())) {
-            Some(count) if *count > 0 => {
-                *count -= 1;
-                true
-            }
-            _ => false,
-        };
+    let mut is_left = |_, node: &Node| match remaining
+        .get_mut(&(node.name.clone(), node.operator().to_lowercase()))
+    {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            true
+        }
+        _ => false,
+    };
     let mut open: Vec<&Model> = model.nodes.iter().flat_map(|node| bodies(&node.op)).collect();
     while let Some(body) = open.pop() {
         collect_folded(body, &mut is_left, &mut gone);
@@ -725,8 +726,8 @@ fn collect_folded<'a>(
     for layer in layers_of(model) {
         let first = &model.nodes[layer[0]];
         let is_variable = matches!(first.op, Op::ReadValue { .. } | Op::Assign { .. });
-        let left = layer.iter().filter(|&&node| is_left(node, &model.nodes[node])).count();
-        if left == 0 && !is_variable {
+        let remaining = layer.iter().filter(|&&node| is_left(node, &model.nodes[node])).count();
+        if remaining == 0 && !is_variable {
             gone.entry(first.operator()).or_default().push(first.name.clone());
         }
     }

@@ -67,23 +67,23 @@ pub fn wrap(text: &str, most: usize) -> Vec<String> {
 
 /// Layers removed by compilation, the most frequent types first, in at most `longest` characters.
 pub fn folded(report: &Report, longest: usize) -> String {
-    let mut all: Vec<(usize, String)> =
+    let mut removed: Vec<(usize, String)> =
         report.folded.iter().map(|folded| (folded.count, visible(&folded.kind))).collect();
-    all.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    let gone: usize = all.iter().map(|(count, _)| count).sum();
+    removed.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let gone: usize = removed.iter().map(|(count, _)| count).sum();
     let plural = |n: usize| if n == 1 { "" } else { "s" };
     let (layers, constants) = (report.totals.layers_read, report.totals.constants_read);
-    let what = format!(
+    let whole_model = format!(
         "of {layers} layer{} and {constants} constant{}",
         plural(layers),
         plural(constants)
     );
     let mut line = match gone {
-        0 => return format!("nothing, {what}"),
-        _ => format!("{gone} layer{}, {what}", plural(gone)),
+        0 => return format!("nothing, {whole_model}"),
+        _ => format!("{gone} layer{}, {whole_model}", plural(gone)),
     };
     const REST: &str = ", ...";
-    for (i, (count, kind)) in all.iter().enumerate() {
+    for (i, (count, kind)) in removed.iter().enumerate() {
         let more = format!("{} {count} {kind}", if i == 0 { ":" } else { "," });
         if line.chars().count() + more.chars().count() + REST.len() > longest {
             line += REST;

@@ -594,12 +594,12 @@ pub(super) fn take(options: &mut Options, words: &[String]) -> Option<()> {
         match flag.operand {
             FlagValue::Switch => (flag.set)(options, "").ok()?,
             FlagValue::List(..) | FlagValue::Texts(_) => {
-                let all = words.next()?;
+                let values = words.next()?;
                 if flag.name == ISA.name {
                     options.machine.isas = Some(Vec::new());
                 }
-                let mut all = all.split(',').filter(|one| !one.is_empty());
-                all.try_for_each(|one| (flag.set)(options, one)).ok()?;
+                let mut values = values.split(',').filter(|one| !one.is_empty());
+                values.try_for_each(|one| (flag.set)(options, one)).ok()?;
             }
             _ => (flag.set)(options, words.next()?).ok()?,
         }

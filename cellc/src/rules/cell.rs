@@ -66,8 +66,9 @@ pub(crate) fn roles(op: &Op, inputs: usize) -> Option<Vec<CellPort>> {
     ];
     let biases = (0..cell.layout.bias_tensors().len()).map(|tensor| (CellPort::B(tensor), true));
     let last = [(CellPort::P, cell.peepholes), (CellPort::A, cell.kind.has_attention())];
-    let all = first.into_iter().chain(biases).chain(last);
-    let mut roles: Vec<CellPort> = all.filter(|(_, there)| *there).map(|(role, _)| role).collect();
+    let ports = first.into_iter().chain(biases).chain(last);
+    let mut roles: Vec<CellPort> =
+        ports.filter(|(_, there)| *there).map(|(role, _)| role).collect();
     let optional = !sequence && !cell.peepholes && !cell.kind.has_attention();
     if optional && inputs + 1 == roles.len() {
         roles.retain(|role| *role != CellPort::B(0));
@@ -366,7 +367,7 @@ fn refuse_hidden_size(recurrent: &Recurrent, other: usize, diagnostics: &mut Dia
         "{name} is {hidden_size}, but the tensors are made for {other}: {}",
         texts.join(", ")
     );
-    let all = recurrent
+    let names = recurrent
         .roles
         .iter()
         .filter(|r| !matches!(r, CellPort::X | CellPort::Lengths | CellPort::A))
@@ -374,7 +375,7 @@ fn refuse_hidden_size(recurrent: &Recurrent, other: usize, diagnostics: &mut Dia
             let sizes = wanted(recurrent, role, hidden_size, [None; 3]);
             format!("{} {}", recurrent.port_name(role), recurrent.sizes_in_words(role, &sizes))
         });
-    let valid = format!("{}, or {name} {other}", all.collect::<Vec<_>>().join(", "));
+    let valid = format!("{}, or {name} {other}", names.collect::<Vec<_>>().join(", "));
     let help = format!("write {name}={other}, or give tensors of the other size");
     diagnostics.push(refusal(node, node.attribute_origin(name), found, valid, help));
 }
@@ -466,10 +467,10 @@ fn projected(recurrent: &Recurrent) -> Option<usize> {
 /// The hidden size that all tensors except X have, if hidden_size differs.
 fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
     let r = recurrent.shapes().find(|(role, _)| *role == CellPort::R)?.1?;
-    let other = *r.last()?;
+    let common_size = *r.last()?;
     let fits = recurrent.shapes().all(|(role, shape)| {
         let Some(shape) = shape else { return true };
-        let wanted = wanted(recurrent, role, other, [None; 3]);
+        let wanted = wanted(recurrent, role, common_size, [None; 3]);
         // no tensor has a size that overflows
         let sizes =
             wanted.iter().filter(|(letter, size)| *letter != "rows" || size.is_some()).count();
@@ -481,7 +482,7 @@ fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
                     .zip(wanted)
                     .all(|(size, (_, want))| want.is_none_or(|want| want == *size))
     });
-    (fits && other != recurrent.cell.hidden_size && other > 0).then_some(other)
+    (fits && common_size != recurrent.cell.hidden_size && common_size > 0).then_some(common_size)
 }
 
 /// The content of B, for messages.
@@ -506,15 +507,15 @@ fn other_bias_layout(recurrent: &Recurrent, parts: usize) -> Option<(String, Str
     const ONNX: &str = "this is ONNX's layout, Wb of z, r, h, then Rb of z, r, h";
     let kind = recurrent.cell.kind;
     let after = recurrent.node.spelling.linear_before_reset;
-    let both = |layout: &str, help: &str| Some((layout.to_owned(), help.to_owned()));
+    let layout_and_help = |layout: &str, help: &str| Some((layout.to_owned(), help.to_owned()));
     match (kind.reset_gate(), kind, parts) {
-        (Some(ResetGate::AfterMatMul), _, 6) => both(
+        (Some(ResetGate::AfterMatMul), _, 6) => layout_and_help(
             ONNX,
             "add Wb and Rb of z and of r, and keep those of h apart: [Wbz + Rbz, Wbr + Rbr, Wbh, \
              Rbh]",
         ),
         (Some(ResetGate::BeforeMatMul), _, 6) => {
-            both(ONNX, "add Wb and Rb of every gate: [Wbz + Rbz, Wbr + Rbr, Wbh + Rbh]")
+            layout_and_help(ONNX, "add Wb and Rb of every gate: [Wbz + Rbz, Wbr + Rbr, Wbh + Rbh]")
         }
         (Some(ResetGate::AfterMatMul), _, 3) => Some((
             format!("this is the layout for {after} false"),
@@ -525,9 +526,9 @@ fn other_bias_layout(recurrent: &Recurrent, parts: usize) -> Option<(String, Str
             format!("set {after} to true, or add the last two parts"),
         )),
         (None, CellKind::Rnn, 2) => {
-            both("this is ONNX's layout, Wb, then Rb", "add the two halves")
+            layout_and_help("this is ONNX's layout, Wb, then Rb", "add the two halves")
         }
-        (None, CellKind::Lstm, 8) => both(
+        (None, CellKind::Lstm, 8) => layout_and_help(
             "this is ONNX's layout, Wb of i, o, f, c, then Rb of them",
             "add the two halves, and put the gates in the order f, i, c, o",
         ),

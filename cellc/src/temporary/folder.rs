@@ -79,8 +79,8 @@ mod tests {
             .map(|name| File::create(at(name).join(LOCK)).unwrap());
         used.lock().unwrap();
         remove_stale_folders(parent.path());
-        let mut left = entries(parent.path(), |_| true);
-        left.sort();
-        assert_eq!(left, ["cellc-unlocked", "cellc-used", "other"].map(at));
+        let mut remaining = entries(parent.path(), |_| true);
+        remaining.sort();
+        assert_eq!(remaining, ["cellc-unlocked", "cellc-used", "other"].map(at));
     }
 }

@@ -192,13 +192,13 @@ mod tests {
         }
         fs::create_dir(at(".cellc-2-0")).unwrap();
         remove_stale_files(folder.path());
-        let mut left: Vec<_> = entries(folder.path(), |_| true);
-        left.sort();
+        let mut remaining: Vec<_> = entries(folder.path(), |_| true);
+        remaining.sort();
         let mut expected =
             [".cellc-1", ".cellc-2-0", ".cellc-a-0", "cellc-1-0", "net.c"].map(at).to_vec();
         expected.push(used.path.clone());
         expected.sort();
-        assert_eq!(left, expected);
+        assert_eq!(remaining, expected);
         drop(used);
         assert_eq!(entries(folder.path(), is_temporary), [at(".cellc-2-0")]);
     }

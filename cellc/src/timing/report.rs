@@ -42,8 +42,8 @@ impl Row {
 
     /// A note with the version, and with the function if it is not the workload's.
     fn note(&self) -> String {
-        let other = self.other_function.map(|what| format!("other function: {what}"));
-        [Some(self.version.clone()), other]
+        let deviation = self.other_function.map(|what| format!("other function: {what}"));
+        [Some(self.version.clone()), deviation]
             .into_iter()
             .flatten()
             .filter(|part| !part.is_empty())

@@ -147,8 +147,8 @@ fn one_hot_along(
     let numbers = numbers_along(indices, axis, rank, depth, 1);
     let mut is_here = compute(core, Comparison::Equal, vec![column.clone(), numbers.clone()])?;
     if from_end {
-        let all = Known::number_like(indices, depth as f32);
-        let counted = compute(core, Binary::Subtract, vec![numbers, all])?;
+        let size = Known::number_like(indices, depth as f32);
+        let counted = compute(core, Binary::Subtract, vec![numbers, size])?;
         let is_there = compute(core, Comparison::Equal, vec![column, counted])?;
         is_here = compute(core, Logic::Or, vec![is_here, is_there])?;
     }
@@ -380,7 +380,7 @@ fn scaled(
         let valid = "a factor above 0, or a size of 1 or more, for each axis";
         Refusal::new(found, valid, "correct the factors or the sizes")
     };
-    let mut all = Vec::new();
+    let mut scaled_axes = Vec::new();
     if resize.by != ResizeBy::Factors {
         let sizes = args.integers(1, "the sizes")?;
         one_for_each_axis("the sizes", &sizes, axes.len())?;
@@ -389,16 +389,16 @@ fn scaled(
             let Some(size) = usize::try_from(size).ok().filter(|&size| size > 0) else {
                 return Err(wrong(format!("a size of {size}")));
             };
-            all.push((size, size as f32 / shape[axis] as f32));
+            scaled_axes.push((size, size as f32 / shape[axis] as f32));
         }
-        let factors = all.iter().map(|&(_, factor)| factor);
+        let factors = scaled_axes.iter().map(|&(_, factor)| factor);
         let factor = match resize.by {
             ResizeBy::NotLarger => factors.reduce(f32::min),
             ResizeBy::NotSmaller => factors.reduce(f32::max),
             ResizeBy::Factors | ResizeBy::Sizes => None,
         };
         if let Some(factor) = factor {
-            for (one, &axis) in all.iter_mut().zip(axes) {
+            for (one, &axis) in scaled_axes.iter_mut().zip(axes) {
                 let size = (factor * shape[axis] as f32).round();
                 if !(1.0..=16_777_216.0).contains(&size) {
                     return Err(wrong(format!("a factor of {factor}")));
@@ -418,10 +418,10 @@ fn scaled(
             if !(1.0..=16_777_216.0).contains(&size) {
                 return Err(wrong(format!("a factor of {factor}")));
             }
-            all.push((size as usize, factor));
+            scaled_axes.push((size as usize, factor));
         }
     }
-    Ok(all)
+    Ok(scaled_axes)
 }
 
 /// Interpolation along an axis: weighted sums of neighbouring elements, added from the first.
@@ -505,8 +505,8 @@ impl Sampling {
                             *weight = 0.0;
                         }
                     }
-                    let all: f32 = weights.iter().sum();
-                    weights.iter_mut().for_each(|weight| *weight /= all);
+                    let total: f32 = weights.iter().sum();
+                    weights.iter_mut().for_each(|weight| *weight /= total);
                 }
                 (first - 1, weights)
             }

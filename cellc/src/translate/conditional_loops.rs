@@ -285,16 +285,16 @@ impl<'a> Translator<'_, 'a> {
         results: &[Known],
         ranges: &Ranges,
     ) -> Option<Ranges> {
-        let left: Ranges =
+        let computed: Ranges =
             edges.iter().map(|edge| self.core.facts.range_of(&results[edge.result])).collect();
-        let stays = left
+        let stays = computed
             .iter()
             .zip(ranges)
-            .map(|(left, assumed)| assumed[0] <= left[0] && left[1] <= assumed[1]);
+            .map(|(computed, assumed)| assumed[0] <= computed[0] && computed[1] <= assumed[1]);
         let all_stay =
             edges.iter().zip(stays).all(|(edge, stays)| edge.value.element().is_float() || stays);
-        let both = |(a, b): (&[f64; 2], &[f64; 2])| [a[0].min(b[0]), a[1].max(b[1])];
-        (!all_stay).then(|| ranges.iter().zip(&left).map(both).collect())
+        let united = |(a, b): (&[f64; 2], &[f64; 2])| [a[0].min(b[0]), a[1].max(b[1])];
+        (!all_stay).then(|| ranges.iter().zip(&computed).map(united).collect())
     }
 
     /// The values of the back edges and of the number of the iteration, with their next values.

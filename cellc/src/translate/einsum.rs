@@ -67,8 +67,8 @@ pub(super) fn einsum(core: &mut CoreBuilder, args: &Operands, equation: &str) ->
         .collect();
     let parsed =
         parsed.filter(|parsed| parsed.len() == inputs.len() && texts.len() == inputs.len());
-    let all = parsed.as_deref().map(|all| output(all, result.as_deref()));
-    let (Some(parsed), Some(Some(output))) = (parsed, all) else {
+    let result_labels = parsed.as_deref().map(|all| output(all, result.as_deref()));
+    let (Some(parsed), Some(Some(output))) = (parsed, result_labels) else {
         let texts: Vec<String> =
             shapes.iter().map(|shape| crate::model::shape_text(shape)).collect();
         let found =
@@ -226,8 +226,8 @@ fn product_of_two(
 /// The labels of the result: the labels of the given term, or else `...` and the labels used once,
 /// by alphabet.
 fn output(operands: &[Vec<Label>], term: Option<&str>) -> Option<Vec<Label>> {
-    let all: Vec<Label> = operands.concat();
-    let rest = all
+    let all_labels: Vec<Label> = operands.concat();
+    let rest = all_labels
         .iter()
         .filter_map(|label| if let Label::Rest(d) = label { Some(d + 1) } else { None })
         .max();
@@ -235,14 +235,17 @@ fn output(operands: &[Vec<Label>], term: Option<&str>) -> Option<Vec<Label>> {
     let found = match term {
         Some(term) => labels(term, |_| Some(if term.contains("...") { rest } else { 0 }))?,
         None => {
-            let mut once: Vec<Label> =
-                all.iter().copied().filter(|label| matches!(label, Label::Letter(_))).collect();
-            once.retain(|label| all.iter().filter(|other| *other == label).count() == 1);
+            let mut once: Vec<Label> = all_labels
+                .iter()
+                .copied()
+                .filter(|label| matches!(label, Label::Letter(_)))
+                .collect();
+            once.retain(|label| all_labels.iter().filter(|other| *other == label).count() == 1);
             once.sort_unstable();
             (0..rest).rev().map(Label::Rest).chain(once).collect()
         }
     };
-    let known = found.iter().all(|label| all.contains(label));
+    let known = found.iter().all(|label| all_labels.contains(label));
     let unique = found.iter().enumerate().all(|(at, label)| !found[..at].contains(label));
     (known && unique).then_some(found)
 }

@@ -330,10 +330,10 @@ impl<'a> Translator<'_, 'a> {
             }
             trips = counted.trips;
         }
-        let mut all = Vec::new();
+        let mut by_input = Vec::new();
         for input in &body.inputs {
             let Some(slicing) = input.slice else {
-                all.push(None);
+                by_input.push(None);
                 continue;
             };
             let shape = self.core.shape_of(&inputs[input.input]);
@@ -356,7 +356,7 @@ impl<'a> Translator<'_, 'a> {
                 return None;
             }
             trips = Some(pieces.trips);
-            all.push(Some(pieces));
+            by_input.push(Some(pieces));
         }
         if trips.is_none() && body.condition.is_none() {
             let found = "a loop that nothing says how often it is computed";
@@ -367,7 +367,7 @@ impl<'a> Translator<'_, 'a> {
             );
             return None;
         }
-        Some(Iterations { pieces: all, trips })
+        Some(Iterations { pieces: by_input, trips })
     }
 
     /// The pieces of a tensor.
@@ -538,7 +538,7 @@ impl<'a> Translator<'_, 'a> {
         results: &[Known],
     ) -> Option<Vec<LoopCarried>> {
         let node = iteration.node;
-        let mut all = Vec::new();
+        let mut carried = Vec::new();
         for &Carried { initial, value, result, element } in &iteration.carried {
             let known = &results[result];
             let (shape, wanted) =
@@ -549,9 +549,9 @@ impl<'a> Translator<'_, 'a> {
                 self.refuse(node, refusal);
                 return None;
             }
-            all.push(LoopCarried { initial, value, next: self.core.source(known).ok()? });
+            carried.push(LoopCarried { initial, value, next: self.core.source(known).ok()? });
         }
-        Some(all)
+        Some(carried)
     }
 
     /// The output of a loop for a result of its body.

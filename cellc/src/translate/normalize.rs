@@ -114,8 +114,8 @@ fn batch_norm(core: &mut CoreBuilder, inputs: &[Known], eps: f32) -> Rule<Known>
         numbers.push(by_channel(core, known, shape.len())?);
     }
     let [scale, shift, mean, variance] = &numbers[..] else { return Err(Refusal::Reported) };
-    let all = [scale, shift, mean, variance].map(|known| known.tensor().cloned());
-    if let [Some(scale), Some(shift), Some(mean), Some(variance)] = all {
+    let constants = [scale, shift, mean, variance].map(|known| known.tensor().cloned());
+    if let [Some(scale), Some(shift), Some(mean), Some(variance)] = constants {
         // constants are computed in f64 and rounded once
         let count = scale.len();
         let factor = |i: usize| scale.get_f64(i) / (variance.get_f64(i) + f64::from(eps)).sqrt();

@@ -146,7 +146,7 @@ fn computed_places(
     let of_indices = core.shape_of(&indices);
     let (&depth, outer) = of_indices.split_last().expect("translate: indices have a dimension");
     let row_major = strides(sizes);
-    let mut all = None;
+    let mut total = None;
     for d in 0..depth {
         let geometry = Geometry {
             offset: d,
@@ -155,13 +155,13 @@ fn computed_places(
         };
         let index = core.view(&indices, geometry)?;
         let index = counted_places(core, &index, sizes[batch + d])?;
-        all = Some(added(core, all, index, row_major[batch + d])?);
+        total = Some(added(core, total, index, row_major[batch + d])?);
     }
     for d in (0..batch).filter(|&d| sizes[d] > 1) {
         let numbers = numbers_along(&indices, d, outer.len(), sizes[d], 1);
-        all = Some(added(core, all, numbers, row_major[d])?);
+        total = Some(added(core, total, numbers, row_major[d])?);
     }
-    all.ok_or(Refusal::Reported)
+    total.ok_or(Refusal::Reported)
 }
 
 /// A sum and a term times a factor.

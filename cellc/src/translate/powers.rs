@@ -83,16 +83,16 @@ fn raised(core: &mut CoreBuilder, base: &Known, exponent: f32) -> Rule<Known> {
         let (mut rest, mut square, mut product) = (exponent as u32, base.clone(), None::<Known>);
         loop {
             if rest & 1 == 1 {
-                let all = match product {
+                let power = match product {
                     None => square.clone(),
                     Some(product) => {
                         fold_or_emit(core, Binary::Multiply, vec![product, square.clone()])?
                     }
                 };
                 if rest == 1 {
-                    return Ok(all);
+                    return Ok(power);
                 }
-                product = Some(all);
+                product = Some(power);
             }
             rest >>= 1;
             square = squared(core, &square)?;

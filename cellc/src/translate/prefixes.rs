@@ -38,15 +38,15 @@ pub(super) fn axis_of_prefix(core: &CoreBuilder, args: &Operands) -> Option<usiz
 pub(super) fn prefix(core: &mut CoreBuilder, args: &Operands, axis: usize) -> Rule<Lengthened> {
     let (input, stop) = (args.get(0)?, args.get(2)?);
     let shape = core.shape_of(&input);
-    let all = number(shape[axis] as i64);
+    let size = number(shape[axis] as i64);
     let stop = core.view(&stop, Geometry::reshaped(Vec::new()))?;
     let stop = converted(core, &stop, ElementType::I64)?;
     // negative stops count from the end
-    let from_end = compute(core, Binary::Add, vec![stop.clone(), all.clone()])?;
+    let from_end = compute(core, Binary::Add, vec![stop.clone(), size.clone()])?;
     let is_from_end = compute(core, Comparison::Less, vec![stop.clone(), number(0)])?;
     let stop = compute(core, Primitive::Select, vec![is_from_end, from_end, stop])?;
     let stop = compute(core, Binary::Maximum, vec![stop, number(0)])?;
-    let count = compute(core, Binary::Minimum, vec![stop, all])?;
+    let count = compute(core, Binary::Minimum, vec![stop, size])?;
     let count = core.source(&count)?;
     core.computable(&shape)?;
     let (source, out) = (core.source(&input)?, core.value(shape.clone()));

@@ -110,9 +110,9 @@ fn pointwise_of_lines(
             continue;
         };
         let element = tensor.element();
-        let one =
+        let per_channel =
             core.view(&Known::Constant(tensor, element), Geometry::reshaped(vec![1, channels, 1]))?;
-        sources.push(core.source(&one)?);
+        sources.push(core.source(&per_channel)?);
     }
     let out = core.value(to);
     core.emit(CoreOp::Pointwise(Pointwise { function, inputs: sources, out }));

@@ -203,10 +203,10 @@ const NO_WHOLE_GATES: &str =
 
 /// The index of an element along each axis, the last axis first.
 fn coordinates(shape: &[usize], index: usize) -> impl Iterator<Item = usize> {
-    let mut left = index;
+    let mut quotient = index;
     shape.iter().rev().map(move |&size| {
-        let at = left % size;
-        left /= size;
+        let at = quotient % size;
+        quotient /= size;
         at
     })
 }

@@ -133,18 +133,18 @@ mod tests {
                 let below = f64::from_bits(tie.to_bits() - 1);
                 let even = low + (low & 1);
                 let sign = 0x8000;
-                let all = f64s(&[tie, above, below, -tie, -above, -below]);
+                let values = f64s(&[tie, above, below, -tie, -above, -below]);
                 let wanted = [even, low + 1, low, sign | even, sign | (low + 1), sign | low];
-                assert_eq!(bits16(&all, element), wanted, "{element:?} {low:#x}");
+                assert_eq!(bits16(&values, element), wanted, "{element:?} {low:#x}");
             }
         }
     }
 
     #[test]
     fn overflow_zero_infinities_and_nan() {
-        let all =
+        let values =
             f64s(&[65519.9, 65520.0, 1e300, -1e300, 0.0, -0.0, 1e-300, f64::INFINITY, f64::NAN]);
-        let rounded = rounded(&all, ElementType::F16).unwrap();
+        let rounded = rounded(&values, ElementType::F16).unwrap();
         let inf = f32::INFINITY;
         let values: Vec<f32> = (0..8).map(|i| rounded.get_f32(i)).collect();
         assert_eq!(values, [65504.0, inf, inf, -inf, 0.0, -0.0, 0.0, inf]);
@@ -163,9 +163,9 @@ mod tests {
             i64::MAX,
             i64::MIN,
         ];
-        let all = i64s(&values);
+        let integers = i64s(&values);
         let wanted: Vec<f32> = values.iter().map(|&v| v as f32).collect();
-        let f32s = rounded(&all, ElementType::F32).unwrap();
+        let f32s = rounded(&integers, ElementType::F32).unwrap();
         assert_eq!((0..5).map(|i| f32s.get_f32(i)).collect::<Vec<_>>(), wanted);
         // a tie of bf16, and what is nearest to it above and below
         let tie = (1i64 << 62) + (1 << 54);
@@ -196,10 +196,10 @@ mod tests {
         ];
         for from in ElementType::ALL {
             for to in [F16, Bf16, F32, F64] {
-                let all = tensor(from, vec![0; 2 * from.size()]);
+                let zeros = tensor(from, vec![0; 2 * from.size()]);
                 let narrow = [I4, U4, I8, U8, Bool].contains(&from);
                 assert_eq!(
-                    rounded(&all, to).is_none(),
+                    rounded(&zeros, to).is_none(),
                     narrow || exact.contains(&(from, to)),
                     "{from:?} {to:?}"
                 );

@@ -227,8 +227,8 @@ pub(super) fn counted_places(core: &mut CoreBuilder, indices: &Known, size: usiz
         return Ok(indices.clone());
     }
     let zero = Known::number_like(indices, 0.0);
-    let all = Known::number_like(indices, size as f32);
-    let from_end = compute(core, Binary::Add, vec![indices.clone(), all])?;
+    let size_of_axis = Known::number_like(indices, size as f32);
+    let from_end = compute(core, Binary::Add, vec![indices.clone(), size_of_axis])?;
     let is_below = compute(core, Comparison::Less, vec![indices.clone(), zero])?;
     let counted = compute(core, Primitive::Select, vec![is_below, from_end, indices.clone()])?;
     let (min, max) = (0.0, (size - 1) as f32);
@@ -379,9 +379,9 @@ fn gathered_at_run_time(
         let numbers = numbers_along(indices, d, shape.len(), to[d], row_major[d]);
         places = compute(core, Binary::Add, vec![places, numbers])?;
     }
-    let all = Geometry::reshaped(vec![shape.iter().product()]);
-    let all = core.view(data, all)?;
-    look_up(core, &all, &places, 0)
+    let flat = Geometry::reshaped(vec![shape.iter().product()]);
+    let elements = core.view(data, flat)?;
+    look_up(core, &elements, &places, 0)
 }
 
 /// The element at each index along an axis.
@@ -478,9 +478,9 @@ pub(super) fn reverse_sequence(
     }
     let mut sequences = Vec::new();
     for (k, &length) in lengths.iter().enumerate() {
-        let mut one: Vec<AxisSlice> = shape.iter().map(|&size| AxisSlice::all(size)).collect();
-        one[batch] = AxisSlice::range(shape[batch], Some(k as i64), Some(k as i64 + 1), 1);
-        let sequence = core.view(&data, geometry(&shape, &one))?;
+        let mut slices: Vec<AxisSlice> = shape.iter().map(|&size| AxisSlice::all(size)).collect();
+        slices[batch] = AxisSlice::range(shape[batch], Some(k as i64), Some(k as i64 + 1), 1);
+        let sequence = core.view(&data, geometry(&shape, &slices))?;
         let of_one = core.shape_of(&sequence);
         let places: Vec<usize> = (0..length).rev().chain(length..shape[steps]).collect();
         let sequence = gathered(core, &sequence, steps, &places, &of_one[steps..=steps])?;

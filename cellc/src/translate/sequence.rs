@@ -23,12 +23,12 @@ pub(super) fn cells(
     let (cell, kind) = (recurrent.cell, recurrent.cell.kind);
     let (batch, steps, hidden_size) = (sizes.batch, sizes.steps, cell.hidden_size);
     let ways = recurrent.direction.map_or(&[false][..], ways);
-    let all = ways.len();
+    let directions = ways.len();
     let of_state = match recurrent.direction {
         Some(_) => vec![batch, 1, hidden_size],
         None => vec![batch, hidden_size],
     };
-    core.computable(&[batch, all, if lengths.is_some() { steps } else { 1 }, hidden_size])?;
+    core.computable(&[batch, directions, if lengths.is_some() { steps } else { 1 }, hidden_size])?;
     let data = |core: &mut CoreBuilder, role: CellPort| {
         recurrent.known(role).map(|known| core.source(known)).transpose()
     };
@@ -39,12 +39,12 @@ pub(super) fn cells(
     for (weight_set, &reverse) in ways.iter().enumerate() {
         let mut state = |role: CellPort| -> Rule<Option<Source>> {
             let Some(known) = recurrent.known(role) else { return Ok(None) };
-            if all == 1 {
+            if directions == 1 {
                 return Ok(Some(core.source(known)?));
             }
             let geometry = Geometry {
                 offset: weight_set * hidden_size,
-                strides: vec![(all * hidden_size) as isize, hidden_size as isize, 1],
+                strides: vec![(directions * hidden_size) as isize, hidden_size as isize, 1],
                 shape: of_state.clone(),
             };
             let part = core.view(known, geometry)?;

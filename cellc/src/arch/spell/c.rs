@@ -102,7 +102,7 @@ impl CLoads {
     pub(crate) fn text(&self, count: usize) -> String {
         let each =
             |text: &str| (0..count).map(|i| text.replace('#', &i.to_string())).collect::<Vec<_>>();
-        let mut all = String::new();
+        let mut text = String::new();
         let mut lines = self.text.split_inclusive('\n').peekable();
         while let Some(line) = lines.next() {
             if let Some(line) = line.strip_prefix("PAIR ") {
@@ -113,18 +113,18 @@ impl CLoads {
                 }
                 let pair =
                     |i: usize| pair.replace('#', &i.to_string()).replace('$', &(i + 1).to_string());
-                all.extend((0..count / 2).map(|i| pair(2 * i)));
+                text.extend((0..count / 2).map(|i| pair(2 * i)));
             } else if let Some(line) = line.strip_prefix("ODD ") {
-                all.extend((count / 2 * 2..count).map(|i| line.replace('#', &i.to_string())));
+                text.extend((count / 2 * 2..count).map(|i| line.replace('#', &i.to_string())));
             } else {
                 match line.strip_prefix("EACH ") {
-                    Some(line) => all += &each(line).concat(),
-                    None => all += line,
+                    Some(line) => text += &each(line).concat(),
+                    None => text += line,
                 }
             }
         }
         let numbers =
-            all.replace("LIST", &each(self.list).join(", ")).replace("COUNT", &count.to_string());
+            text.replace("LIST", &each(self.list).join(", ")).replace("COUNT", &count.to_string());
         numbers
             .replace("LAST", &(count - 1).to_string())
             .replace("HALF", &(2 * count - 1).to_string())

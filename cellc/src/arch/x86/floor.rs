@@ -43,23 +43,24 @@ macro_rules! vectors {
 
             #[target_feature(enable = $features)]
             fn stream(weights: &[f32], out: &mut Line<u32>) {
-                let mut all = [$zero(); 8];
+                let mut combined = [$zero(); 8];
                 let (turns, rest) = weights.as_chunks::<{ 8 * $lanes }>();
                 for turn in turns {
-                    for (i, all) in all.iter_mut().enumerate() {
+                    for (i, combined) in combined.iter_mut().enumerate() {
                         // unsafe: a turn is eight vectors long
-                        *all = $or(*all, unsafe { $load(turn.as_ptr().add(i * $lanes).cast()) });
+                        *combined =
+                            $or(*combined, unsafe { $load(turn.as_ptr().add(i * $lanes).cast()) });
                     }
                 }
                 let (vectors, rest) = rest.as_chunks::<$lanes>();
                 for vector in vectors {
                     // unsafe: the chunk is one vector long
-                    all[0] = $or(all[0], unsafe { $load(vector.as_ptr().cast()) });
+                    combined[0] = $or(combined[0], unsafe { $load(vector.as_ptr().cast()) });
                 }
-                let [a, b, c, d, e, f, g, h] = all;
-                let all = $or($or($or(a, b), $or(c, d)), $or($or(e, f), $or(g, h)));
+                let [a, b, c, d, e, f, g, h] = combined;
+                let reduced = $or($or($or(a, b), $or(c, d)), $or($or(e, f), $or(g, h)));
                 // unsafe: a line is as long as the widest vector
-                unsafe { $store(out.0.as_mut_ptr().cast(), all) };
+                unsafe { $store(out.0.as_mut_ptr().cast(), reduced) };
                 let mut last = 0;
                 for w in rest {
                     last |= w.to_bits();
@@ -84,13 +85,13 @@ macro_rules! vectors {
                     }
                 }
                 // no closures here: they would be functions without the features
-                let mut all = $zero();
+                let mut sum = $zero();
                 for chain in chains {
                     // unsafe: both types have the same size, and all bits are valid
-                    all = $add(all, unsafe { transmute::<$floats, $ints>(chain) });
+                    sum = $add(sum, unsafe { transmute::<$floats, $ints>(chain) });
                 }
                 // unsafe: a line is as long as the widest vector
-                unsafe { $store(out.0.as_mut_ptr().cast(), all) };
+                unsafe { $store(out.0.as_mut_ptr().cast(), sum) };
             }
         }
     };

@@ -109,7 +109,7 @@ pub(crate) fn notice_batch_named_steps(hints: Hints, diagnostics: &mut Diagnosti
         if rows < 2 {
             continue;
         }
-        let said = format!(
+        let notice = format!(
             "{}: a call computes {rows} sequences beside each other",
             hints.counts_rows(&found)
         );
@@ -126,6 +126,6 @@ pub(crate) fn notice_batch_named_steps(hints: Hints, diagnostics: &mut Diagnosti
                 export_again(model, &[(input, steps)], "steps"),
             )
         });
-        diagnostics.push(Diagnostic::notice(origin, said).help(help).lines(lines));
+        diagnostics.push(Diagnostic::notice(origin, notice).help(help).lines(lines));
     }
 }

@@ -250,17 +250,17 @@ impl Hints<'_, '_> {
 
     /// Numbers of steps to try.
     pub(crate) fn numbers_of_steps(&self) -> Vec<usize> {
-        let mut all = STEPS.to_vec();
-        all.extend(sizes_of_weights(self.context.model));
+        let mut numbers = STEPS.to_vec();
+        numbers.extend(sizes_of_weights(self.context.model));
         // one step proves nothing about a running sum, which is its input then
         let steps = self.inputs.open.unwrap_or(1);
         let is_sum = |lookback: &Lookback| {
             matches!(lookback.before, ElementsBefore::Zero) && lookback.along(&[steps]).is_some()
         };
         if self.steps.history.lookbacks.iter().any(is_sum) {
-            all.retain(|&steps| steps > 1);
+            numbers.retain(|&steps| steps > 1);
         }
-        all
+        numbers
     }
 
     fn value_of(&self, index: usize) -> ValueId {
@@ -369,19 +369,19 @@ impl Hints<'_, '_> {
                 .batch
                 .filter(|_| self.inputs.batch_axes[index].axes.contains(&axis));
             let features = self.inputs.uses[index].features.filter(|_| axis + 1 == stated.len());
-            let said = given.and_then(|given| given[axis]).or(batch).or(features);
-            said.filter(|&size| admits(*dim, size)).map_or(*dim, Dim::Fixed)
+            let known_size = given.and_then(|given| given[axis]).or(batch).or(features);
+            known_size.filter(|&size| admits(*dim, size)).map_or(*dim, Dim::Fixed)
         };
         stated.iter().enumerate().map(size).collect()
     }
 
     fn try_shapes(&self, inputs: &[OpenInput]) -> WorkingShapes {
-        let left = Cell::new(
+        let rechecks_left = Cell::new(
             MOST_RECHECKS.min(MOST_NODES_RECHECKED / self.context.model.nodes.len().max(1)).max(2),
         );
         let works = |shapes: &Shapes| {
-            let may = left.get() > 0;
-            left.set(left.get().saturating_sub(1));
+            let may = rechecks_left.get() > 0;
+            rechecks_left.set(rechecks_left.get().saturating_sub(1));
             may && self.accepts_shapes(shapes)
         };
         let shapes = |step_sizes: StepSizes, others: &[usize]| -> Shapes {
@@ -393,12 +393,12 @@ impl Hints<'_, '_> {
         };
         let sizes: Vec<usize> =
             sizes_of_weights(self.context.model).into_iter().chain(SIZES).collect();
-        let others = combinations(inputs, &sizes);
+        let size_choices = combinations(inputs, &sizes);
         let has_time = inputs.iter().any(|input| input.time.is_some());
         let first_of = |step_sizes: StepSizes| {
-            others.iter().find_map(|sizes| Some(shapes(step_sizes, sizes)).filter(&works))
+            size_choices.iter().find_map(|sizes| Some(shapes(step_sizes, sizes)).filter(&works))
         };
-        let first = Some(shapes(StepSizes::First, &others[0]));
+        let first = Some(shapes(StepSizes::First, &size_choices[0]));
         let first = first.filter(|_| inputs.iter().any(|input| input.first)).filter(&works);
         let open = if has_time { first_of(StepSizes::Open) } else { None };
         let steps = if has_time { self.numbers_of_steps() } else { vec![1] };
@@ -524,9 +524,10 @@ impl Hints<'_, '_> {
     fn counted_by_steps(&self, input: &OpenInput) -> [&'static str; 2] {
         // floats along the last axis, with all other axes of the batch or of size 1, are samples
         let value = &self.context.model.values[self.value_of(input.index).0];
-        let mut others =
+        let mut other_axes =
             input.sizes.iter().enumerate().filter(|(axis, _)| input.time != Some(*axis));
-        let is_row = others.all(|(axis, dim)| input.batch.contains(&axis) || *dim == Dim::Fixed(1));
+        let is_row =
+            other_axes.all(|(axis, dim)| input.batch.contains(&axis) || *dim == Dim::Fixed(1));
         match input.time {
             Some(time) if time + 1 == input.sizes.len() && is_row && value.element.is_float() => {
                 ["number of samples", "number of samples of a call"]
@@ -539,17 +540,17 @@ impl Hints<'_, '_> {
 /// Combinations of sizes, by input, for open axes that count neither rows nor steps. At most
 /// [`MOST_RECHECKS`]; combinations of the first sizes come first.
 fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
-    let mut all: Vec<Vec<usize>> = vec![Vec::new()];
+    let mut combinations: Vec<Vec<usize>> = vec![Vec::new()];
     for input in inputs {
         let size_count = if input.has_other_axes() { sizes.len() } else { 1 };
-        all = all
+        combinations = combinations
             .iter()
             .flat_map(|before| (0..size_count).map(|at| [&before[..], &[at]].concat()))
             .collect();
-        all.sort_by_key(|places| places.iter().max().copied());
-        all.truncate(MOST_RECHECKS);
+        combinations.sort_by_key(|places| places.iter().max().copied());
+        combinations.truncate(MOST_RECHECKS);
     }
-    all.iter().map(|places| places.iter().map(|&at| sizes[at]).collect()).collect()
+    combinations.iter().map(|places| places.iter().map(|&at| sizes[at]).collect()).collect()
 }
 
 /// The first [`MOST_SIZES`] sizes above 1 of constants, inputs and cells, each once, in the order

@@ -215,8 +215,10 @@ fn read(
         // not an output of the model, which holds all steps
         Axes::Same if node.op != Op::Result => Read::Each(steps),
         Axes::Broadcast(function) if function != Primitive::PRelu.into() => {
-            let others = (0..node.inputs.len()).filter(|&other| other != port);
-            match others.into_iter().all(|other| rank_of(other).is_some_and(|least| least <= rank))
+            let other_ports = (0..node.inputs.len()).filter(|&other| other != port);
+            match other_ports
+                .into_iter()
+                .all(|other| rank_of(other).is_some_and(|least| least <= rank))
             {
                 true => Read::Each(steps),
                 false => Read::Several,
@@ -253,10 +255,10 @@ fn read(
             let is = |mask: &[bool]| mask.get(axis).copied().unwrap_or(false);
             let moves = masks.new_axis.iter().chain(&masks.ellipsis).any(|&on| on);
             let first = is(&masks.begin) || begin.get(axis) == Some(&0);
-            let one = is(&masks.shrink_axis) || !is(&masks.end) && end.get(axis) == Some(&1);
+            let reads_one = is(&masks.shrink_axis) || !is(&masks.end) && end.get(axis) == Some(&1);
             let forward =
                 node.inputs.len() < 4 || numbers(3).is_some_and(|by| by.get(axis) == Some(&1));
-            if !moves && first && one && forward { Read::One } else { Read::Several }
+            if !moves && first && reads_one && forward { Read::One } else { Read::Several }
         }
         _ => Read::Several,
     }

@@ -120,14 +120,15 @@ fn lost_history_found(found: &[(&Node, ElementsBefore, Front)], kept: &[String])
         }
         ElementsBefore::Zero => "it begins at zero in every call".to_owned(),
     };
-    let others = match names.len() {
+    let rest_of_list = match names.len() {
         1 => String::new(),
         2..=MOST_NAMED => format!("; so do {}", listed(&names[1..])),
         count => format!("; so do {} other operations", count - 1),
     };
-    let others = if names.len() == 2 { others.replacen("do", "does", 1) } else { others };
+    let rest_of_list =
+        if names.len() == 2 { rest_of_list.replacen("do", "does", 1) } else { rest_of_list };
     format!(
-        "{} sees the steps of one call only: {reads}, while {} from call to call{others}",
+        "{} sees the steps of one call only: {reads}, while {} from call to call{rest_of_list}",
         quoted(&names[0]),
         states_go_on(kept)
     )

@@ -40,8 +40,8 @@ impl StateMessages<'_, '_> {
         // h and c of a layer that are refused for the same reason
         let alike = |a: &RefusedPair, b: &RefusedPair| {
             let layer = |pair: &RefusedPair| layer_of(&pair.reason).map(std::ptr::from_ref);
-            let one = a.other_results.is_empty() && b.other_results.is_empty();
-            why(model, &a.reason) == why(model, &b.reason) && layer(a) == layer(b) && one
+            let have_no_others = a.other_results.is_empty() && b.other_results.is_empty();
+            why(model, &a.reason) == why(model, &b.reason) && layer(a) == layer(b) && have_no_others
         };
         refused.chunk_by(alike).for_each(|refused| self.not_taken(refused, &whole));
     }
@@ -88,8 +88,8 @@ impl StateMessages<'_, '_> {
     /// Advice for pairs with one reason.
     fn help_of_refusal(&self, refused: &[RefusedPair], whole: &[StatePair]) -> Message {
         let RefusedPair { reason, other_results: others, pair } = &refused[0];
-        let it = if refused.len() > 1 { "them" } else { "it" };
-        let these: Vec<StatePair> = refused.iter().map(|refused| refused.pair).collect();
+        let pronoun = if refused.len() > 1 { "them" } else { "it" };
+        let pairs: Vec<StatePair> = refused.iter().map(|refused| refused.pair).collect();
         match reason {
             _ if !others.is_empty() => {
                 let results = [&[pair.result], &others[..]].concat();
@@ -103,11 +103,11 @@ impl StateMessages<'_, '_> {
             }
             Reason::Doubt(_) if whole.len() > refused.len() => message!(
                 "to keep {} between calls with the other states, add {}",
-                it,
-                self.setting(&these, whole)
+                pronoun,
+                self.setting(&pairs, whole)
             ),
             Reason::Doubt(_) => {
-                message!("to keep {} between calls, add {}", it, self.setting(&these, whole))
+                message!("to keep {} between calls, add {}", pronoun, self.setting(&pairs, whole))
             }
             Reason::Misfit(Misfit::HAndC(_)) => OWN_INPUTS.into(),
             Reason::Misfit(Misfit::NotForward { order: Order::Lengths, layer: Some(_) }) => {
@@ -118,7 +118,7 @@ impl StateMessages<'_, '_> {
             }
             Reason::Misfit(_) => message!(
                 "to have {} kept between calls, give input and output one shape in the model",
-                it
+                pronoun
             ),
         }
     }
@@ -128,11 +128,11 @@ impl StateMessages<'_, '_> {
         let shares = |pair: &&StatePair| {
             pairs.iter().any(|own| own.parameter == pair.parameter || own.result == pair.result)
         };
-        let others = whole.iter().filter(|pair| !shares(pair)).copied();
-        let mut all: Vec<StatePair> = pairs.iter().copied().chain(others).collect();
-        all.sort_by_key(|pair| pair.parameter);
+        let unshared = whole.iter().filter(|pair| !shares(pair)).copied();
+        let mut setting: Vec<StatePair> = pairs.iter().copied().chain(unshared).collect();
+        setting.sort_by_key(|pair| pair.parameter);
         let named =
             |pair: &StatePair| (bare(&self.input(pair.parameter)), bare(&self.output(pair.result)));
-        Setting::StateOf(all.iter().map(named).collect())
+        Setting::StateOf(setting.iter().map(named).collect())
     }
 }

@@ -112,14 +112,14 @@ pub(crate) fn refused(long: &CheckedModel) -> Option<Diagnostic> {
     });
     let pairs: Vec<(String, String)> = caches.iter().map(|cache| cache.names(long)).collect();
     let (axis, (input, output)) = (caches.first()?.axis, pairs.first()?);
-    let others = match &pairs[1..] {
+    let rest_of_list = match &pairs[1..] {
         [] => String::new(),
         [(other, _)] => format!("; so is {}", quoted(other)),
         others => format!("; so are {} other inputs", others.len()),
     };
     let found = format!(
         "the input {} is a cache that grows along axis {axis}: the output {} is the input with \
-        the elements of the call appended{others}",
+        the elements of the call appended{rest_of_list}",
         quoted(input),
         quoted(output),
     );
@@ -151,7 +151,7 @@ fn one_size(long: &CheckedModel, caches: &[GrowingCache]) -> Option<Shapes> {
     let time: Vec<Option<usize>> =
         long.inputs.open_axes.iter().map(|axes| axes.first().copied()).collect();
     let is_cache = |input: usize| caches.iter().any(|cache| cache.input == input);
-    let one = long.hints().numbers_of_steps().into_iter().find_map(|size| {
+    let with_one_size = long.hints().numbers_of_steps().into_iter().find_map(|size| {
         let with = |sizes: &dyn Fn(usize) -> usize| {
             let shapes = long
                 .hints()
@@ -169,7 +169,7 @@ fn one_size(long: &CheckedModel, caches: &[GrowingCache]) -> Option<Shapes> {
         let masks: Vec<usize> = (0..time.len()).filter(is_mask).collect();
         with(&|input| if masks.contains(&input) { size + 1 } else { 1 }).or(Some(single))
     });
-    one.or_else(|| long.hints().shapes_per_call(&time, &long.hints().numbers_of_steps()))
+    with_one_size.or_else(|| long.hints().shapes_per_call(&time, &long.hints().numbers_of_steps()))
 }
 
 impl GrowingCache {

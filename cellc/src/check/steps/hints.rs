@@ -27,13 +27,13 @@ pub(crate) fn fixed_steps(long: &CheckedModel, time: &[Option<usize>]) -> Messag
         return message!("give the number of steps of every call, {}{}", whole, shorter);
     }
     let go_on = states_go_on(&kept);
-    let one =
+    let single_step =
         long.hints().shapes_per_call(time, &[1]).filter(|one| long.hints().keeps_state_with(one));
-    match one {
-        Some(one) => message!(
+    match single_step {
+        Some(single_step) => message!(
             "take one step per call, {}: {} from call to call; or give the number of steps \
             of every call, {}{}",
-            long.hints().shape_settings(&one),
+            long.hints().shape_settings(&single_step),
             go_on,
             whole,
             shorter
@@ -83,7 +83,7 @@ pub(crate) fn pads_in_front(long: &CheckedModel) -> Option<String> {
     }
     let ShortOf { axis, rank, missing, .. } = *first;
     let behind = "0, 0, ".repeat(rank - 1 - axis);
-    let others = match padded.len() {
+    let likewise = match padded.len() {
         1 => String::new(),
         _ => ", and likewise in front of the others without padding".to_owned(),
     };
@@ -93,7 +93,7 @@ pub(crate) fn pads_in_front(long: &CheckedModel) -> Option<String> {
         "to leave the number of steps open, put {missing} element{plural} of padding in front of \
         the steps of {name} in the model, in PyTorch torch.nn.functional.pad(input, \
         ({behind}{missing}, 0)), where input is what that layer takes, channels before \
-        steps{others}: there is then an output for every step"
+        steps{likewise}: there is then an output for every step"
     ))
 }
 

@@ -189,10 +189,10 @@ fn only_some(
     }
     let (of_long, of_one) = (errors(long), errors(one));
     let whole = long.hints().shapes_per_call(time, &long.hints().numbers_of_steps());
-    let both: Vec<Diagnostic> =
+    let errors: Vec<Diagnostic> =
         of_long.iter().filter_map(|error| wrong_with_both(error, steps, &of_one)).collect();
-    if whole.is_none() && !both.is_empty() {
-        return Diagnostics(both);
+    if whole.is_none() && !errors.is_empty() {
+        return Diagnostics(errors);
     }
     let (steps, wrong) = match of_long.first() {
         Some(wrong) => (steps, wrong),

@@ -124,17 +124,17 @@ struct TooFar<'a> {
 }
 
 fn too_far<'a>(found: &'a [Checked], arguments: &'a CheckArguments) -> Vec<TooFar<'a>> {
-    let mut all = Vec::new();
+    let mut exceeded = Vec::new();
     for checked in found {
         for (field, table) in checked.compilation.interface.outputs.iter().zip(&checked.tables) {
             let (output, error) = (&field.name[..], table.largest_error());
             let Some(most) = limit(arguments, output) else { continue };
             if error > most.limit || error.is_nan() {
-                all.push(TooFar { precision: checked.precision, output, error, most });
+                exceeded.push(TooFar { precision: checked.precision, output, error, most });
             }
         }
     }
-    all
+    exceeded
 }
 
 /// The limit of an output: its own, else that of all outputs.

@@ -173,8 +173,8 @@ fn recording(
             &plain("arg max differs", format!("{} of {}", compared.other_places, compared.rows));
     }
     if let Some(threshold) = arguments.threshold {
-        let what = format!("on the other side of {threshold}");
-        text += &plain(&what, format!("{} of {}", compared.other_sides, compared.elements));
+        let label = format!("on the other side of {threshold}");
+        text += &plain(&label, format!("{} of {}", compared.other_sides, compared.elements));
     }
     text
 }

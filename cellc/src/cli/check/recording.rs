@@ -173,10 +173,10 @@ impl Recording {
         frame: usize,
         at: usize,
     ) -> Result<Vec<Option<Vec<f64>>>, Failure> {
-        let all = call.outputs.iter().zip(&model.results).enumerate();
+        let results = call.outputs.iter().zip(&model.results).enumerate();
         let of_step = |(i, (tensor, result)): (usize, (&Option<Tensor>, &ResultValue))| {
             let Some(tensor) = tensor else { return Ok(None) };
-            let one = &result.shape[..];
+            let frame_shape = &result.shape[..];
             let wanted = match &model.steps {
                 Some(steps) if steps.results[i] => self.frames[at],
                 // an output without a time axis belongs to the last step
@@ -187,16 +187,16 @@ impl Recording {
             let shape = tensor.shape();
             // the recording may hold only the valid parts of the first axis
             let is_part = |most: &usize| {
-                shape.first().is_some_and(|parts| parts <= most) && shape[1..] == one[1..]
+                shape.first().is_some_and(|parts| parts <= most) && shape[1..] == frame_shape[1..]
             };
             if result.parts.is_some()
-                && shape.len() == one.len()
-                && one.first().is_some_and(is_part)
+                && shape.len() == frame_shape.len()
+                && frame_shape.first().is_some_and(is_part)
             {
                 return Ok(Some((0..tensor.len()).map(|index| tensor.get_f64(index)).collect()));
             }
-            let places =
-                places(shape, one, at_frame).filter(|_| frames(shape, one) == Some(wanted));
+            let places = places(shape, frame_shape, at_frame)
+                .filter(|_| frames(shape, frame_shape) == Some(wanted));
             let path = self.outputs[at][i].as_deref().unwrap_or(Path::new(""));
             let places = places.ok_or_else(|| {
                 let steps = if wanted == 1 {
@@ -204,11 +204,11 @@ impl Recording {
                 } else {
                     format!(" for each of {wanted} steps")
                 };
-                wrong(path, format!("its shape is {shape:?}; {one:?}{steps} is needed"))
+                wrong(path, format!("its shape is {shape:?}; {frame_shape:?}{steps} is needed"))
             })?;
             Ok(Some(places.into_iter().map(|index| tensor.get_f64(index)).collect()))
         };
-        all.map(of_step).collect()
+        results.map(of_step).collect()
     }
 }
 

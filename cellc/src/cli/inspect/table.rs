@@ -85,8 +85,8 @@ fn interface(report: &Report) -> String {
         };
         let written =
             if ["f64", "f16", "bf16"].contains(&output.element) { ", written as f32" } else { "" };
-        let what = format!("{} {:?}{written}", output.element, output.shape);
-        rows.push([role, visible(&output.name), what]);
+        let type_and_shape = format!("{} {:?}{written}", output.element, output.shape);
+        rows.push([role, visible(&output.name), type_and_shape]);
     }
     for variable in &report.variables {
         let kept = if variable.next.is_some() { "variable" } else { "variable, never assigned" };
@@ -162,7 +162,7 @@ fn kernels(report: &Report) -> String {
 /// Costs of the layers in each arithmetic, and the best arithmetics for the target.
 fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
     let Arithmetics { names, machine, rows, totals, fastest, smallest, .. } = arithmetics;
-    let what = if arithmetics.in_instructions { "instructions" } else { "cycles" };
+    let unit = if arithmetics.in_instructions { "instructions" } else { "cycles" };
     let row = |layers: String, costs: &[ArithmeticCost], fastest: usize| -> [String; 10] {
         let bytes = costs.iter().map(|cost| grouped(cost.weight_bytes));
         let cycles = costs.iter().map(|cost| grouped(cost.cycles.round() as u64));
@@ -175,7 +175,7 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
         ["layer".to_owned()].into_iter().chain(names_twice).chain(["fastest".to_owned()]);
     let mut head: [String; 10] = std::array::from_fn(|_| words.next().unwrap_or_default());
     head[1] = format!("bytes: {}", head[1]);
-    head[5] = format!("{what}: {}", head[5]);
+    head[5] = format!("{unit}: {}", head[5]);
     let mut lines = vec![head];
     for cost in rows {
         let layers: Vec<_> = cost.layers.iter().map(|layer| visible(layer)).collect();
@@ -185,7 +185,7 @@ fn in_each_arithmetic(arithmetics: &Arithmetics) -> String {
         lines.push(row("all of these".to_owned(), totals, *fastest));
     }
     let mut text =
-        format!("Bytes and estimated {what} of one step for each --precision on {machine}:\n");
+        format!("Bytes and estimated {unit} of one step for each --precision on {machine}:\n");
     text += &columns(&lines, [false, true, true, true, true, true, true, true, true, false]);
     let is_least = totals.iter().all(|cost| cost.cycles >= totals[*fastest].cycles);
     let within = match is_least {

@@ -114,8 +114,8 @@ impl Grouped<'_> {
                 Some((program, _)) if *program == shape => Variables::Kept,
                 Some((_, left)) => Variables::Given(fitting(left, &running.interface, k)?),
             };
-            let left = self.call(k, running, variables, results, progress)?;
-            before = Some((shape, left));
+            let states = self.call(k, running, variables, results, progress)?;
+            before = Some((shape, states));
             progress.advance();
         }
         Ok(())

@@ -50,13 +50,13 @@ impl ColumnSums {
     /// All functions for an instruction set.
     pub(super) fn all(isa: &Isa) -> Vec<Self> {
         let rests = if isa.has(Dot::Across) { 2 * isa.code.rows } else { 0 };
-        let mut all = Vec::new();
+        let mut functions = Vec::new();
         for (columns, rest) in
             COLUMNS.into_iter().flat_map(|columns| (0..rests).map(move |rest| (columns, rest)))
         {
             for dots in [Of::Quads, Of::Pairs, Of::PairsOfBytes] {
                 let variant = |has_loop, is_apart| Self { columns, dots, rest, has_loop, is_apart };
-                all.extend([
+                functions.extend([
                     variant(false, false),
                     variant(false, true),
                     variant(true, false),
@@ -64,7 +64,7 @@ impl ColumnSums {
                 ]);
             }
         }
-        all
+        functions
     }
 
     /// The name in the file.
@@ -101,9 +101,9 @@ impl ColumnSums {
     ) -> (String, String) {
         let how = isa.c.across.expect("emit: what adds across lanes has a text");
         let weights = if self.dots == Of::PairsOfBytes { "uint16_t" } else { "float" };
-        let others = [(self.has_loop, "turns"), (self.is_apart, "beyond")];
-        let others = || others.iter().filter(|(has, _)| *has).map(|(_, name)| *name);
-        let params: String = others().map(|name| format!(", size_t {name}")).collect();
+        let optional = [(self.has_loop, "turns"), (self.is_apart, "beyond")];
+        let present = || optional.iter().filter(|(has, _)| *has).map(|(_, name)| *name);
+        let params: String = present().map(|name| format!(", size_t {name}")).collect();
         let (name, inline) = (self.name(prefix), format!("{}_INLINE", prefix.to_ascii_uppercase()));
         let head = format!(
             "{inline} void {name}(const {weights} *weights, const float *elements, float \
@@ -128,7 +128,7 @@ impl ColumnSums {
         ];
         outputs.extend(sums.iter().map(|sum| format!("[{sum}]\"{}\"({sum})", how.sum)));
         outputs.extend(meets.then(|| "[all]\"=w\"(all)".to_owned()));
-        let inputs: Vec<_> = others().map(|name| format!("[{name}]\"r\"({name})")).collect();
+        let inputs: Vec<_> = present().map(|name| format!("[{name}]\"r\"({name})")).collect();
         let _ = writeln!(body, "        : {}", outputs.join(", "));
         let _ = writeln!(body, "        : {}", inputs.join(", "));
         let _ = writeln!(body, "        : {});", how.clobbered);

@@ -111,9 +111,10 @@ impl C<'_> {
             self.block_words(&elements, &block("of_block"), 0, ty);
         }
         let words = 0..of.product.weight_words();
-        let all: Vec<_> = words.flat_map(|word| (0..of.rows).map(move |row| (word, row))).collect();
+        let words_of_rows: Vec<_> =
+            words.flat_map(|word| (0..of.rows).map(move |row| (word, row))).collect();
         let together = self.isa.code.loads.clamp(1, if is_float { 8 } else { 2 });
-        for (nth, neighbours) in all.chunks(together).enumerate() {
+        for (nth, neighbours) in words_of_rows.chunks(together).enumerate() {
             let first = nth * together;
             let names: Vec<_> =
                 (first..first + neighbours.len()).map(|w| format!("w{w}")).collect();

@@ -366,10 +366,10 @@ impl<'a> C<'a> {
     /// outlined version.
     pub(super) fn named_call(&mut self, function: &str, lanes: usize) -> (String, bool) {
         let key = (function.to_string(), lanes);
-        let here = self.within.numbers.0.last().copied().unwrap_or(0);
+        let block = self.within.numbers.0.last().copied().unwrap_or(0);
         let is_outlined = self.outlines
             && lanes > 1
-            && *self.function.copied_to.entry(key).or_insert(here) != here;
+            && *self.function.copied_to.entry(key).or_insert(block) != block;
         self.needs.calls(function, is_outlined, lanes);
         let name = if is_outlined { outlined(function) } else { function.to_owned() };
         (self.full(&name, lanes), is_outlined)
@@ -1181,20 +1181,20 @@ mod tests {
         for vector in arch::ALL.iter().flat_map(|isa| isa.c.vectors) {
             let one =
                 [vector.load, vector.load_constant, vector.load_f16, vector.load_i8, vector.splat];
-            let others = [
+            let further = [
                 (vector.from_signed, 1),
                 (vector.load_i8_pairs, 1),
                 (vector.dot_pairs, 3),
                 (vector.dot_quads, 3),
             ];
-            let others =
-                others.into_iter().chain([(vector.mul_add_one, 3), (vector.max_magnitude, 2)]);
+            let further =
+                further.into_iter().chain([(vector.mul_add_one, 3), (vector.max_magnitude, 2)]);
             let operators = [vector.add, vector.sub, vector.mul, vector.div];
             let two =
                 [&[vector.store, vector.max, vector.min, vector.flush], &operators[..]].concat();
             let templates = one.map(|t| (t, 1)).into_iter().chain(two.into_iter().map(|t| (t, 2)));
             let templates =
-                templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]).chain(others);
+                templates.chain([(vector.mul_add, 3), (vector.select_less, 4)]).chain(further);
             for (template, n) in templates.filter(|(text, _)| !text.is_empty()) {
                 let args: Vec<_> =
                     ["p", "q", "r", "s"][..n].iter().map(|a| a.to_string()).collect();

@@ -228,14 +228,14 @@ impl Joined {
         };
         let nan = self.registers.keys().any(|name| matches!(name.as_str(), "max" | "min"));
         let nan = if nan { " max and min give y if either operand is NaN." } else { "" };
-        let what = match self.joins {
+        let purpose = match self.joins {
             true => "The type T of one register, with its operations.",
             false => {
                 "The type T of one register. Operations are expressions of x, y, z, w, a number \
                  or a place."
             }
         };
-        format!("{flushed}\n/* {what}{nan} */\n{}\n", lines.join(&format!("{end}\n")))
+        format!("{flushed}\n/* {purpose}{nan} */\n{}\n", lines.join(&format!("{end}\n")))
     }
 
     /// The functions of a macro for operations. `value`: the expression for an operation.

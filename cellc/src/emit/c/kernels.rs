@@ -34,23 +34,23 @@ pub(super) fn bodies(
     used: &RefCell<BTreeSet<VectorFunction>>,
 ) -> (String, SharedTexts) {
     let mut joined = Joined::default();
-    let mut all: Vec<_> =
+    let mut bodies: Vec<_> =
         file.bodies().map(|spelled| Texts::new(file, spelled, shares, used)).collect();
-    all.iter().for_each(|texts| joined.extend(&texts.dialect.needs.joined));
-    for texts in &mut all {
+    bodies.iter().for_each(|texts| joined.extend(&texts.dialect.needs.joined));
+    for texts in &mut bodies {
         texts.write_functions(&joined);
     }
-    all.iter().for_each(|texts| joined.extend(&texts.dialect.needs.joined));
-    joined.joins = all.iter().any(|texts| texts.dialect.joins());
+    bodies.iter().for_each(|texts| joined.extend(&texts.dialect.needs.joined));
+    joined.joins = bodies.iter().any(|texts| texts.dialect.joins());
     let types: Vec<_> =
-        all.iter_mut().flat_map(|texts| texts.dialect.expressions(&joined)).collect();
+        bodies.iter_mut().flat_map(|texts| texts.dialect.expressions(&joined)).collect();
     joined.share(&types);
     let once = SharedTexts::new(
         file.prefix(),
-        all.iter().filter(|texts| texts.dialect.shares).map(Texts::pieces),
+        bodies.iter().filter(|texts| texts.dialect.shares).map(Texts::pieces),
     );
     let mut out = joined.declaration(file.prefix());
-    for texts in all {
+    for texts in bodies {
         let isa = texts.spelled.isa;
         let text = texts.body(file, &joined, &once);
         out.push('\n');
@@ -233,10 +233,10 @@ fn dialect<'f>(
 
 /// Names that the program's names must not hide.
 fn reserved_names(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<String> {
-    let mut all: Vec<_> = TAKEN.iter().map(|name| name.to_string()).collect();
-    all.extend(body.buffers().map(|buffer| spelling(buffer.element).c.to_owned()));
-    all.extend((0..DEEPEST).flat_map(|depth| [counter(depth), format!("{}_k", counter(depth))]));
-    all.extend(
+    let mut names: Vec<_> = TAKEN.iter().map(|name| name.to_string()).collect();
+    names.extend(body.buffers().map(|buffer| spelling(buffer.element).c.to_owned()));
+    names.extend((0..DEEPEST).flat_map(|depth| [counter(depth), format!("{}_k", counter(depth))]));
+    names.extend(
         VectorFunction::ALL_LANES.iter().flat_map(|&lanes| vectors::names(prefix, lanes, isa)),
     );
     for function in &body.functions {
@@ -244,11 +244,11 @@ fn reserved_names(prefix: &str, isa: &'static Isa, body: BodyRef<'_>) -> Vec<Str
             for is_alone in [false, true] {
                 let full = |name: &str| format!("{prefix}_{name}_{}", ending(lanes, isa, is_alone));
                 let copied = full(&function.name);
-                all.extend([of_each(&copied), full(&outlined(&function.name)), copied]);
+                names.extend([of_each(&copied), full(&outlined(&function.name)), copied]);
             }
         }
     }
-    all
+    names
 }
 
 /// The calls of kernels, as entries of a list. Appends the functions through which a pool calls

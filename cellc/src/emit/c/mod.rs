@@ -189,11 +189,11 @@ impl CFile<'_> {
     fn condition(&self, isa: &'static Isa) -> Option<String> {
         match isa.condition() {
             None => {
-                let others: Vec<_> = self
+                let conditions: Vec<_> = self
                     .bodies_instead()
                     .map(|other| format!("!{}", self.asked_as(other)))
                     .collect();
-                Some(others.join(" && ")).filter(|_| !others.is_empty())
+                Some(conditions.join(" && ")).filter(|_| !conditions.is_empty())
             }
             Some(condition) => Some(self.asked_as(condition)),
         }
@@ -226,11 +226,13 @@ impl CFile<'_> {
             let condition = isa.condition().map_or("", |condition| condition.c);
             format!("#if {condition}\n#define {}\n#endif\n", self.macro_of(isa))
         };
-        let all: String = self.special().filter(is_asked).map(defined).collect();
-        match all.is_empty() {
-            true => all,
+        let definitions: String = self.special().filter(is_asked).map(defined).collect();
+        match definitions.is_empty() {
+            true => definitions,
             false => {
-                format!("/* The instruction sets of which this compilation has a body. */\n{all}")
+                format!(
+                    "/* The instruction sets of which this compilation has a body. */\n{definitions}"
+                )
             }
         }
     }
@@ -240,8 +242,10 @@ impl CFile<'_> {
         let (arch, file) = (self.options.machine.target, format!("{}.c", self.stem));
         let (refused, help) = arch.c.refused;
         let (baseline_refused, baseline_help) = arch.c.baseline_refused;
-        let mut others = self.isas.iter().filter(|planned| planned.isa.is_chosen_when_compiling());
-        let has_vectors = arch.baseline.lanes > 1 && others.all(|planned| planned.isa.lanes > 1);
+        let mut when_compiling =
+            self.isas.iter().filter(|planned| planned.isa.is_chosen_when_compiling());
+        let has_vectors =
+            arch.baseline.lanes > 1 && when_compiling.all(|planned| planned.isa.lanes > 1);
         let no_other =
             self.bodies_instead().map(|other| format!(" && !{}", self.asked_as(other))).collect();
         let headers = self.headers();

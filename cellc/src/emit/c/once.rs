@@ -32,7 +32,7 @@ pub(super) fn target(prefix: &str) -> String {
 /// The tokens of an instruction set's text, in order. A comment is one token.
 fn tokens<'t>(text: &'t str, prefix: &str, isa: &str) -> Vec<Token<'t>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    let mut all = Vec::new();
+    let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let end = match first {
@@ -42,10 +42,10 @@ fn tokens<'t>(text: &'t str, prefix: &str, isa: &str) -> Vec<Token<'t>> {
             _ => rest.find(|c| is_part(c) || c == '/').unwrap_or(rest.len()),
         };
         let (word, after) = rest.split_at(end);
-        all.push(token(word, prefix, isa));
+        tokens.push(token(word, prefix, isa));
         rest = after;
     }
-    all
+    tokens
 }
 
 /// The token of a word.
@@ -107,23 +107,27 @@ impl Parameters {
         }
         let mut text = String::new();
         for (at, token) in first.iter().enumerate() {
-            let all = numbers(at);
-            let is_same = all.windows(2).all(|two| two[0] == two[1]);
-            let mut ty = |all| {
-                let at = position(all, &mut self.lanes);
+            let by_instance = numbers(at);
+            let is_same = by_instance.windows(2).all(|two| two[0] == two[1]);
+            let mut ty = |by_instance| {
+                let at = position(by_instance, &mut self.lanes);
                 self.number(at)
             };
             let _ = match token {
                 Token::Text(word) => write!(text, "{word}"),
                 Token::Kernel(name) => write!(text, "{upper}_NAME({name})"),
-                Token::Numbers(_) => write!(text, "{upper}_F{}", ty(all)),
-                Token::Bits(_) => write!(text, "{upper}_U{}", ty(all)),
-                Token::Function(name, _) => write!(text, "{upper}_V{}({name})", ty(all)),
+                Token::Numbers(_) => write!(text, "{upper}_F{}", ty(by_instance)),
+                Token::Bits(_) => write!(text, "{upper}_U{}", ty(by_instance)),
+                Token::Function(name, _) => write!(text, "{upper}_V{}({name})", ty(by_instance)),
                 Token::Count(count) if is_same => write!(text, "{count}"),
-                Token::Count(_) => match self.lanes.iter().position(|lanes| *lanes == all) {
-                    Some(at) => write!(text, "{upper}_LANES{}", self.number(at)),
-                    None => write!(text, "{upper}_COUNT{}", position(all, &mut self.counts)),
-                },
+                Token::Count(_) => {
+                    match self.lanes.iter().position(|lanes| *lanes == by_instance) {
+                        Some(at) => write!(text, "{upper}_LANES{}", self.number(at)),
+                        None => {
+                            write!(text, "{upper}_COUNT{}", position(by_instance, &mut self.counts))
+                        }
+                    }
+                }
             };
         }
         Some(text)
@@ -173,7 +177,7 @@ impl Parameters {
     /// and instruction set.
     fn types(&self, prefix: &str, text: &str) -> Vec<(String, String)> {
         let (upper, words) = (prefix.to_ascii_uppercase(), words(text));
-        let mut all = Vec::new();
+        let mut definitions = Vec::new();
         for (at, lanes) in self.lanes.iter().enumerate() {
             let number = self.number(at);
             let is_same = lanes.windows(2).all(|two| two[0] == two[1]);
@@ -190,11 +194,11 @@ impl Parameters {
                 let name = format!("{upper}_{name}{number}");
                 if words.contains(name.as_str()) {
                     let value = format!("{upper}_PASTED({begin}, {lanes}, {upper}_ISA, {end})");
-                    all.push((name + parameter, value));
+                    definitions.push((name + parameter, value));
                 }
             }
         }
-        all
+        definitions
     }
 }
 
@@ -335,12 +339,12 @@ impl SharedTexts {
     /// kernels can then follow the part.
     fn has_all_kernels(&self, bodies: &[Pieces<'_>], isas: &[&'static Isa]) -> bool {
         let part = self.kernels.iter().find(|part| part.isas == isas);
-        let all = bodies
+        let kernels = bodies
             .iter()
             .filter(|body| isas.contains(&body.isa))
             .flat_map(|body| body.kernels)
             .filter(|piece| piece.name != RUN);
-        part.is_some_and(|part| all.into_iter().all(|piece| part.has(&piece.name)))
+        part.is_some_and(|part| kernels.into_iter().all(|piece| part.has(&piece.name)))
     }
 
     /// Finds the activations with texts that differ in the type only. Every type gets every shared
@@ -617,12 +621,12 @@ mod tests {
             )
         };
         let [a, b] = [piece("avx2", 16, ""), piece("avx512", 48, "")];
-        let both = [tokens(&a, "p", "avx2"), tokens(&b, "p", "avx512")];
-        let text = Parameters::default().unified("P", &both).expect("they are alike");
+        let instances = [tokens(&a, "p", "avx2"), tokens(&b, "p", "avx512")];
+        let text = Parameters::default().unified("P", &instances).expect("they are alike");
         assert_eq!(text, "P_F0 a; for (P_COUNT0) P_V0(add)(x + P_LANES0); ");
         let c = piece("avx512", 48, "return;");
         assert_eq!(
-            Parameters::default().unified("P", &[both[0].clone(), tokens(&c, "p", "avx512")]),
+            Parameters::default().unified("P", &[instances[0].clone(), tokens(&c, "p", "avx512")]),
             None
         );
     }

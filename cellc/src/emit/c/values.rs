@@ -142,11 +142,15 @@ impl C<'_> {
         ty: Type,
     ) {
         let registers = self.registers_that_hold(ty.lanes);
-        let one = Type { lanes: registers[0], ..ty };
-        let loads =
-            VectorFunction::loads(from.element, one, names.len() * registers.len(), self.isa);
+        let register_type = Type { lanes: registers[0], ..ty };
+        let loads = VectorFunction::loads(
+            from.element,
+            register_type,
+            names.len() * registers.len(),
+            self.isa,
+        );
         self.used.borrow_mut().insert(loads);
-        self.used_by_loads(vectors::loaded(from.element, ty.scalar), one.lanes);
+        self.used_by_loads(vectors::loaded(from.element, ty.scalar), register_type.lanes);
         let members = members(registers.len());
         let places = names
             .iter()
@@ -342,15 +346,15 @@ impl C<'_> {
 
     /// The lanes of all types of this body, parts of values of several registers included.
     fn all_lanes(&self) -> BTreeSet<usize> {
-        let mut all = BTreeSet::new();
+        let mut lengths = BTreeSet::new();
         let mut rest: Vec<_> = self.needs.joined.lanes.iter().copied().collect();
         while let Some(lanes) = rest.pop() {
-            if all.insert(lanes) && self.is_joined(lanes) {
+            if lengths.insert(lanes) && self.is_joined(lanes) {
                 let (a, b) = halves(&self.registers_that_hold(lanes));
                 rest.extend([a, b]);
             }
         }
-        all
+        lengths
     }
 
     /// True if the body has values of several registers.
@@ -366,19 +370,19 @@ impl C<'_> {
         let pieces = |lanes: usize| {
             file.expressed().filter_map(|(_, one)| self.of_register(one, lanes)).collect()
         };
-        let all = registers.into_iter().map(pieces).collect();
+        let expressions = registers.into_iter().map(pieces).collect();
         self.shares = shares;
-        all
+        expressions
     }
 
     fn spelled_types(&mut self, file: &Joined) -> [String; 2] {
         // in ascending order: the parts of a value precede the value
-        let all = self.all_lanes();
+        let lengths = self.all_lanes();
         let [mut out, mut joined] = [String::new(), String::new()];
         let prefix = self.prefix;
         let attribute = spaced(prefix, self.isa);
         let upper = prefix.to_ascii_uppercase();
-        for lanes in all {
+        for lanes in lengths {
             let ending = self.ending(lanes);
             if self.is_joined(lanes) {
                 let (a, b) = halves(&self.registers_that_hold(lanes));

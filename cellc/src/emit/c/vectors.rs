@@ -364,9 +364,9 @@ pub(super) fn write(
     code: &[&str],
 ) {
     let mut texts = String::new();
-    let mut all = used.clone();
+    let mut functions = used.clone();
     for function in used {
-        let others: &[&str] = match (function.kind(), function.lanes) {
+        let needed: &[&str] = match (function.kind(), function.lanes) {
             ("load_f16_", 1) if file.in_software() => &["min", "below", "to_bits", "from_bits"],
             ("load_f16_", 1) => &["min", "to_bits", "from_bits"],
             ("max" | "min" | "select_less", 1) if file.in_software() => &["below"],
@@ -386,16 +386,16 @@ pub(super) fn write(
             ("row_start", _) => &["from_bits"],
             _ => &["type"],
         };
-        all.extend(others.iter().map(|kind| VectorFunction::new(kind, function.lanes, None)));
+        functions.extend(needed.iter().map(|kind| VectorFunction::new(kind, function.lanes, None)));
     }
     // one lane is a type of the language
-    all.retain(|function| function.kind() != "type" || function.lanes > 1);
-    if all.iter().any(|function| function.kind() == "type") {
+    functions.retain(|function| function.kind() != "type" || function.lanes > 1);
+    if functions.iter().any(|function| function.kind() == "type") {
         texts.push_str(
             "\n/* Lanes as values, as bits, and in memory, with the alignment of one float. */\n",
         );
     }
-    all.iter().for_each(|function| function.write(&mut texts, file));
+    functions.iter().for_each(|function| function.write(&mut texts, file));
     texts = without_unread(&texts, code);
     // an instruction set in the body of another uses the other's functions
     let has_functions = |isa: &&'static Isa| !isa.c.functions.is_empty() && file.named(isa) == *isa;
@@ -412,11 +412,13 @@ pub(super) fn write(
 
 /// `declarations` without unused types of vectors in memory.
 fn without_unread(declarations: &str, code: &[&str]) -> String {
-    let all = [&[declarations], code].concat();
+    let texts = [&[declarations], code].concat();
     let is_read = |line: &&str| {
         let name = line.strip_prefix("typedef ").and_then(|rest| rest.split(' ').nth(1));
         let name = name.filter(|name| name.ends_with("_in_memory"));
-        name.is_none_or(|name| all.iter().map(|text| text.matches(name).count()).sum::<usize>() > 1)
+        name.is_none_or(|name| {
+            texts.iter().map(|text| text.matches(name).count()).sum::<usize>() > 1
+        })
     };
     declarations.lines().filter(is_read).flat_map(|line| [line, "\n"]).collect()
 }
@@ -428,15 +430,15 @@ fn called(functions: &str, texts: &[&str]) -> String {
         let head = function.lines().find(|line| line.ends_with('{'))?;
         Some(head[..head.find('(')?].rsplit(' ').next()?.to_owned() + "(")
     };
-    let all: Vec<&str> = functions.split("\n\n").collect();
+    let blocks: Vec<&str> = functions.split("\n\n").collect();
     let is_called = |function: &&str| {
         name(function).is_some_and(|name| {
-            let others = all.iter().filter(|other| !std::ptr::eq(**other, *function));
-            texts.iter().chain(others).any(|text| text.contains(&name))
+            let callers = blocks.iter().filter(|other| !std::ptr::eq(**other, *function));
+            texts.iter().chain(callers).any(|text| text.contains(&name))
         })
     };
     let kept: Vec<_> =
-        all.iter().filter(|part| name(part).is_none() || is_called(part)).copied().collect();
+        blocks.iter().filter(|part| name(part).is_none() || is_called(part)).copied().collect();
     match kept.iter().any(|part| name(part).is_some()) {
         true => kept.join("\n\n").trim_end().to_owned() + "\n",
         false => String::new(),

@@ -74,9 +74,9 @@ impl WeightStruct {
         }
         let mut members: Vec<Member> = Vec::new();
         let mut scope = Scope::new(&[]);
-        let all = arrays(file);
-        for (nth, (at, (name, description))) in all.iter().enumerate() {
-            let end = all.get(nth + 1).map_or(numbers.len(), |(next, _)| *next);
+        let arrays = arrays(file);
+        for (nth, (at, (name, description))) in arrays.iter().enumerate() {
+            let end = arrays.get(nth + 1).map_or(numbers.len(), |(next, _)| *next);
             members.push(Member {
                 name: scope.unique(name),
                 at: *at,
@@ -138,14 +138,14 @@ pub(super) fn member(element: Element) -> &'static str {
 /// The arrays of the weights: the place of each in floats, its name and its description.
 fn arrays(file: &CFile<'_>) -> Vec<(usize, (String, String))> {
     let readers = file.readers();
-    let mut all = BTreeMap::new();
+    let mut by_offset = BTreeMap::new();
     for (id, at) in &file.packed.parts {
         let buffer = file.program.buffer(*id);
         if buffer.len > 0 {
             let (_, doc) = file.named_by(readers.get(id).copied(), *id);
             let doc = doc.replace('`', "");
             let doc = doc[..1].to_ascii_lowercase() + &doc[1..];
-            all.entry(*at).or_insert((buffer.name.clone(), doc));
+            by_offset.entry(*at).or_insert((buffer.name.clone(), doc));
         }
     }
     for variable in &file.interface.variables {
@@ -153,10 +153,10 @@ fn arrays(file: &CFile<'_>) -> Vec<(usize, (String, String))> {
             let name = format!("{}_initial", variable.name);
             let part = initial.part(variable.len());
             let doc = format!("the initial value of {}{part}.", variable.name);
-            all.entry(initial.at).or_insert((name, doc));
+            by_offset.entry(initial.at).or_insert((name, doc));
         }
     }
-    all.into_iter().collect()
+    by_offset.into_iter().collect()
 }
 
 /// The text with a name.

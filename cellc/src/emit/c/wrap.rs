@@ -16,8 +16,8 @@ pub(super) fn file(text: &str) -> String {
         let is_comment = in_comment || code.starts_with("/*");
         if !carried.is_empty() {
             let words = code.trim_start_matches("* ");
-            let both = format!("* {} {words}", std::mem::take(&mut carried));
-            carried = comment(&mut out, indent, &both, lines.peek());
+            let joined = format!("* {} {words}", std::mem::take(&mut carried));
+            carried = comment(&mut out, indent, &joined, lines.peek());
             in_comment = !code.contains("*/");
             continue;
         }
@@ -315,21 +315,21 @@ fn longest_group(text: &str) -> Option<(usize, usize)> {
 
 /// The arguments of a list, each with its comma.
 fn arguments(list: &str) -> Vec<&str> {
-    let mut all = Vec::new();
+    let mut found = Vec::new();
     let (mut depth, mut start) = (0, 0);
     for (at, c) in masked(list).bytes().enumerate() {
         match c {
             b'(' | b'{' => depth += 1,
             b')' | b'}' => depth -= 1,
             b',' if depth == 0 => {
-                all.push(&list[start..=at]);
+                found.push(&list[start..=at]);
                 start = at + 1;
             }
             _ => {}
         }
     }
-    all.push(&list[start..]);
-    all
+    found.push(&list[start..]);
+    found
 }
 
 #[cfg(test)]

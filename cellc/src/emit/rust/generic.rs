@@ -29,7 +29,7 @@ pub(super) fn called(text: &str, function: &str) -> Vec<usize> {
 /// The tokens of a text, in order.
 fn tokens(text: &str) -> Vec<Token<'_>> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-    let mut all = Vec::new();
+    let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let end = match is_part(first) {
@@ -44,7 +44,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
         };
         let (word, after) = rest.split_at(end);
         let lanes = |start: &str| word.strip_prefix(start).and_then(|lanes| lanes.parse().ok());
-        all.push(match (lanes("F32x"), lanes("U32x"), word.parse()) {
+        tokens.push(match (lanes("F32x"), lanes("U32x"), word.parse()) {
             (Some(lanes), ..) => Token::Numbers(lanes),
             (_, Some(lanes), _) => Token::Bits(lanes),
             (.., Ok(count)) => Token::Count(count),
@@ -52,7 +52,7 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
         });
         rest = after;
     }
-    all
+    tokens
 }
 
 /// The most counts, apart from lanes, that are parameters of a generic kernel.
@@ -89,14 +89,14 @@ impl<'a> Generic<'a> {
                 named.entry(&kernel.name).or_default().push((module, nth, kernel));
             }
         }
-        let all = named.into_values().flat_map(|same| {
+        let kernels = named.into_values().flat_map(|same| {
             let mut found = shared(&same);
             for (number, shared) in found.iter_mut().enumerate().skip(1) {
                 shared.name = format!("{}_{}", shared.name, number + 1);
             }
             found
         });
-        Self { all: all.collect() }
+        Self { all: kernels.collect() }
     }
 
     /// The path and generic arguments of a module's kernel. `None` if the kernel is not generic.
@@ -126,9 +126,9 @@ impl<'a> Generic<'a> {
             &self.all
         {
             // kernels compute with the bits of one lane as `u32`
-            let one =
+            let one_lane =
                 if used.has_bits() { "F32x1: Vector<1, Bits = u32>" } else { "F32x1: Vector<1>" };
-            let parameters = parameters.replace("F32x1: Vector<1>", one);
+            let parameters = parameters.replace("F32x1: Vector<1>", one_lane);
             let parameters =
                 if parameters.is_empty() { parameters } else { format!("<{parameters}>") };
             let _ = writeln!(
@@ -160,12 +160,13 @@ fn shared<'a>(same: &[(usize, usize, &'a KernelText)]) -> Vec<SharedKernel<'a>> 
         format!("{list}\u{1}{}", kernel.body)
     };
     let texts: Vec<_> = same.iter().map(|(.., kernel)| text(kernel)).collect();
-    let all: Vec<_> = texts.iter().map(|text| tokens(text)).collect();
+    let tokens_of_texts: Vec<_> = texts.iter().map(|text| tokens(text)).collect();
     let alike = |group: Vec<usize>| {
-        let group: Vec<_> = group.into_iter().map(|at| (same[at], &all[at][..])).collect();
+        let group: Vec<_> =
+            group.into_iter().map(|at| (same[at], &tokens_of_texts[at][..])).collect();
         if group.len() > 1 { generic(&group) } else { None }
     };
-    groups(&all).into_iter().filter_map(alike).collect()
+    groups(&tokens_of_texts).into_iter().filter_map(alike).collect()
 }
 
 /// A kernel by the indices of module and kernel, and its tokens.
@@ -180,10 +181,10 @@ fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<SharedKernel<'a>> {
     // lanes of types first: a count equal to the lanes of every instance is the same parameter
     let (mut types, mut lanes) = (Vec::<Vec<usize>>::new(), Vec::<Vec<usize>>::new());
     for (at, token) in first.iter().enumerate() {
-        let all = counts(at);
-        if matches!(token, Token::Numbers(_) | Token::Bits(_)) && !types.contains(&all) {
-            lanes.extend((!is_same(&all)).then(|| all.clone()));
-            types.push(all);
+        let by_text = counts(at);
+        if matches!(token, Token::Numbers(_) | Token::Bits(_)) && !types.contains(&by_text) {
+            lanes.extend((!is_same(&by_text)).then(|| by_text.clone()));
+            types.push(by_text);
         }
     }
     let type_name = |all: &Vec<usize>| match lanes.iter().position(|other| other == all) {
@@ -192,35 +193,35 @@ fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<SharedKernel<'a>> {
         Some(at) => format!("V{at}"),
     };
     let lanes_name = |at: usize| if lanes.len() == 1 { "W".to_owned() } else { format!("W{at}") };
-    let mut others = Vec::<Vec<usize>>::new();
+    let mut counts_of_text = Vec::<Vec<usize>>::new();
     let mut text = String::new();
     for (at, token) in first.iter().enumerate() {
-        let all = counts(at);
+        let by_text = counts(at);
         match token {
             Token::Text(word) | Token::Function(word, _) | Token::Kernel(word) => {
                 text.push_str(word)
             }
-            Token::Numbers(_) => text.push_str(&type_name(&all)),
+            Token::Numbers(_) => text.push_str(&type_name(&by_text)),
             Token::Bits(_) => {
-                let _ = write!(text, "{}::Bits", type_name(&all));
+                let _ = write!(text, "{}::Bits", type_name(&by_text));
             }
-            Token::Count(count) if is_same(&all) => {
+            Token::Count(count) if is_same(&by_text) => {
                 let _ = write!(text, "{count}");
             }
-            Token::Count(_) => match lanes.iter().position(|other| *other == all) {
+            Token::Count(_) => match lanes.iter().position(|other| *other == by_text) {
                 Some(at) => text.push_str(&lanes_name(at)),
                 None => {
-                    let known = others.iter().position(|other| *other == all);
+                    let known = counts_of_text.iter().position(|other| *other == by_text);
                     let number = known.unwrap_or_else(|| {
-                        others.push(all);
-                        others.len() - 1
+                        counts_of_text.push(by_text);
+                        counts_of_text.len() - 1
                     });
                     let _ = write!(text, "AT_ONCE{number}");
                 }
             },
         }
     }
-    if others.len() > MOST_COUNTS {
+    if counts_of_text.len() > MOST_COUNTS {
         return None;
     }
     let bound = |all: &Vec<usize>| {
@@ -234,11 +235,11 @@ fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<SharedKernel<'a>> {
     let parameters =
         parameters.chain((0..lanes.len()).map(|at| format!("const {}: usize", lanes_name(at))));
     let parameters =
-        parameters.chain((0..others.len()).map(|at| format!("const AT_ONCE{at}: usize")));
+        parameters.chain((0..counts_of_text.len()).map(|at| format!("const AT_ONCE{at}: usize")));
     let parameters = parameters.collect::<Vec<_>>().join(", ");
     let calls = alike.iter().enumerate().map(|(at, ((module, nth, _), _))| {
         let names = types.iter().map(|all| format!("F32x{}", all[at]));
-        let counts = lanes.iter().chain(&others).map(|all| all[at].to_string());
+        let counts = lanes.iter().chain(&counts_of_text).map(|all| all[at].to_string());
         (*module, (*nth, names.chain(counts).collect::<Vec<_>>().join(", ")))
     });
     let calls = calls.collect();
@@ -254,10 +255,11 @@ mod tests {
 
     #[test]
     fn numbers_of_other_types_are_text() {
-        let all = tokens("a.load::<0, 48>(x0); 1.5; 3u32; F32x16; U32x4 _");
-        let counts: Vec<_> = all.iter().filter(|token| matches!(token, Token::Count(_))).collect();
+        let found = tokens("a.load::<0, 48>(x0); 1.5; 3u32; F32x16; U32x4 _");
+        let counts: Vec<_> =
+            found.iter().filter(|token| matches!(token, Token::Count(_))).collect();
         assert_eq!(counts, [&Token::Count(0), &Token::Count(48)]);
-        assert!(all.contains(&Token::Numbers(16)) && all.contains(&Token::Bits(4)));
-        assert!(all.contains(&Token::Text("1.5")) && all.contains(&Token::Text("3u32")));
+        assert!(found.contains(&Token::Numbers(16)) && found.contains(&Token::Bits(4)));
+        assert!(found.contains(&Token::Text("1.5")) && found.contains(&Token::Text("3u32")));
     }
 }

@@ -117,11 +117,11 @@ pub(super) fn modules<'m>(
     alignment: usize,
     outside: &[&'static str],
 ) -> String {
-    let mut all = Used::default();
-    outside.iter().for_each(|name| all.shared(name));
+    let mut used = Used::default();
+    outside.iter().for_each(|name| used.shared(name));
     for module in modules {
-        all.merge(&module.vectors);
-        all.processors([Some(module.isa), module.fused_by], arch);
+        used.merge(&module.vectors);
+        used.processors([Some(module.isa), module.fused_by], arch);
     }
     let common = common(modules);
     let module_functions: Vec<_> = modules
@@ -136,7 +136,7 @@ pub(super) fn modules<'m>(
         let Module { head, functions, vectors: own, isa, fused_by, after, .. } = module;
         let text = with_weights_in_calls(&with_kernels(module, |nth| generic.call(at, nth)));
         let Head { doc, condition, name } = head;
-        let types = Types { used: own, used_in_file: &all, isa, fused_by: *fused_by, arch, form };
+        let types = Types { used: own, used_in_file: &used, isa, fused_by: *fused_by, arch, form };
         let (types, own_types) = types.text(&text, condition, &declared);
         declared.push(Declared { module: name, condition, types: own_types });
         let (mut names, mut others) = (Vec::new(), String::new());
@@ -159,21 +159,21 @@ pub(super) fn modules<'m>(
     let common_names: Vec<_> = common.keys().map(|name| (*name).to_owned()).collect();
     let functions: String = common.into_values().collect();
     let functions = activations_module(functions);
-    let mut text = generic.module(&all, common_names.iter().map(String::as_str)) + &text;
-    if !all.has_unrolled_rows() {
+    let mut text = generic.module(&used, common_names.iter().map(String::as_str)) + &text;
+    if !used.has_unrolled_rows() {
         // each iteration adds one row: the functions have no parameter for rows per iteration
         text = text.replace(", 1>::sums(", ">::sums(");
     }
-    if all.has_sums_of_one_gate() {
+    if used.has_sums_of_one_gate() {
         text = without_gates(&text);
     }
-    if all.has_first_columns_alone() {
+    if used.has_first_columns_alone() {
         text = without_columns(&text);
     }
-    if all.has_float_weights() {
+    if used.has_float_weights() {
         text = without_type_of_weights(&text);
     }
-    vectors::shared(&all, &text, form, alignment, arch) + &functions + &text
+    vectors::shared(&used, &text, form, alignment, arch) + &functions + &text
 }
 
 /// The module of the functions that several modules call. Empty without functions.
@@ -327,9 +327,9 @@ impl RustFile<'_> {
             unrolled = products::added(unrolled);
         }
         let body = BodyRef { program: body.program, body: &unrolled };
-        let others: Vec<_> = self.bodies_instead().map(|condition| condition.rust).collect();
+        let conditions: Vec<_> = self.bodies_instead().map(|condition| condition.rust).collect();
         let cfg = match isa.condition() {
-            None if !others.is_empty() => none_of(&others),
+            None if !conditions.is_empty() => none_of(&conditions),
             Some(condition) if condition.rust == self.options.machine.target.rust.held => {
                 String::new()
             }
@@ -430,7 +430,7 @@ impl RustFile<'_> {
         let mut out = format!(
             "pub(super) fn run(weights: &super::Weights<'_>, packed: &mut [f32; {len}]{pairs}) {{"
         );
-        let mut left = [
+        let mut memories = [
             RestOfMemory { memory: "packed", rest: "left", at: 0, len },
             RestOfMemory {
                 memory: "pairs",
@@ -453,9 +453,9 @@ impl RustFile<'_> {
                     format!("let {name} = {value};")
                 }
                 Location::Packed(at) => {
-                    let left = &mut left[usize::from(*element != Element::F32)];
-                    let is_last = at + len == left.at + left.len;
-                    left.cut(name, (at, *len), is_last, vectors)
+                    let memory_left = &mut memories[usize::from(*element != Element::F32)];
+                    let is_last = at + len == memory_left.at + memory_left.len;
+                    memory_left.cut(name, (at, *len), is_last, vectors)
                 }
                 Location::Baked(at) => format!("let {name} = {};", self.part(*id, at, vectors)),
                 _ => unreachable!("emit: weights and constants are packed"),
@@ -726,11 +726,15 @@ impl RustFile<'_> {
                     )
                 }
             };
-            let mut left = RestOfMemory { memory: &memory, rest: "left", at: 0, len };
+            let mut memory_left = RestOfMemory { memory: &memory, rest: "left", at: 0, len };
             for (nth, (id, skip)) in parts.iter().enumerate() {
                 let Block { name, len, .. } = shared.buffer(*id);
-                let part = (left.at + skip, *len);
-                let _ = writeln!(out, "{}", left.cut(name, part, nth + 1 == parts.len(), vectors));
+                let part = (memory_left.at + skip, *len);
+                let _ = writeln!(
+                    out,
+                    "{}",
+                    memory_left.cut(name, part, nth + 1 == parts.len(), vectors)
+                );
             }
         }
         // closures of older editions would capture the whole state: they borrow variables instead

@@ -69,12 +69,12 @@ impl RustFile<'_> {
             out.push_str(&self.item("runtime"));
         }
         let packing = (!self.interface.weights.is_empty()).then(|| self.pack_module());
-        let all: Vec<_> =
+        let modules: Vec<_> =
             packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
         let is_aligned = !self.packed.bytes.is_empty() && !self.has_decimal_weights();
         let outside: &[_] = if is_aligned { &["Aligned"] } else { &[] };
         let modules = kernels::modules(
-            &all,
+            &modules,
             self.options.machine.target,
             self.form,
             self.program.alignment,

@@ -29,10 +29,10 @@ impl RustFile<'_> {
     fn fields(&self) -> Vec<Stored> {
         let readers = self.readers();
         let mut places = BTreeSet::new();
-        let mut all: Vec<Stored> = Vec::new();
+        let mut fields: Vec<Stored> = Vec::new();
         let mut add = |at: usize, name: String, ty: String, doc: String| {
             if places.insert(at) {
-                all.push(Stored { name, at, ty, doc });
+                fields.push(Stored { name, at, ty, doc });
             }
         };
         for (id, at) in &self.packed.parts {
@@ -52,9 +52,9 @@ impl RustFile<'_> {
                 add(at, format!("initial_{}", variable.name), format!("[f32; {len}]"), doc);
             }
         }
-        all.sort_by_key(|field| field.at);
+        fields.sort_by_key(|field| field.at);
         let mut taken = BTreeSet::new();
-        for field in &mut all {
+        for field in &mut fields {
             let numbered = |number: usize| format!("{}_{number}", field.name);
             if taken.contains(&field.name) {
                 let free = (2..).map(numbered).find(|name| !taken.contains(name));
@@ -62,7 +62,7 @@ impl RustFile<'_> {
             }
             taken.insert(field.name.clone());
         }
-        all
+        fields
     }
 
     /// The words of each field for the text.

@@ -44,9 +44,9 @@ impl Streams<'_> {
     }
 
     fn lists(&self) -> Vec<List> {
-        let all: Vec<_> = self.kept().map(|kept| self.kept_words(kept)).collect();
+        let kept_lists: Vec<_> = self.kept().map(|kept| self.kept_words(kept)).collect();
         let zero = self.file.starts_at_zero();
-        let kept_if = |is: bool| if is { all.clone() } else { Vec::new() };
+        let kept_if = |is: bool| if is { kept_lists.clone() } else { Vec::new() };
         // a group of one row leaves no remaining rows
         let rest = |words: Vec<Vec<Word>>| if self.streams > 1 { words } else { Vec::new() };
         let pairs = self.file.states().map(|(state, output)| {
@@ -68,7 +68,7 @@ impl Streams<'_> {
                 "outputs of a group",
                 of_group.iter().map(|tensor| self.output_words(tensor)).collect(),
             ),
-            ("kept", all.clone()),
+            ("kept", kept_lists.clone()),
             ("kept at zero", kept_if(zero)),
             ("kept otherwise", kept_if(!zero)),
             ("kept in pairs", pairs.collect()),

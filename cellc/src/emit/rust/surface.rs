@@ -195,12 +195,12 @@ impl RustFile<'_> {
             number: at + 1,
             is_baseline: false,
         };
-        let all = self.isas.iter().enumerate().map(row_of);
+        let rows = self.isas.iter().enumerate().map(row_of);
         if self.baseline().is_none() {
-            return all.collect();
+            return rows.collect();
         }
         let is_shared = |isa: &'static Isa| self.sharing(self.named(isa)).count() > 1;
-        let (shared, others): (Vec<_>, Vec<_>) = all.partition(|row| is_shared(row.isa));
+        let (shared, others): (Vec<_>, Vec<_>) = rows.partition(|row| is_shared(row.isa));
         let baseline = shared.into_iter().take(1).map(|row| IsaRow { is_baseline: true, ..row });
         let numbered = |(at, row): (usize, IsaRow)| IsaRow { number: at + 1, ..row };
         baseline.chain(others).enumerate().map(numbered).collect()
@@ -221,17 +221,18 @@ impl RustFile<'_> {
     fn baseline(&self) -> Option<String> {
         let first = self.isas.first()?.isa;
         let mut sharing = self.sharing(first).filter(|isa| *isa != first).peekable();
-        let others: Vec<_> = self.instead().map(|(isa, _)| isa).collect();
+        let alternatives: Vec<_> = self.instead().map(|(isa, _)| isa).collect();
         if first.condition().is_some() || sharing.peek().is_none() {
             return None;
         }
-        let all: Vec<_> = sharing.collect();
-        let is_alone = all.len() == others.len() && others.iter().all(|isa| all.contains(isa));
+        let isas: Vec<_> = sharing.collect();
+        let is_alone =
+            isas.len() == alternatives.len() && alternatives.iter().all(|isa| isas.contains(isa));
         let named = |isa: &&'static Isa| {
             let condition = isa.condition().map_or("", |condition| condition.rust);
             format!("if cfg!({condition}) {{ {:?} }} else ", isa.name)
         };
-        let names: String = others.iter().map(named).collect();
+        let names: String = alternatives.iter().map(named).collect();
         is_alone.then(|| format!("{names}{{ {:?} }}", first.name))
     }
 
@@ -304,8 +305,9 @@ impl RustFile<'_> {
                         named(field, format!("{}({expression})", self.path("flat")))
                     }
                 };
-                let mut all = || tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>();
-                taken_apart(tensors, "*").unwrap_or_else(|| all().join(", "))
+                let mut expressions =
+                    || tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>();
+                taken_apart(tensors, "*").unwrap_or_else(|| expressions().join(", "))
             }
             Argument::Outputs(tensors) => {
                 let mut rows = |field: &Field| {
@@ -318,8 +320,9 @@ impl RustFile<'_> {
                         false => named(field, format!("{}({expression})", self.path("flat_mut"))),
                     }
                 };
-                let mut all = || tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>();
-                taken_apart(tensors, "").unwrap_or_else(|| all().join(", "))
+                let mut expressions =
+                    || tensors.fields.iter().map(|field| rows(field)).collect::<Vec<_>>();
+                taken_apart(tensors, "").unwrap_or_else(|| expressions().join(", "))
             }
             other => other.name().to_owned(),
         });

@@ -125,8 +125,8 @@ impl Unrolling {
             body: parts,
         };
         let rest = (!count.is_multiple_of(turns)).then(|| {
-            let all: Vec<_> = walks.iter().map(|walk| walk.start).collect();
-            part(&all, count - count % turns, count % turns)
+            let starts: Vec<_> = walks.iter().map(|walk| walk.start).collect();
+            part(&starts, count - count % turns, count % turns)
         });
         [long].into_iter().chain(rest).collect()
     }

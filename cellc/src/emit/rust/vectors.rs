@@ -198,8 +198,8 @@ impl Used {
     }
 
     fn dots(&self, lanes: usize) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
-        let all = DOTS.into_iter().map(|(trait_name, name, _)| (trait_name, name));
-        all.filter(move |(_, name)| self.dots.contains(&(*name, lanes)))
+        let names = DOTS.into_iter().map(|(trait_name, name, _)| (trait_name, name));
+        names.filter(move |(_, name)| self.dots.contains(&(*name, lanes)))
     }
 
     /// True if kernels or activations use the bits of vectors.
@@ -502,12 +502,12 @@ impl Operation {
             Shape::To => format!("fn {name}(self, to: &mut [f32; {lanes}])"),
             Shape::Splat => format!("fn {name}(x: {}) -> Self", self.number()),
             Shape::Lanes(count) => {
-                let others: String = ["b", "c", "d"]
+                let parameters: String = ["b", "c", "d"]
                     .iter()
                     .take(count - 1)
                     .map(|b| format!(", {b}: Self"))
                     .collect();
-                format!("fn {name}(self{others}) -> Self")
+                format!("fn {name}(self{parameters}) -> Self")
             }
             Shape::Shift => format!("fn {name}(self, n: u32) -> Self"),
             Shape::ToBits => format!("fn {name}(self) -> Self::Bits"),
@@ -584,7 +584,7 @@ impl Operation {
     /// The method of two vectors side by side.
     fn of_joined(&self) -> String {
         let name = self.method();
-        let both = |arguments: [&str; 2]| {
+        let in_halves = |arguments: [&str; 2]| {
             let [a, b] = arguments.map(|arguments| format!("{name}({arguments})"));
             format!("Joined(self.0.{a}, self.1.{b})")
         };
@@ -602,17 +602,17 @@ impl Operation {
             }
             Shape::Splat => made(["x"; 2]),
             Shape::Lanes(count) => {
-                let others = |half: usize| {
-                    let others = ["b", "c", "d"]
+                let arguments = |half: usize| {
+                    let fields = ["b", "c", "d"]
                         .iter()
                         .take(count - 1)
                         .map(|other| format!("{other}.{half}"));
-                    others.collect::<Vec<_>>().join(", ")
+                    fields.collect::<Vec<_>>().join(", ")
                 };
-                both([&others(0), &others(1)])
+                in_halves([&arguments(0), &arguments(1)])
             }
-            Shape::Shift => both(["n"; 2]),
-            Shape::ToBits => both([""; 2]),
+            Shape::Shift => in_halves(["n"; 2]),
+            Shape::ToBits => in_halves([""; 2]),
             Shape::OfBits => made(["bits.0", "bits.1"]),
             Shape::Provided => return String::new(),
         };
@@ -647,18 +647,18 @@ fn with_operands(expression: &str, operands: &[(&str, &str)]) -> String {
 
 /// The method of an operation on lanes.
 fn of_lanes(name: &str, count: usize, value: &str) -> String {
-    let others = &["b", "c", "d"][..count - 1];
-    let all =
-        |text: &str| others.iter().map(|other| text.replace("OTHER", other)).collect::<String>();
-    method_of_lanes((name, "a", value), &all)
+    let operands = &["b", "c", "d"][..count - 1];
+    let for_others =
+        |text: &str| operands.iter().map(|other| text.replace("OTHER", other)).collect::<String>();
+    method_of_lanes((name, "a", value), &for_others)
 }
 
 /// The methods of all operations on lanes. Names, operands and values are parameters of a macro.
 fn of_all_lanes(prefix: &str) -> String {
     let [name, first, other, value] =
         ["name", "x", "y", "value"].map(|parameter| format!("${prefix}{parameter}"));
-    let all = |text: &str| format!("$({})*", text.replace("OTHER", &other));
-    format!("            $({})*\n", method_of_lanes((&name, &first, &value), &all).trim())
+    let for_others = |text: &str| format!("$({})*", text.replace("OTHER", &other));
+    format!("            $({})*\n", method_of_lanes((&name, &first, &value), &for_others).trim())
 }
 
 /// The method of an operation on lanes of a register: `all` repeats a text for every operand but
@@ -748,12 +748,12 @@ fn macros(used: &Used, text: &str) -> Vec<String> {
     let numbers = text.contains("number!(");
     let numbers_are_registers = numbers && !used.has_bits();
     let registers = text.contains("register!(") || numbers_are_registers;
-    let all = [
+    let definitions = [
         registers.then(|| register(used, numbers_are_registers)),
         numbers.then(|| number(used)),
         text.contains("dot!(").then(dot),
     ];
-    all.into_iter().flatten().collect()
+    definitions.into_iter().flatten().collect()
 }
 
 /// The traits of vectors and of their bits.
@@ -851,8 +851,8 @@ const SHARED: &str = include_str!("text/vectors.rs");
 
 /// The operations with an expression per register.
 fn expressions(used: &Used) -> impl Iterator<Item = &'static Operation> + '_ {
-    let all = used.operations(Of::Vector).chain(used.operations(Of::Bits));
-    all.filter(|operation| operation.shape != Shape::Provided)
+    let operations = used.operations(Of::Vector).chain(used.operations(Of::Bits));
+    operations.filter(|operation| operation.shape != Shape::Provided)
 }
 
 /// The parameter of a macro for a list of operations on lanes: names, operands and values.
@@ -893,10 +893,11 @@ fn folded(indent: &str, line: &str) -> String {
     let mut rest = line;
     let mut out = String::new();
     while rest.len() > LINE {
-        let all = || (indent.len() + 5..LINE).rev();
+        let breaks = || (indent.len() + 5..LINE).rev();
         let is_end = |at: &usize| ["; ", ", "].iter().any(|end| rest[..*at].ends_with(end));
         // an operand longer than a line begins a new line
-        let Some(at) = all().find(is_end).or_else(|| all().find(|at| rest[..*at].ends_with('(')))
+        let Some(at) =
+            breaks().find(is_end).or_else(|| breaks().find(|at| rest[..*at].ends_with('(')))
         else {
             break;
         };
@@ -928,9 +929,9 @@ fn body(used: &Used, kind: Kind, form: Form) -> String {
     let methods = |set| {
         let (lists, others): (Vec<_>, Vec<_>) =
             used.operations(set).partition(|operation| is_listed(operation));
-        let others: String = others.into_iter().map(|operation| operation.text(kind)).collect();
+        let methods: String = others.into_iter().map(|operation| operation.text(kind)).collect();
         let prefix = if set == Of::Vector { "" } else { "bits_" };
-        others + &if lists.is_empty() { String::new() } else { of_all_lanes(prefix) }
+        methods + &if lists.is_empty() { String::new() } else { of_all_lanes(prefix) }
     };
     let has_bits = used.has_bits();
     let (fields, integers, lanes, bits) = match kind {
@@ -1255,7 +1256,7 @@ fn joined(used: &Used, form: Form) -> String {
     let methods = |set| {
         let (lists, others): (Vec<_>, Vec<_>) =
             used.operations(set).partition(|operation| is_listed(operation));
-        let others: String = others.into_iter().map(Operation::of_joined).collect();
+        let methods: String = others.into_iter().map(Operation::of_joined).collect();
         let listed = |operation: &Operation| match operation.shape {
             Shape::Lanes(count) => {
                 format!("{}({})", operation.name, ["b", "c", "d"][..count - 1].join(", "))
@@ -1263,7 +1264,7 @@ fn joined(used: &Used, form: Form) -> String {
             _ => String::new(),
         };
         let lists = flowed("        ", lists.into_iter().map(listed));
-        others + &if lists.is_empty() { lists } else { format!("    both!(\n{lists}\n    );\n") }
+        methods + &if lists.is_empty() { lists } else { format!("    both!(\n{lists}\n    );\n") }
     };
     let bits =
         if used.has_bits() { "    type Bits = Joined<A::Bits, B::Bits, LA, LB, L>;\n" } else { "" };
@@ -1467,24 +1468,24 @@ impl Types<'_> {
     /// The lanes of all vectors that the module uses, parts of vectors included, each with the
     /// conditions under which the module has no vector of these lanes.
     fn lanes(&self) -> BTreeMap<usize, Vec<&'static str>> {
-        let mut left: BTreeMap<usize, Vec<&'static str>> =
+        let mut open: BTreeMap<usize, Vec<&'static str>> =
             self.used.lanes.iter().map(|lanes| (*lanes, Vec::new())).collect();
-        let mut all = BTreeMap::new();
-        while let Some((lanes, elsewhere)) = left.pop_last() {
+        let mut by_lanes = BTreeMap::new();
+        while let Some((lanes, elsewhere)) = open.pop_last() {
             let registers = self.registers(lanes, &elsewhere);
             let held: Vec<_> =
                 elsewhere.iter().copied().chain(registers.iter().map(|(_, c)| *c)).collect();
-            all.insert(lanes, elsewhere);
+            by_lanes.insert(lanes, elsewhere);
             let parts = self
                 .parts(lanes)
                 .filter(|_| !held.contains(&""))
                 .map(|(first, second)| [first, second]);
             for part in parts.into_iter().flatten() {
-                let known = left.entry(part).or_insert_with(|| held.clone());
+                let known = open.entry(part).or_insert_with(|| held.clone());
                 known.retain(|condition| held.contains(condition));
             }
         }
-        all
+        by_lanes
     }
 
     /// The registers with this number of lanes, each with its condition, except the conditions
@@ -1502,8 +1503,8 @@ impl Types<'_> {
             let row = rows.find(|row| row.lanes == lanes)?;
             Some((row, if row.condition == self.arch.rust.held { "" } else { row.condition }))
         };
-        let all = [Some(self.isa), self.fused_by].into_iter().flatten().filter_map(of_isa);
-        all.filter(|(_, condition)| !elsewhere.contains(condition)).collect()
+        let found = [Some(self.isa), self.fused_by].into_iter().flatten().filter_map(of_isa);
+        found.filter(|(_, condition)| !elsewhere.contains(condition)).collect()
     }
 
     /// The lanes of the two vectors that replace a vector without a register. `None` for one lane.
@@ -1592,13 +1593,13 @@ impl Types<'_> {
     fn list_arguments(&self, row: &RustVector) -> String {
         let mut out = String::new();
         for (operations, _) in lists(self.used_in_file) {
-            let all = operations.into_iter().filter_map(|operation| match operation.shape {
+            let lists = operations.into_iter().filter_map(|operation| match operation.shape {
                 Shape::Lanes(count) => {
                     Some((operation.name, count, expression(row, operation.name)))
                 }
                 _ => None,
             });
-            let _ = write!(out, ";\n{}", lanes_arguments(all));
+            let _ = write!(out, ";\n{}", lanes_arguments(lists));
         }
         out
     }

@@ -189,9 +189,10 @@ impl Causal {
 
     /// A constant `[1, channels, len]` with one value for each channel.
     fn by_channel(&mut self, name: &str, values: &[f64], len: usize) -> ValueId {
-        let all: Vec<f32> =
+        let elements: Vec<f32> =
             values.iter().flat_map(|value| std::iter::repeat_n(*value as f32, len)).collect();
-        let tensor = Tensor::from_f32(vec![1, values.len(), len], &all).expect("as many values");
+        let tensor =
+            Tensor::from_f32(vec![1, values.len(), len], &elements).expect("as many values");
         self.graph.constant(name, &tensor, &self.origin)
     }
 
@@ -292,8 +293,8 @@ impl Causal {
         let slopes = self.constant(&format!("{name}_slopes"), slopes);
         let value =
             self.computed(name, Op::elementwise(Primitive::PRelu), vec![x.value, slopes.value]);
-        let one = |(x, slope): (&f64, &f64)| if *x < 0.0 { x * slope } else { *x };
-        Signal { value, rest: x.rest.iter().zip(&slopes.rest).map(one).collect() }
+        let activated = |(x, slope): (&f64, &f64)| if *x < 0.0 { x * slope } else { *x };
+        Signal { value, rest: x.rest.iter().zip(&slopes.rest).map(activated).collect() }
     }
 
     /// The first and the second half of the channels.

@@ -113,9 +113,9 @@ pub(super) fn read(
         }
         let gains = if of_input { &mut stack.input_gain } else { &mut stack.output_gain };
         *gains = (gain != 1.0).then_some(gain);
-        let what = if of_input { "the input" } else { "the output, the skip included," };
+        let signal = if of_input { "the input" } else { "the output, the skip included," };
         ledger.push(LedgerEntry {
-            meaning: format!("{what} is multiplied by {gain}"),
+            meaning: format!("{signal} is multiplied by {gain}"),
             ..about(key, &value)
         });
     }
@@ -221,12 +221,12 @@ impl Layer {
         let Some(mut layer) = Object::from_json(layer) else {
             return Err(refusal(key_path, "the layer is no object"));
         };
-        let said = layer.need("type", key_path)?;
-        let Json::Text(said) = said else {
-            return Err(refusal(key_path, format!("the type is {said}")).valid(VALID_LAYERS));
+        let type_name = layer.need("type", key_path)?;
+        let Json::Text(type_name) = type_name else {
+            return Err(refusal(key_path, format!("the type is {type_name}")).valid(VALID_LAYERS));
         };
-        let Some(kind) = LayerKind::parse(&said) else {
-            let found = refusal(key_path, format!("a layer of the type {}", quoted(&said)));
+        let Some(kind) = LayerKind::parse(&type_name) else {
+            let found = refusal(key_path, format!("a layer of the type {}", quoted(&type_name)));
             let help = "export the network to ONNX in the program that trains it, and compile the \
                 .onnx file";
             return Err(found.valid(VALID_LAYERS).help(help));
@@ -261,7 +261,7 @@ impl Layer {
             let found = format!("{units} units after {inputs}");
             return Err(refusal(key_path, found).valid(inputs.to_string()));
         }
-        standard_activation(kind, &said, activation, key_path)?;
+        standard_activation(kind, &type_name, activation, key_path)?;
         Ok(Self { kind, units, activation, tensors, window, epsilon })
     }
 }
@@ -394,12 +394,12 @@ impl ConvKeys {
                 (None, None) => return Err(refusal(key_path, format!("there is no \"{key}\""))),
                 (Some(value), _) => value,
             };
-            let one = match &value {
+            let size = match &value {
                 Json::List(sizes) if sizes.len() == 1 => sizes[0].size(),
                 value => value.size(),
             };
             let invalid = || refusal(key_path, format!("\"{key}\" is {value}"));
-            one.ok_or_else(|| invalid().valid(valid_size()))
+            size.ok_or_else(|| invalid().valid(valid_size()))
         };
         let kernel = size(layer, "kernel_size", None)?;
         let dilation = size(layer, "dilation", None)?;

@@ -166,11 +166,11 @@ impl Declaration {
 
     /// The error for a key that differs from the file. `None` if they agree.
     fn disagreement(&self, file: &Spanned<String>, key: Key, read: &Value) -> Option<Diagnostic> {
-        let mut said = self.keys.entry(key)?.clone();
-        if let (Key::Clip, Value::Number(clip)) = (key, &mut said.value) {
+        let mut declared = self.keys.entry(key)?.clone();
+        if let (Key::Clip, Value::Number(clip)) = (key, &mut declared.value) {
             *clip = Cell::clip_bound(*clip).unwrap_or(NO_CLIP);
         }
-        if said.value == *read {
+        if declared.value == *read {
             return None;
         }
         let text = |value: &Value| match value {
@@ -178,9 +178,9 @@ impl Declaration {
             Value::Number(NO_CLIP) => format!("{value} (none)"),
             value => value.to_string(),
         };
-        let (name, here, there) = (key.name(), text(&said.value), text(read));
+        let (name, here, there) = (key.name(), text(&declared.value), text(read));
         let found = format!("`{name}` is {here} here and {there} in {}", file.value);
-        let problem = Diagnostic::error(said.origin, found).valid(format!("{name} = {there}"));
+        let problem = Diagnostic::error(declared.origin, found).valid(format!("{name} = {there}"));
         Some(problem.help("or leave the key out: it is read from the file"))
     }
 }
@@ -241,12 +241,12 @@ impl<'m> Operation<'m> {
 /// The error for a model with an operation in addition to the cell.
 fn other_operation(file: &Spanned<String>, operation: &Operation) -> Option<Diagnostic> {
     // views and concatenations join the two directions of a sequence
-    let other = operation.model.all_nodes().into_iter().find(|node| match node.op {
+    let extra_node = operation.model.all_nodes().into_iter().find(|node| match node.op {
         CoreOp::Cell(_) => false,
         CoreOp::View(_) | CoreOp::Concat(_) => !operation.is_bidirectional,
         _ => true,
     })?;
-    let found = format!("{} has {} in addition to the cell", file.value, other.kind);
+    let found = format!("{} has {} in addition to the cell", file.value, extra_node.kind);
     Some(not_one_cell(file, found))
 }
 

@@ -221,20 +221,20 @@ impl Content {
         let version = fields.numbers.iter().find(|(field, _)| *field == 1).map(|(_, value)| *value);
         let has = |field: u64| fields.bytes.contains(&field);
         let numbers = || fields.numbers.iter().map(|(field, _)| field);
-        let all = || fields.bytes.iter().chain(numbers()).chain(&fields.other_fields);
+        let keys = || fields.bytes.iter().chain(numbers()).chain(&fields.other_fields);
         let onnx = |field: &u64| matches!(field, 1..=8 | 14 | 20 | 25 | 26);
         match version {
             // later versions of ONNX may add fields: a message with unknown fields must have
             // operator sets (field 8)
-            Some(1..=1000) if has(7) && (has(8) || all().all(onnx)) => {
+            Some(1..=1000) if has(7) && (has(8) || keys().all(onnx)) => {
                 Some(if fields.cut { Self::CutOnnx } else { Self::Onnx })
             }
             // Core ML's field for the kind of model is numbered from 200 on
             Some(1..=1000) if fields.bytes.iter().any(|field| (200..=5000).contains(field)) => {
                 Some(Self::CoreMl)
             }
-            Some(1) if has(2) && all().all(|field| *field <= 2) => Some(Self::SavedModel),
-            None if has(1) && all().all(|field| *field <= 4) && !fields.cut => {
+            Some(1) if has(2) && keys().all(|field| *field <= 2) => Some(Self::SavedModel),
+            None if has(1) && keys().all(|field| *field <= 4) && !fields.cut => {
                 Some(Self::FrozenGraph)
             }
             _ => None,

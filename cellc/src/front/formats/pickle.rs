@@ -317,11 +317,11 @@ mod tests {
             b"ctorch._utils\n_rebuild_tensor_v2\nq\x01((X\x01\x00\x00\x000tQK\x00K\x08K\x02\x86\
             K\x02K\x01\x86\x89ccollections\nOrderedDict\n)RtR";
         let inner = [&b"ccollections\nOrderedDict\n)R("[..], &text(name), tensor, b"u"].concat();
-        let all = match around {
+        let content = match around {
             None => inner,
             Some(key) => [&b"}("[..], &text("n"), b"K\x07", &text(key), &inner, b"u"].concat(),
         };
-        [&b"\x80\x02"[..], &all, b"."].concat()
+        [&b"\x80\x02"[..], &content, b"."].concat()
     }
 
     #[test]

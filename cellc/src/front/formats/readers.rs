@@ -168,8 +168,9 @@ pub(crate) fn of_macros() -> &'static [Format] {
 /// Formats as the valid inputs in a message. `None`: every supported format.
 pub(super) fn listed(formats: Option<&[Format]>) -> String {
     let names = |alone: bool| {
-        let all = formats.unwrap_or(&FORMATS).iter();
-        all.filter(|format| (format.source == ModelSource::Declaration) == alone)
+        let formats = formats.unwrap_or(&FORMATS).iter();
+        formats
+            .filter(|format| (format.source == ModelSource::Declaration) == alone)
             .map(|f| f.name)
             .collect::<Vec<_>>()
     };

@@ -124,11 +124,11 @@ fn options(recurrent: Option<&Recurrent>) -> String {
         value => format!(" --{name} {}", in_shell(value)),
     };
     let head = option("head", head.as_deref().unwrap_or_default());
-    let both = match both {
+    let direction = match both {
         true => format!(" --direction bidirectional --sequence {EXAMPLE_STEPS}"),
         false => String::new(),
     };
-    format!(" --cell {cell}{}{head}{both}", option("prefix", prefix))
+    format!(" --cell {cell}{}{head}{direction}", option("prefix", prefix))
 }
 
 /// The commands of Python that store the tensors of a checkpoint in a `.safetensors` file.
@@ -207,9 +207,16 @@ fn recurrent(found: &Checkpoint) -> Option<Recurrent> {
         [head] => Some(head.to_owned()),
         _ => None,
     };
-    let other = others.map(|(name, _)| module(name)).find(|module| head.as_ref() != Some(module));
-    let head = if other.is_some() { None } else { head };
-    Some(Recurrent { cell, prefix: first.trim_end_matches('.').to_owned(), head, both, other })
+    let second_module =
+        others.map(|(name, _)| module(name)).find(|module| head.as_ref() != Some(module));
+    let head = if second_module.is_some() { None } else { head };
+    Some(Recurrent {
+        cell,
+        prefix: first.trim_end_matches('.').to_owned(),
+        head,
+        both,
+        other: second_module,
+    })
 }
 
 /// The remedy for weights normalised by `weight_norm`. `None` for plain weights.
@@ -262,12 +269,12 @@ mod tests {
                 .lines
                 .join("\n")
         };
-        let both = lines(&[hh, back]);
+        let bidirectional = lines(&[hh, back]);
         assert!(
-            both.contains(
+            bidirectional.contains(
                 "--cell lstm --prefix rec --direction bidirectional --sequence 100 -o net.rs"
             ),
-            "{both}"
+            "{bidirectional}"
         );
         assert!(!lines(&[hh]).contains("bidirectional"));
         assert_eq!(lines(&[hh, ("norm.weight", &[5])]), "cellc net.onnx -o net.rs");
@@ -281,14 +288,14 @@ mod tests {
             ("r.weight_hh_l0", &[32, 3]),
             ("r.weight_hr_l0", &[3, 8]),
         ];
-        let said =
+        let advice =
             of_checkpoint(&found(&tensors), &UnreadFile::new(Path::new("net.pt").into()), "");
         assert!(
-            said.help.contains("\"r.weight_hr_l0\" is of an LSTM with projections (proj_size)"),
+            advice.help.contains("\"r.weight_hr_l0\" is of an LSTM with projections (proj_size)"),
             "{}",
-            said.help
+            advice.help
         );
-        assert_eq!(said.lines, ["cellc net.onnx -o net.rs"]);
+        assert_eq!(advice.lines, ["cellc net.onnx -o net.rs"]);
     }
 
     /// The advice for a layer that no option declares is an export to ONNX. Objects next to the
@@ -296,24 +303,24 @@ mod tests {
     #[test]
     fn other_layers_and_other_objects_have_lines_that_work() {
         let hh: (&str, &[u64]) = ("rec.weight_hh_l0", &[15, 5]);
-        let said = |found: Checkpoint| {
+        let advice_for = |found: Checkpoint| {
             of_checkpoint(&found, &UnreadFile::new(Path::new("net.pt").into()), "")
         };
-        let before = said(found(&[("inp.weight", &[5, 3]), hh, ("lin.weight", &[1, 5])]));
+        let before = advice_for(found(&[("inp.weight", &[5, 3]), hh, ("lin.weight", &[1, 5])]));
         assert!(
             before.help.starts_with("\"inp\" is no layer that options declare"),
             "{}",
             before.help
         );
         assert_eq!(before.lines, ["cellc net.onnx -o net.rs"]);
-        let convolved = said(found(&[("conv.weight", &[5, 3, 3]), hh]));
+        let convolved = advice_for(found(&[("conv.weight", &[5, 3, 3]), hh]));
         assert!(
             convolved.help.starts_with("\"conv.weight\" is a convolution, which no"),
             "{}",
             convolved.help
         );
         let refused = vec!["argparse.Namespace".to_owned()];
-        let objects = said(Checkpoint { refused, ..found(&[hh]) });
+        let objects = advice_for(Checkpoint { refused, ..found(&[hh]) });
         assert!(
             objects.help.contains("holds argparse.Namespace: weights_only=False"),
             "{}",

@@ -551,8 +551,8 @@ impl Keys {
 
     /// The value of a key; the table determines its kind.
     pub(crate) fn get<T: FromValue>(&self, key: Key) -> Option<Spanned<T>> {
-        let said = self.entry(key)?;
-        Some(said.with(T::from_value(&said.value)?))
+        let entry = self.entry(key)?;
+        Some(entry.with(T::from_value(&entry.value)?))
     }
 
     /// The value without its place.

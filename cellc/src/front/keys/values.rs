@@ -138,10 +138,10 @@ fn activations(text: &str) -> Result<Vec<Activation>, String> {
         part.push(c);
     }
     parts.push(part);
-    let one = |text: &String| {
+    let parsed = |text: &String| {
         text.trim().parse::<Activation>().map_err(|why| format!("{}: {why}", quoted(text)))
     };
-    parts.iter().map(one).collect()
+    parts.iter().map(parsed).collect()
 }
 
 impl fmt::Display for Value {

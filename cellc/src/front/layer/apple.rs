@@ -56,11 +56,11 @@ pub(in crate::front) fn output_sequence(keys: &Keys) -> bool {
 /// The activations of z and r, and of n. `None` if neither key is given.
 pub(super) fn activations(keys: &Keys) -> Option<Spanned<Vec<Activation>>> {
     let [gates, candidate] = [Key::RecurrentActivation, Key::Activation].map(|key| keys.get(key));
-    let said = candidate.as_ref().or(gates.as_ref())?;
+    let stated = candidate.as_ref().or(gates.as_ref())?;
     let activation_or = |key: &Option<Spanned<Activation>>, default| {
         key.as_ref().map_or(default, |stated| stated.value)
     };
-    Some(said.with(vec![
+    Some(stated.with(vec![
         activation_or(&gates, Activation::Sigmoid),
         activation_or(&candidate, Activation::Tanh),
     ]))

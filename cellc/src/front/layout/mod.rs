@@ -237,11 +237,11 @@ pub(crate) fn layout(
         let of_gate = |first: Option<BiasPart>| {
             first.map(|first| BiasPart { part: first.part + part, ..first })
         };
-        let both = [of_gate(of_input), of_gate(of_recurrence)];
+        let bias_parts = [of_gate(of_input), of_gate(of_recurrence)];
         if after && gate == 2 && !outer_bias {
-            parts.extend(both.map(|part| part.into_iter().collect()));
+            parts.extend(bias_parts.map(|part| part.into_iter().collect()));
         } else {
-            parts.push(both.into_iter().flatten().collect());
+            parts.push(bias_parts.into_iter().flatten().collect());
         }
     }
     if after && outer_bias {

@@ -130,8 +130,8 @@ fn weights(
 /// joined in tensors of three dimensions. `None` after an error.
 fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operands, bool)> {
     let heads = ["q_num_heads", "kv_num_heads"].map(|name| call.attributes.int(name));
-    let all = [call.x(), call.input(1)?, call.input(2)?];
-    let joined = match (reader.rank(all[0]), heads) {
+    let inputs = [call.x(), call.input(1)?, call.input(2)?];
+    let joined = match (reader.rank(inputs[0]), heads) {
         (Some(3) | None, [Some(of_queries), Some(of_keys)]) => Some([of_queries, of_keys, of_keys]),
         (Some(4), _) | (None, [None, None]) => None,
         _ => {
@@ -142,8 +142,8 @@ fn operands(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<(Operan
         }
     };
     let [query, mut key, mut value] = match joined {
-        Some(heads) => [0, 1, 2].map(|at| by_heads(reader, all[at], heads[at])),
-        None => all,
+        Some(heads) => [0, 1, 2].map(|at| by_heads(reader, inputs[at], heads[at])),
+        None => inputs,
     };
     let mut cached = reader.integer(0);
     let pair = ["past_key", "past_value"];
@@ -179,8 +179,8 @@ pub(super) fn attention(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Ou
     let (own, joined) = operands(reader, call)?;
     let (present_key, present_value) = (own.key, own.value);
     let [key, value] = [own.key, own.value].map(|value| repeated(reader, value, own.query));
-    let all = Operands { key, ..own };
-    let weights = weights(reader, &all, &scores, mask);
+    let operands = Operands { key, ..own };
+    let weights = weights(reader, &operands, &scores, mask);
     let mut y =
         reader.op(Op::MatMul { transpose_a: false, transpose_b: false }, vec![weights, value]);
     if joined {

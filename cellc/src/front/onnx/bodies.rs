@@ -317,21 +317,21 @@ fn in_order(
         appended.iter().map(|appended| appended.front.len() + appended.back.len()).sum();
     let (mut tensors, mut stacks) =
         (made[..made.len() - stacks].iter(), &made[made.len() - stacks..]);
-    let mut all = Vec::new();
+    let mut outputs = Vec::new();
     for (at, (value, sequence)) in carried.iter().enumerate() {
         let appending = appended.iter().find(|appending| appending.at == at);
         let (Some(initial), Some(appending)) = (sequence, appending) else {
-            all.extend(tensors.next());
+            outputs.extend(tensors.next());
             continue;
         };
         let (own, rest) = stacks.split_at(appending.front.len() + appending.back.len());
         stacks = rest;
         let sequence = reader.appended(initial, appending, own);
         let element = reader.element(own.first().copied().unwrap_or(*value));
-        all.push(reader.sequence_value(sequence, element));
+        outputs.push(reader.sequence_value(sequence, element));
     }
-    all.extend(tensors);
-    all
+    outputs.extend(tensors);
+    outputs
 }
 
 /// Inserts a dimension of 1 into all Results from index `from` on. `axes`: an axis for each of
@@ -386,18 +386,18 @@ fn body_of_scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Sca
     };
     let scanned =
         call.attributes.int("num_scan_inputs").and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-    let all: Vec<ValueId> = call.inputs.iter().copied().collect::<Option<_>>()?;
-    if scanned == 0 || scanned > all.len() || graph.input.len() != all.len() {
+    let inputs: Vec<ValueId> = call.inputs.iter().copied().collect::<Option<_>>()?;
+    if scanned == 0 || scanned > inputs.len() || graph.input.len() != inputs.len() {
         return wrong(
             reader,
             format!(
                 "{} inputs, {scanned} of them scanned, a body with {}",
-                all.len(),
+                inputs.len(),
                 graph.input.len()
             ),
         );
     }
-    let count = all.len() - scanned;
+    let count = inputs.len() - scanned;
     if graph.output.len() < count {
         return wrong(
             reader,
@@ -407,7 +407,7 @@ fn body_of_scan(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Sca
     let Some([read, written]) = scan_slicings(call, scanned, graph.output.len() - count) else {
         return wrong(reader, "axes or directions of another number".to_owned());
     };
-    Some(ScanBody { graph, all, count, read, written })
+    Some(ScanBody { graph, all: inputs, count, read, written })
 }
 
 /// Scan.

@@ -43,15 +43,15 @@ pub(super) type Versions = HashMap<String, i64>;
 
 /// The imported versions, and the domains imported twice with different versions.
 pub(super) fn versions(imports: &[OperatorSetIdProto]) -> (Versions, Vec<String>) {
-    let mut all = Versions::new();
+    let mut versions = Versions::new();
     let mut twice = Vec::new();
     for import in imports {
         let (name, version) = (domain(import.domain.as_deref()), import.version.unwrap_or(0));
-        if all.insert(name.to_owned(), version).is_some_and(|before| before != version) {
+        if versions.insert(name.to_owned(), version).is_some_and(|before| before != version) {
             twice.push(name.to_owned());
         }
     }
-    (all, twice)
+    (versions, twice)
 }
 
 /// The functions of a file, by domain, name and overload.
@@ -253,16 +253,16 @@ fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<Node
 
 /// Names of the node's inputs, and all names read inside its nested graphs.
 fn reads(node: &OnnxNode) -> Vec<&str> {
-    let mut all: Vec<&str> = node.proto.input.iter().map(|name| &name[..]).collect();
+    let mut names: Vec<&str> = node.proto.input.iter().map(|name| &name[..]).collect();
     let mut waiting: Vec<&GraphProto> = graphs(&node.proto).collect();
     while let Some(graph) = waiting.pop() {
         for inner in &graph.node {
-            all.extend(inner.input.iter().map(|name| &name[..]));
+            names.extend(inner.input.iter().map(|name| &name[..]));
             waiting.extend(graphs(inner));
         }
-        all.extend(graph.output.iter().filter_map(|value| value.name.as_deref()));
+        names.extend(graph.output.iter().filter_map(|value| value.name.as_deref()));
     }
-    all
+    names
 }
 
 /// The nodes in topological order. The file's order is kept if it is topological already, and also

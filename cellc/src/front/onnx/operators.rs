@@ -99,9 +99,9 @@ pub(super) fn variadic(
     call: &mut Call<'_>,
     function: Binary,
 ) -> Outputs {
-    let mut all = call.inputs.clone().into_iter().flatten();
-    let mut value = all.next()?;
-    for next in all {
+    let mut inputs = call.inputs.clone().into_iter().flatten();
+    let mut value = inputs.next()?;
+    for next in inputs {
         value = reader.op(Op::elementwise(function), vec![value, next]);
     }
     Some(vec![value])

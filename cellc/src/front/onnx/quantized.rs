@@ -213,13 +213,13 @@ pub(super) struct Dynamic {
 impl Dynamic {
     /// Quantises `x`.
     pub(super) fn new(reader: &mut GraphReader<'_>, x: ValueId) -> Self {
-        let all = |reader: &mut GraphReader<'_>, reduction| {
+        let reduced = |reader: &mut GraphReader<'_>, reduction| {
             reader.op(Op::Reduce(Reduce { reduction, keep: false, no_axes: NoAxes::All }), vec![x])
         };
         let [nothing, one, steps] = [0.0, 1.0, 255.0].map(|number| reader.number_like(x, number));
-        let least = all(reader, Reduction::Min);
+        let least = reduced(reader, Reduction::Min);
         let least = compute(reader, Binary::Minimum, &[least, nothing]);
-        let most = all(reader, Reduction::Max);
+        let most = reduced(reader, Reduction::Max);
         let most = compute(reader, Binary::Maximum, &[most, nothing]);
         let range = compute(reader, Binary::Subtract, &[most, least]);
         let scale = compute(reader, Binary::Divide, &[range, steps]);

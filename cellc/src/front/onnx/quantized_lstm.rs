@@ -277,8 +277,8 @@ fn loop_inputs(count: usize, reverse: bool) -> Vec<LoopInput> {
 /// Outputs of the loop: the last h, the last c, and y of all steps.
 fn loop_outputs(reverse: bool) -> Vec<LoopOutput> {
     let last = |result: usize| LoopOutput { result, concatenation: None };
-    let all = LoopOutput { result: 2, concatenation: Some(Slicing::one_by_one(0, reverse)) };
-    vec![last(0), last(1), all]
+    let y = LoopOutput { result: 2, concatenation: Some(Slicing::one_by_one(0, reverse)) };
+    vec![last(0), last(1), y]
 }
 
 impl Gates<'_> {

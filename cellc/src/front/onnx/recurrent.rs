@@ -278,7 +278,7 @@ pub(super) fn activations(
         names.truncate(direction.count());
     }
     let (mut alphas, mut betas) = (alphas.into_iter(), betas.into_iter());
-    let mut all = Vec::new();
+    let mut activations = Vec::new();
     for name in &names {
         let Some(takes) = Activation::takes(name) else {
             let found = format!("the activation {}", quoted(name));
@@ -296,7 +296,7 @@ pub(super) fn activations(
         let has_defaults = !matches!(any, Ok(Activation::Affine { .. }));
         match Activation::new(name, alpha, beta) {
             Ok(activation) if has_defaults || alpha.is_some() && beta.is_some() => {
-                all.push(activation)
+                activations.push(activation)
             }
             other => {
                 let reason = match other {
@@ -317,7 +317,7 @@ pub(super) fn activations(
             ));
         }
     }
-    let labels: Vec<String> = all.iter().map(|a| a.label()).collect();
+    let labels: Vec<String> = activations.iter().map(|a| a.label()).collect();
     ledger.push(entry("activations", given.map(|names| names.join(", ")), labels.join(", ")));
-    Some(all)
+    Some(activations)
 }

@@ -192,7 +192,7 @@ impl GraphReader<'_> {
         &mut self,
         carried: &[(ValueId, Option<Sequence>)],
     ) -> Option<Vec<Last>> {
-        let mut all = Vec::new();
+        let mut results = Vec::new();
         for (at, (_, parameter)) in std::mem::take(&mut self.level().last_elements) {
             let initial = carried[at].1.as_ref().and_then(|sequence| sequence.pieces.last());
             let next = self.level().next_elements.get(&at).copied();
@@ -200,13 +200,13 @@ impl GraphReader<'_> {
                 return self.reads_carried();
             };
             self.result("", next);
-            all.push(Last {
+            results.push(Last {
                 initial,
                 parameter,
                 result: self.level().graph.model.results.len() - 1,
             });
         }
-        Some(all)
+        Some(results)
     }
 
     fn reads_carried<T>(&mut self) -> Option<T> {
@@ -261,7 +261,7 @@ impl GraphReader<'_> {
         carried: &[usize],
     ) -> Option<Vec<Appended>> {
         let outputs = self.level().sequence_outputs.take().unwrap_or_default();
-        let mut all = Vec::new();
+        let mut results = Vec::new();
         for &at in carried {
             let given = outputs.iter().find(|(output, _)| *output == at + 1);
             let pieces = given
@@ -279,10 +279,11 @@ impl GraphReader<'_> {
             }
             let (front, back) =
                 (self.stacks(&pieces[..index])?, self.stacks(&pieces[index + 1..])?);
-            all.push(Appended { at, front, back });
+            results.push(Appended { at, front, back });
         }
-        let others = outputs.iter().any(|(output, _)| !carried.contains(&(output.wrapping_sub(1))));
-        if others {
+        let has_other_outputs =
+            outputs.iter().any(|(output, _)| !carried.contains(&(output.wrapping_sub(1))));
+        if has_other_outputs {
             let help = "put its elements together in the body";
             return self.inexpressible(
                 "a loop whose stacked output is a sequence",
@@ -290,7 +291,7 @@ impl GraphReader<'_> {
                 help,
             );
         }
-        Some(all)
+        Some(results)
     }
 
     /// Adds a Result to the body for each piece. Returns a flag for each piece: true if the piece

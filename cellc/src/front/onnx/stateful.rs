@@ -188,7 +188,7 @@ fn convolution_with_state(
             reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![value, shape])
         }
     };
-    let all = reader.op(Op::Concat { axis: 2 }, vec![past, x]);
+    let joined = reader.op(Op::Concat { axis: 2 }, vec![past, x]);
     // weights [C, 1, k] become [C, 1, 1, k]: one group for each channel
     let w = reader.op(Op::Unsqueeze, vec![w, one]);
     let window =
@@ -201,7 +201,7 @@ fn convolution_with_state(
         output_padding: Vec::new(),
         output_sizes: OutputSizes::Follow,
     };
-    let mut y = reader.op(Op::Convolution(Box::new(convolution)), vec![all, w]);
+    let mut y = reader.op(Op::Convolution(Box::new(convolution)), vec![joined, w]);
     if let Some(bias) = call.input(2) {
         let bias = reader.op(Op::Unsqueeze, vec![bias, one]);
         y = reader.elementwise(Binary::Add, &[y, bias]);
@@ -211,6 +211,6 @@ fn convolution_with_state(
     }
     let length = size(reader, x, two);
     let end = reader.elementwise(Binary::Add, &[length, before]);
-    let last = reader.op(Op::Slice, vec![all, length, end, one, two]);
+    let last = reader.op(Op::Slice, vec![joined, length, end, one, two]);
     Some(vec![turned(reader, y), turned(reader, last)])
 }

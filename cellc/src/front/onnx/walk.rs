@@ -115,8 +115,8 @@ impl<'f> GraphReader<'f> {
     fn warn_of_newer(&mut self) {
         let of_functions =
             self.functions.values().flat_map(|function| versions(&function.opset_import).0);
-        let all = self.versions.clone().into_iter().chain(of_functions);
-        let newest = all.filter(|(name, _)| name.is_empty()).map(|(_, version)| version).max();
+        let versions = self.versions.clone().into_iter().chain(of_functions);
+        let newest = versions.filter(|(name, _)| name.is_empty()).map(|(_, version)| version).max();
         if let Some(version) = newest.filter(|&version| version > LATEST) {
             let found =
                 format!("operator set {version} is read as {LATEST}, the newest that is known");

@@ -547,15 +547,15 @@ impl GraphReader<'_, '_> {
     /// name. A Loop's first two inputs, trip count and condition, may be absent from the port map.
     fn nothing_is_left(&mut self, repeated: &Repeated, map: &Map) {
         let (index, origin) = (repeated.index, self.origin(repeated.index));
-        let left = |ids: &HashMap<u64, usize>, is_left: &dyn Fn(&usize) -> bool| {
-            let mut left: Vec<u64> =
+        let unmapped = |ids: &HashMap<u64, usize>, is_left: &dyn Fn(&usize) -> bool| {
+            let mut missing_ids: Vec<u64> =
                 ids.iter().filter(|(_, port)| is_left(port)).map(|(id, _)| *id).collect();
-            left.sort_unstable();
-            left
+            missing_ids.sort_unstable();
+            missing_ids
         };
         let is_given =
             |port: &usize| map.inputs.contains_key(port) || map.current_iteration == Some(*port);
-        for id in left(&repeated.body.parameters, &|port| !is_given(port)) {
+        for id in unmapped(&repeated.body.parameters, &|port| !is_given(port)) {
             let found = format!("the body's Parameter of id {id} is not in the port map");
             self.error(
                 index,
@@ -565,7 +565,7 @@ impl GraphReader<'_, '_> {
                 SAVE_AGAIN,
             );
         }
-        for id in left(&repeated.outputs, &|port| !map.outputs.contains_key(port)) {
+        for id in unmapped(&repeated.outputs, &|port| !map.outputs.contains_key(port)) {
             let found = format!("the output port {id} is not in the port map");
             self.error(
                 index,
@@ -576,7 +576,7 @@ impl GraphReader<'_, '_> {
             );
         }
         let first = if repeated.counted { 2 } else { 0 };
-        for id in left(&repeated.inputs, &|port| *port >= first && !map.used.contains(port)) {
+        for id in unmapped(&repeated.inputs, &|port| *port >= first && !map.used.contains(port)) {
             let found = format!("the port map does not name the input port {id}: it is not read");
             self.warning(index, origin.clone(), found);
         }

@@ -55,9 +55,9 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             return;
         };
         let Some(layers) = layers else {
-            let what = if self.is_body() { "body" } else { "model" };
+            let graph = if self.is_body() { "body" } else { "model" };
             self.push(
-                Diagnostic::error(document.origin(root), format!("the {what} has no layers"))
+                Diagnostic::error(document.origin(root), format!("the {graph} has no layers"))
                     .valid(format!("one element layers inside {}", document.name(root)))
                     .help(SAVE_AGAIN),
             );

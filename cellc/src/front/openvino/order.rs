@@ -28,9 +28,9 @@ impl GraphReader<'_, '_> {
             );
         }
         if !self.layers.iter().any(|layer| layer.kind == LayerType::Result) {
-            let what = if self.is_body() { "body" } else { "model" };
+            let graph = if self.is_body() { "body" } else { "model" };
             self.push(
-                Diagnostic::error(self.document.origin(root), format!("the {what} has no Result"))
+                Diagnostic::error(self.document.origin(root), format!("the {graph} has no Result"))
                     .valid("at least one layer of type Result")
                     .help("save a model that has an output"),
             );

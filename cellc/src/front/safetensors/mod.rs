@@ -175,8 +175,8 @@ impl TensorFile {
 
     /// A list of the file's modules, for messages. `None` for a file without tensors.
     pub(super) fn holds(&self) -> Option<Message> {
-        let all: Vec<String> = self.tensors.keys().cloned().collect();
-        self.lists(&all, &self.head_inputs())
+        let names: Vec<String> = self.tensors.keys().cloned().collect();
+        self.lists(&names, &self.head_inputs())
     }
 
     /// A list of the modules with unused tensors, for messages. `has_head`: true if the dense layer
@@ -274,8 +274,8 @@ impl TensorFile {
                 .take_while(|l| tensors.contains_key(&format!("weight_ih_l{l}")[..]))
                 .count();
             let layers = if layers > 1 { format!(", {layers} layers") } else { String::new() };
-            let both = tensors.keys().any(|own| own.ends_with("_reverse"));
-            let both = if both { ", both ways" } else { "" };
+            let is_bidirectional = tensors.keys().any(|own| own.ends_with("_reverse"));
+            let directions = if is_bidirectional { ", both ways" } else { "" };
             let plural = if inputs == 1 { "" } else { "s" };
             return message!(
                 "{} of {} units and {} input{}{}{} ({} \
@@ -285,7 +285,7 @@ impl TensorFile {
                 inputs,
                 plural,
                 layers,
-                both,
+                directions,
                 Key::Cell.setting(),
                 word,
                 prefix
@@ -424,8 +424,8 @@ impl<'a> TensorReader<'a> {
 
 /// The first finite number beyond the range of f32.
 fn beyond_f32(tensor: &Tensor) -> Option<f64> {
-    let all = if tensor.element() == ElementType::F64 { tensor.len() } else { 0 };
-    (0..all)
+    let count = if tensor.element() == ElementType::F64 { tensor.len() } else { 0 };
+    (0..count)
         .map(|i| tensor.get_f64(i))
         .find(|value| value.is_finite() && (*value as f32).is_infinite())
 }
@@ -484,7 +484,8 @@ pub(crate) fn pytorch(
     if reading.problems.has_errors() {
         return Err(reading.problems);
     }
-    let left = file.tensors.keys().filter(|name| !reading.taken.contains(*name)).cloned().collect();
+    let unread =
+        file.tensors.keys().filter(|name| !reading.taken.contains(*name)).cloned().collect();
     let taken = reading.with_types(&order_of_gates(kind, any_bias, selection));
     let baked = Baked {
         layers: converted,
@@ -493,7 +494,7 @@ pub(crate) fn pytorch(
         file: Some(file.file.clone()),
         warnings: reading.problems,
     };
-    Ok(FileWeights { hidden_size, input_size, baked, unread: left })
+    Ok(FileWeights { hidden_size, input_size, baked, unread })
 }
 
 /// The conversion of the file's gates and biases to those of the cell, for the comment at the top

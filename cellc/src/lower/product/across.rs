@@ -25,11 +25,11 @@ impl Rows<'_, '_, '_> {
         let columns = |part: &SumVector| {
             if product.sums[part.sum].gate(phase).is_some() { part.lanes } else { 0 }
         };
-        let all: usize = parts.iter().map(columns).sum();
-        if all == 0 {
+        let pitch: usize = parts.iter().map(columns).sum();
+        if pitch == 0 {
             return vec![vec![None; parts.len()]; vectors.count];
         }
-        let room = Place::from(self.builder.lane_room(lane_sums(phase), all * vectors.count));
+        let room = Place::from(self.builder.lane_room(lane_sums(phase), pitch * vectors.count));
         let mut terms = vec![Vec::new(); vectors.count];
         let mut met = 0;
         for part in parts {
@@ -51,11 +51,11 @@ impl Rows<'_, '_, '_> {
                 columns: part.lanes,
                 panels: 1,
                 stride: product.packed_rows(phase) / together * step,
-                pitch: all,
+                pitch,
             };
             body.push(Stmt::Tiles(tiles));
             for (row, terms) in terms.iter_mut().enumerate() {
-                let sum = load(room.at(row * all + met), part.lanes);
+                let sum = load(room.at(row * pitch + met), part.lanes);
                 let sum = op(LaneOp::FromSigned, vec![op(LaneOp::ToBits, vec![sum])]);
                 terms.push(Some(self.scaled(
                     panels,

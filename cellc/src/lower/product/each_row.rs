@@ -70,7 +70,7 @@ pub(in crate::lower) fn for_tiles<'a, 'm>(
     rows: &[(&str, Place, usize, bool)],
     mut body: impl FnMut(&mut KernelBuilder<'a, 'm>, usize, &[Place]) -> Vec<Stmt>,
 ) -> Vec<Stmt> {
-    let mut all = Vec::new();
+    let mut stmts = Vec::new();
     let turns = count / at_once;
     if turns > 1 {
         let mut places = Vec::new();
@@ -81,7 +81,7 @@ pub(in crate::lower) fn for_tiles<'a, 'm>(
             walks.push(walk);
         }
         let body = body(builder, at_once, &places);
-        all.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body });
+        stmts.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body });
     }
     // the remaining rows
     let done = if turns > 1 { turns * at_once } else { 0 };
@@ -89,8 +89,8 @@ pub(in crate::lower) fn for_tiles<'a, 'm>(
     while at < count {
         let n = at_once.min(count - at);
         let places: Vec<_> = rows.iter().map(|(_, place, len, _)| place.at(at * len)).collect();
-        all.extend(body(builder, n, &places));
+        stmts.extend(body(builder, n, &places));
         at += n;
     }
-    all
+    stmts
 }

@@ -55,7 +55,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 });
             }
         }
-        let mut all = Vec::new();
+        let mut stmts = Vec::new();
         for (group, panels) in self.groups() {
             let body = |this: &mut Self, weights: Option<PanelWeights>, places: &[Place]| {
                 let weights = weights.expect("lower: asked for");
@@ -72,9 +72,9 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                     }
                 }
             };
-            all.extend(self.panels(panels, Some(Stage::Early), &walked, body));
+            stmts.extend(self.panels(panels, Some(Stage::Early), &walked, body));
         }
-        all
+        stmts
     }
 
     /// The buffer for runs, sized for the widest panel. `None` if no panel is tiled by runs.
@@ -121,10 +121,10 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 let values = values.by_ref().take(each).collect();
                 Sums { lane, lanes, values, active: false }
             };
-            let all = pass.vectors.iter().map(of_vector).collect();
+            let values = pass.vectors.iter().map(of_vector).collect();
             let columns = &pass.columns[..early.given];
             let panel = Panel { panels, biases: Some(pass.weights.biases), columns };
-            finish(this, &mut body, &panel, all);
+            finish(this, &mut body, &panel, values);
             if let Some(column) = late {
                 let (x, to) = (&operands.x, pass.columns[column]);
                 this.late_x(&mut body, panels, pass.weights, x, &apart, to);
@@ -175,10 +175,10 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 let values = (0..sums.len()).filter(is_early).map(part);
                 Sums { lane, lanes, values: values.collect(), active: true }
             };
-            let all = self.values(pass).iter().map(of_vector).collect();
+            let values = self.values(pass).iter().map(of_vector).collect();
             let columns = &places[..given];
             let panel = Panel { panels, biases: Some(weights.biases), columns };
-            finish(self, &mut body, &panel, all);
+            finish(self, &mut body, &panel, values);
         }
         if let Some(column) = late {
             let apart = self.joined(&apart);

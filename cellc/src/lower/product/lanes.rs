@@ -61,7 +61,7 @@ impl Rows<'_, '_, '_> {
         });
         let room = Place::from(self.builder.lane_room(lane_sums(phase), chains * operands.len()));
         let done = count / chains * chains;
-        let mut all = Vec::new();
+        let mut lane_values = Vec::new();
         for (number, (operand, sums)) in operands.iter().zip(accumulators).enumerate() {
             let room = room.at(number * chains);
             for (at, sum) in vectors.iter().zip(sums) {
@@ -77,8 +77,8 @@ impl Rows<'_, '_, '_> {
                     _ => sum,
                 }
             };
-            all.push(added(&(0..chains).map(sum).collect::<Vec<_>>()));
+            lane_values.push(added(&(0..chains).map(sum).collect::<Vec<_>>()));
         }
-        all
+        lane_values
     }
 }

@@ -26,22 +26,27 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
     ) -> Vec<Stmt> {
         let mut walked = columns.to_vec();
         walked.extend(late.terms.sums().map(|place| Column::new("h_sums", place, false)));
-        let mut all = Vec::new();
+        let mut stmts = Vec::new();
         for (_, panels) in self.groups() {
-            all.extend(self.panels(panels, Some(Stage::Late), &walked, |this, weights, places| {
-                let weights = weights.expect("lower: asked for");
-                let plan = this.builder.lowering.plan;
-                let passes_on =
-                    |isa| plan::late_passes(this.product(), panels.columns, isa, plan.values);
-                let passes = passes_on(this.isa());
-                let loops = plan.isas.iter().any(|planned| passes_on(planned.isa).len() > 1);
-                let stage = (panels, Stage::Late, loops);
-                this.passes(stage, weights, (&walked, places), &passes, |this, pass| {
-                    this.late_pass(late, panels, pass, finish)
-                })
-            }));
+            stmts.extend(self.panels(
+                panels,
+                Some(Stage::Late),
+                &walked,
+                |this, weights, places| {
+                    let weights = weights.expect("lower: asked for");
+                    let plan = this.builder.lowering.plan;
+                    let passes_on =
+                        |isa| plan::late_passes(this.product(), panels.columns, isa, plan.values);
+                    let passes = passes_on(this.isa());
+                    let loops = plan.isas.iter().any(|planned| passes_on(planned.isa).len() > 1);
+                    let stage = (panels, Stage::Late, loops);
+                    this.passes(stage, weights, (&walked, places), &passes, |this, pass| {
+                        this.late_pass(late, panels, pass, finish)
+                    })
+                },
+            ));
         }
-        all
+        stmts
     }
 
     /// The late phase of one pass over the columns of a panel.

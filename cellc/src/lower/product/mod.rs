@@ -192,31 +192,31 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
             };
             self.sums = self.builder.tile_rows(self.count, product.sums.len() * product.units);
             let operands = [Some((Phase::Input, x)), operands.h.map(|h| (Phase::Hidden, h))];
-            let mut all =
+            let mut stmts =
                 self.stored_sums(Stage::Early, &operands.into_iter().flatten().collect::<Vec<_>>());
-            all.extend(self.finish_rows(0..product.sums.len(), columns, finish));
-            return all;
+            stmts.extend(self.finish_rows(0..product.sums.len(), columns, finish));
+            return stmts;
         }
-        let mut all = Vec::new();
+        let mut stmts = Vec::new();
         let x = match operands.x {
-            X::Elements(x) => self.of_elements(&mut all, Phase::Input, x),
+            X::Elements(x) => self.of_elements(&mut stmts, Phase::Input, x),
             X::Sums(place) => Terms::Sums(place),
             X::Taps(taps) => Terms::Vectors(Vectors::floats(Elements::Taps(taps), 1)),
         };
-        let h = operands.h.map(|h| self.of_elements(&mut all, Phase::Hidden, h));
+        let h = operands.h.map(|h| self.of_elements(&mut stmts, Phase::Hidden, h));
         let operands = Multiplied { x, h };
         if !self.tiled {
-            all.extend(self.early_row(&operands, columns, &activate, &mut finish));
-            return all;
+            stmts.extend(self.early_row(&operands, columns, &activate, &mut finish));
+            return stmts;
         }
         let terms: Vec<_> =
             [(Phase::Input, Some(&operands.x)), (Phase::Hidden, operands.h.as_ref())].into();
-        all.extend(self.each_row(&terms, columns, |row, terms, columns| {
+        stmts.extend(self.each_row(&terms, columns, |row, terms, columns| {
             let mut terms = terms.into_iter();
             let x = terms.next().expect("lower: every product has x");
             row.early_row(&Multiplied { x, h: terms.next() }, columns, &activate, &mut finish)
         }));
-        all
+        stmts
     }
 
     /// The late phase of all panels. `finish` receives only `sum`, the one sum with a late phase.
@@ -231,26 +231,26 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         if self.stores_sums() {
-            let mut all = self.stored_sums(Stage::Late, &[(Phase::ResetHidden, operand)]);
-            all.extend(self.finish_rows(sum..sum + 1, columns, finish));
-            return all;
+            let mut stmts = self.stored_sums(Stage::Late, &[(Phase::ResetHidden, operand)]);
+            stmts.extend(self.finish_rows(sum..sum + 1, columns, finish));
+            return stmts;
         }
         let mut walked = columns.to_vec();
         walked.extend(x_terms.map(|place| Column::new("x_terms", place, false)));
-        let mut all = Vec::new();
-        let terms = self.of_elements(&mut all, Phase::ResetHidden, operand);
+        let mut stmts = Vec::new();
+        let terms = self.of_elements(&mut stmts, Phase::ResetHidden, operand);
         let given = columns.len();
         if !self.tiled {
             let late = LateSum { sum, terms: &terms, pointwise_columns: given };
-            all.extend(self.late_row(&late, &walked, &mut finish));
-            return all;
+            stmts.extend(self.late_row(&late, &walked, &mut finish));
+            return stmts;
         }
         let phase = [(Phase::ResetHidden, Some(&terms))];
-        all.extend(self.each_row(&phase, &walked, |row, terms, walked| {
+        stmts.extend(self.each_row(&phase, &walked, |row, terms, walked| {
             let late = LateSum { sum, terms: &terms[0], pointwise_columns: given };
             row.late_row(&late, walked, &mut finish)
         }));
-        all
+        stmts
     }
 }
 

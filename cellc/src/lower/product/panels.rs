@@ -105,7 +105,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             column.start.at(unit * column.width)
         };
         if panels.count == 1 || weights.is_some() && self.leaves_out_zeros() {
-            let mut all = Vec::new();
+            let mut stmts = Vec::new();
             for panel in 0..panels.count {
                 let place =
                     |column: &Column| first(column).at(panel * panels.columns * column.width);
@@ -117,9 +117,9 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                     let biases = apart.map_or(rows, |biases| Place::from(biases).at(at(late)));
                     PanelWeights { rows, biases, short: 0 }
                 });
-                all.extend(body(self, weights, &places));
+                stmts.extend(body(self, weights, &places));
             }
-            return all;
+            return stmts;
         }
         let mut walks = Vec::new();
         let mut walk = |this: &mut Self, name, start: BufferId, Blocks { offset, stride }| {
@@ -167,7 +167,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
     ) -> Vec<Stmt> {
         let widths =
             |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| *lanes).collect::<Vec<_>>();
-        let mut all = Vec::new();
+        let mut stmts = Vec::new();
         for same in passes.chunk_by(|a, b| widths(a) == widths(b)) {
             let is_loop = if self.walks_columns() {
                 loops && same.len() == passes.len()
@@ -177,7 +177,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             if !is_loop {
                 for vectors in same {
                     let vectors = self.values(vectors);
-                    all.extend(body(self, &Pass { vectors, weights, columns: places.to_vec() }));
+                    stmts.extend(body(self, &Pass { vectors, weights, columns: places.to_vec() }));
                 }
                 continue;
             }
@@ -224,8 +224,8 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             let of_column = |(column, place): (&Column, &Place)| match column.width {
                 0 => *place,
                 1 => walk(self, &format!("{}_pass", column.name), *place, width, column.written),
-                all => {
-                    let len = all * panels.columns - before;
+                stmts => {
+                    let len = stmts * panels.columns - before;
                     walk(self, &format!("{}_pass", column.name), *place, len, column.written)
                 }
             };
@@ -236,7 +236,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 self,
                 &Pass { vectors, weights: PanelWeights { rows, biases, short: before }, columns },
             );
-            all.push(Stmt::For {
+            stmts.push(Stmt::For {
                 count: same.len(),
                 turn: None,
                 backwards: None,
@@ -244,6 +244,6 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 body: turn,
             });
         }
-        all
+        stmts
     }
 }

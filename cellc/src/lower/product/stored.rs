@@ -22,22 +22,23 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
     pub(in crate::lower) fn input_sums(&mut self, x: Place, to: Place) -> Vec<Stmt> {
         let width = self.product().active(Phase::Input);
         let len = width * self.product().units;
-        let mut all = Vec::new();
+        let mut stmts = Vec::new();
         if self.in_tiles(Phase::Input) {
-            let terms = self.of_elements(&mut all, Phase::Input, x);
+            let terms = self.of_elements(&mut stmts, Phase::Input, x);
             let columns = [Column { width, ..Column::new("x_sums", to, true) }];
-            all.extend(self.each_row(
+            stmts.extend(self.each_row(
                 &[(Phase::Input, Some(&terms))],
                 &columns,
                 |row, terms, columns| row.scaled_input_sums(&terms[0], columns[0]),
             ));
-            return all;
+            return stmts;
         }
         self.sums = self.builder.tile_rows(self.count, len);
-        let vectors = self.vectors(&mut all, Phase::Input, x);
-        all.extend(self.matrix(Stage::Input, &[(Phase::Input, vectors)], StoredSums::InputTerms));
-        all.extend(self.sums.iter().enumerate().map(|(r, from)| copy(*from, to.at(r * len), len)));
-        all
+        let vectors = self.vectors(&mut stmts, Phase::Input, x);
+        stmts.extend(self.matrix(Stage::Input, &[(Phase::Input, vectors)], StoredSums::InputTerms));
+        stmts
+            .extend(self.sums.iter().enumerate().map(|(r, from)| copy(*from, to.at(r * len), len)));
+        stmts
     }
 
     /// The x terms of one row, from integer sums that tiles have computed.
@@ -47,9 +48,9 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         };
         let columns =
             [to, Column { start: sums, written: false, relative: false, name: "sums", ..to }];
-        let mut all = Vec::new();
+        let mut stmts = Vec::new();
         for (_, panels) in self.groups() {
-            all.extend(self.panels(
+            stmts.extend(self.panels(
                 panels,
                 Some(Stage::Input),
                 &columns,
@@ -70,20 +71,20 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 },
             ));
         }
-        all
+        stmts
     }
 
     /// Computes and stores the sums of all rows over the non-empty phases of a stage.
     pub(super) fn stored_sums(&mut self, stage: Stage, operands: &[(Phase, Place)]) -> Vec<Stmt> {
         let product = self.product();
-        let mut all = Vec::new();
+        let mut stmts = Vec::new();
         let active = operands.iter().filter(|(phase, _)| product.active(*phase) > 0);
         let phases: Vec<_> =
-            active.map(|&(phase, place)| (phase, self.vectors(&mut all, phase, place))).collect();
+            active.map(|&(phase, place)| (phase, self.vectors(&mut stmts, phase, place))).collect();
         if !phases.is_empty() {
-            all.extend(self.matrix(stage, &phases, StoredSums::Sums));
+            stmts.extend(self.matrix(stage, &phases, StoredSums::Sums));
         }
-        all
+        stmts
     }
 
     /// Multiplies the weights of some phases of one stage by an operand per row, and stores the
@@ -107,9 +108,9 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             .iter()
             .map(|place| Column { width, ..Column::new("sums", *place, true) })
             .collect();
-        let mut all = Vec::new();
+        let mut stmts = Vec::new();
         for (_, panels) in self.groups() {
-            all.extend(self.panels(panels, Some(stage), &rows, |this, weights, places| {
+            stmts.extend(self.panels(panels, Some(stage), &rows, |this, weights, places| {
                 let weights = weights.expect("lower: asked for");
                 let mut body = Vec::new();
                 let mut parts = this.parts(&this.plan.vectors(panels.columns, this.isa()));
@@ -128,7 +129,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 body
             }));
         }
-        all
+        stmts
     }
 
     /// Adds and stores the terms of a phase of all rows. `places` has the first sum of each row.
@@ -192,7 +193,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let product = self.product();
-        let mut all = Vec::new();
+        let mut stmts = Vec::new();
         for (r, sums) in self.sums.clone().into_iter().enumerate() {
             let column_of_row = |c: &Column| {
                 if c.each_row {
@@ -208,7 +209,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 ..Column::new("sums", sums, false)
             });
             for (_, panels) in self.groups() {
-                all.extend(self.panels(panels, None, &columns, |row, _, places| {
+                stmts.extend(self.panels(panels, None, &columns, |row, _, places| {
                     let (sums, columns) = places.split_last().expect("lower: there are sums");
                     let of_vector = |(lane, lanes): (usize, usize)| {
                         let value = |sum: usize| load(sums.at(sum * panels.columns + lane), lanes);
@@ -223,13 +224,13 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                     for pass in plan::vectors(panels.columns, row.lanes())
                         .chunks(finished_at_once(row.isa()))
                     {
-                        let all = row.values(pass).into_iter().map(of_vector).collect();
-                        finish(row, &mut body, &Panel { panels, biases: None, columns }, all);
+                        let values = row.values(pass).into_iter().map(of_vector).collect();
+                        finish(row, &mut body, &Panel { panels, biases: None, columns }, values);
                     }
                     body
                 }));
             }
         }
-        all
+        stmts
     }
 }

@@ -184,18 +184,18 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
 
     /// The parts of a pass, with neighbouring parts of one sum joined into one value.
     pub(super) fn joined(&self, parts: &[SumVector]) -> Vec<SumVector> {
-        let mut all: Vec<SumVector> = Vec::new();
+        let mut joined: Vec<SumVector> = Vec::new();
         for same in parts.chunk_by(|a, b| a.sum == b.sum) {
             let vectors: Vec<_> = same.iter().map(|part| (part.lane, part.lanes)).collect();
             let named = |lane: usize| {
                 same.iter().find(|part| part.lane == lane).map(|part| part.name.clone())
             };
-            all.extend(self.values(&vectors).into_iter().map(|(lane, lanes)| {
+            joined.extend(self.values(&vectors).into_iter().map(|(lane, lanes)| {
                 let name = named(lane).expect("lower: a value begins where a part does");
                 SumVector { sum: same[0].sum, lane, lanes, name }
             }));
         }
-        all
+        joined
     }
 }
 

@@ -205,19 +205,19 @@ fn kernel(all: &[usize], report: &Report) -> Vec<Text> {
 }
 
 fn layer_lines(layer: &Layer) -> Vec<Text> {
-    let what = format!("{} {}", visible(&layer.kind), cut(&layer.name, NAME));
+    let caption = format!("{} {}", visible(&layer.kind), cut(&layer.name, NAME));
     let out = shapes(&layer.shapes);
     match layer.done {
-        Done::Computed => vec![text("", format!("{what} {out}"))],
-        Done::Fused => vec![text("", format!("+ {what}"))],
-        Done::View => vec![text("small", format!("{what} {out}: view, no work"))],
-        Done::InPlace => vec![text("small", format!("{what} {out}: in place, no work"))],
+        Done::Computed => vec![text("", format!("{caption} {out}"))],
+        Done::Fused => vec![text("", format!("+ {caption}"))],
+        Done::View => vec![text("small", format!("{caption} {out}: view, no work"))],
+        Done::InPlace => vec![text("small", format!("{caption} {out}: in place, no work"))],
         Done::Copied => {
             let copied = match layer.parts_copied {
                 Some(parts) => format!("{out}: {parts} of {} parts copied", layer.inputs.len()),
                 None => format!("{out}: copied"),
             };
-            vec![text("", what), text("small", copied)]
+            vec![text("", caption), text("small", copied)]
         }
     }
 }
@@ -235,14 +235,14 @@ fn line(row: &Row, report: &Report) -> Text {
                 .flat_map(|&k| &report.kernels[k].layers)
                 .map(|&i| &report.layers[i])
                 .collect();
-            let what = match &layers[..] {
+            let caption = match &layers[..] {
                 [] => report.kernels[all[0]].name.clone(),
                 [first, ..] => named(first, &layers),
             };
             Text {
                 share: Some(all.iter().map(|&k| report.kernels[k].share).sum()),
                 about: About { kernels: all.clone(), names: Vec::new() },
-                ..text("", what)
+                ..text("", caption)
             }
         }
     }
@@ -253,7 +253,7 @@ fn named(first: &Layer, layers: &[&Layer]) -> String {
     let kind = visible(&first.kind);
     let name = cut(&first.name, NAME);
     // exporters often put the type into the name
-    let mut what = match name.to_lowercase().contains(&kind.to_lowercase()) {
+    let mut caption = match name.to_lowercase().contains(&kind.to_lowercase()) {
         true => name,
         false => format!("{kind} {name}"),
     };
@@ -267,13 +267,13 @@ fn named(first: &Layer, layers: &[&Layer]) -> String {
     }
     const MOST: usize = 3;
     for kind in fused.iter().take(MOST) {
-        what += &format!(" + {kind}");
+        caption += &format!(" + {kind}");
     }
     if fused.len() > MOST {
-        what += &format!(" + {}", fused.len() - MOST);
+        caption += &format!(" + {}", fused.len() - MOST);
     }
     let out = layers.last().map_or(String::new(), |layer| shapes(&layer.shapes));
-    format!("{what} {}", cut(&out, NAME))
+    format!("{caption} {}", cut(&out, NAME))
 }
 
 /// The lines of a box that counts kernels: their share of the time, and their layers by type.
@@ -294,10 +294,10 @@ fn rest(kernels: &[usize], ends: usize, report: &Report) -> Vec<Text> {
     counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
     let shown = counts.iter().take(MOST);
     let shown = shown.map(|(kind, count)| format!("{count} {}", visible(kind)));
-    let mut all: Vec<String> = shown.collect();
+    let mut words: Vec<String> = shown.collect();
     if counts.len() > MOST {
-        all.push("…".to_owned());
+        words.push("…".to_owned());
     }
-    lines.extend(wrap(&all.join(", "), PLAN).into_iter().map(|line| text("small", line)));
+    lines.extend(wrap(&words.join(", "), PLAN).into_iter().map(|line| text("small", line)));
     lines
 }

@@ -276,8 +276,8 @@ fn settle(row: &[usize], wanted: &[f64], items: &mut [Item]) {
         let mut pool = (wanted - offset, items[i].weight, 1);
         while let Some(&(mean, weight, n)) = pools.last().filter(|(mean, ..)| *mean > pool.0) {
             pools.pop();
-            let all = weight + pool.1;
-            pool = ((mean * weight + pool.0 * pool.1) / all, all, n + pool.2);
+            let pooled_weight = weight + pool.1;
+            pool = ((mean * weight + pool.0 * pool.1) / pooled_weight, pooled_weight, n + pool.2);
         }
         pools.push(pool);
     }

@@ -122,8 +122,8 @@ pub(super) fn summarised(mut nodes: Vec<Node>, report: &Report, least: f64) -> V
     let is_small =
         |node: &Node| (least.is_infinite() || !node.is_data()) && node.share(report) < least;
     let small: Vec<bool> = nodes.iter().map(is_small).collect();
-    let all: Vec<usize> = (0..nodes.len()).collect();
-    let runs = all.chunk_by(|&a, &b| small[a] && small[b]).filter(|run| run.len() > 1);
+    let indices: Vec<usize> = (0..nodes.len()).collect();
+    let runs = indices.chunk_by(|&a, &b| small[a] && small[b]).filter(|run| run.len() > 1);
     let group = |run: &[usize]| {
         let kernels = run.iter().flat_map(|&i| nodes[i].kernels()).collect();
         let ends = run.iter().map(|&i| nodes[i].ends()).sum();

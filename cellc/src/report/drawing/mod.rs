@@ -177,7 +177,7 @@ impl DrawnGraph {
     }
 
     fn foot(&self, report: &Report, columns: usize) -> Vec<Text> {
-        let mut all = vec![match self.detail {
+        let mut lines = vec![match self.detail {
             Detail::Full => {
                 "A box is a kernel: its layers, + what is fused into them in registers; \
                              colour and bar are its share of the estimated time."
@@ -189,7 +189,7 @@ impl DrawnGraph {
                 .to_owned(),
         }];
         if self.has_blocks {
-            all.push(
+            lines.push(
                 "× n: equal parts of the model, drawn once; time and bytes are those of all parts."
                     .to_owned(),
             );
@@ -200,7 +200,7 @@ impl DrawnGraph {
                 0 => String::new(),
                 n => format!(" and {n} inputs and outputs"),
             };
-            all.push(format!(
+            lines.push(format!(
                 "Left out: {} of {} kernels, with {:.1} % of the time{ends}, in boxes with broken \
                  edges; --html FILE shows all.",
                 self.counted.len(),
@@ -208,12 +208,12 @@ impl DrawnGraph {
                 share * 100.0
             ));
         }
-        all.push(format!(
+        lines.push(format!(
             "Folded when compiling, or without effect: {}.",
             folded(report, columns - 42)
         ));
-        all.push(format!("Time: {}.", report.formula));
-        all.iter().flat_map(|line| wrap(line, columns)).map(|line| text("small", line)).collect()
+        lines.push(format!("Time: {}.", report.formula));
+        lines.iter().flat_map(|line| wrap(line, columns)).map(|line| text("small", line)).collect()
     }
 }
 

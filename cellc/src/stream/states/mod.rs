@@ -197,8 +197,9 @@ impl<'m> Recurrences<'m> {
     /// if there is none. Exporters merge equal tensors, so one input may start both states.
     pub(crate) fn of_h_and_c(&self, source: Source) -> Option<usize> {
         let states_of = |letter: char| {
-            let all = self.all.iter().filter(move |r| r.cell.is_some_and(|(_, own)| own == letter));
-            all.flat_map(move |r| {
+            let recurrences =
+                self.all.iter().filter(move |r| r.cell.is_some_and(|(_, own)| own == letter));
+            recurrences.flat_map(move |r| {
                 let initial = r.initial.iter().flatten().filter(move |(from, _)| *from == source);
                 initial.map(move |element| (r.layer, *element))
             })
@@ -283,18 +284,18 @@ impl<'m> Recurrences<'m> {
         source: Source,
         by_y: bool,
     ) -> Option<(Source, bool, BTreeSet<usize>)> {
-        let mut all: Option<(Source, bool, BTreeSet<usize>)> = None;
+        let mut update: Option<(Source, bool, BTreeSet<usize>)> = None;
         for (position, element) in self.flow.origins(source)?.into_iter().enumerate() {
             let (recurrence, index) = self.recurrence_ending_in(element, by_y)?;
             let (from, at) = self.all[recurrence].initial.as_ref()?[index];
-            let (first, in_place, through) = all.get_or_insert((from, true, BTreeSet::new()));
+            let (first, in_place, through) = update.get_or_insert((from, true, BTreeSet::new()));
             if *first != from {
                 return None;
             }
             *in_place &= at == position;
             through.insert(recurrence);
         }
-        all.filter(|(first, ..)| model.len(*first) == model.len(source))
+        update.filter(|(first, ..)| model.len(*first) == model.len(source))
     }
 }
 

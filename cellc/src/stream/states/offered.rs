@@ -193,11 +193,11 @@ impl Search<'_> {
             }
         }
         let results = |(pair, others, _): &SeveralOutputs| [&[pair.result], &others[..]].concat();
-        let all: Vec<usize> = several.iter().flat_map(results).collect();
+        let candidates: Vec<usize> = several.iter().flat_map(results).collect();
         let alone = |several: &SeveralOutputs| {
             results(several)
                 .iter()
-                .all(|result| all.iter().filter(|other| *other == result).count() == 1)
+                .all(|result| candidates.iter().filter(|other| *other == result).count() == 1)
         };
         let found: Vec<SeveralOutputs> =
             several.iter().filter(|several| alone(several)).cloned().collect();

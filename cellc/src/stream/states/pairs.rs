@@ -101,13 +101,13 @@ fn unless_named_otherwise<'a>(
             && model.results[result].shape == model.parameters[pair.parameter].shape
             && named(result)
     };
-    let others: Vec<usize> = (0..model.results.len()).filter(fits).collect();
-    if others.is_empty() || named(pair.result) {
+    let candidates: Vec<usize> = (0..model.results.len()).filter(fits).collect();
+    if candidates.is_empty() || named(pair.result) {
         return Ok(pair.result);
     }
     let computed = reached(model, &[Source::Parameter(pair.parameter)], Reach::Any);
     let Some(result) =
-        others.into_iter().find(|&other| computed.contains(&model.results[other].source))
+        candidates.into_iter().find(|&other| computed.contains(&model.results[other].source))
     else {
         return Ok(pair.result);
     };

@@ -102,8 +102,8 @@ impl<'a> Search<'_, '_, 'a> {
                 let is_other = |r: &Recurrence| {
                     r.order == Order::Lengths || r.cell.is_some_and(|(c, _)| c.batch > 1)
                 };
-                let mut all = self.recurrences.all.iter();
-                StartsEvery::Call { opens: !all.any(|r| r.layer == layer && is_other(r)) }
+                let mut recurrences = self.recurrences.all.iter();
+                StartsEvery::Call { opens: !recurrences.any(|r| r.layer == layer && is_other(r)) }
             } else if let InitialValue::Constant { .. } = lost.start {
                 StartsEvery::Iteration
             } else {

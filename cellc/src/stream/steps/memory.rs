@@ -47,10 +47,10 @@ pub(super) struct Windows {
 impl StepAnalysis<'_> {
     /// The time of the output of Concat `at`.
     pub(super) fn concat(&mut self, at: usize, concat: &Concat) -> Stepwise<Time> {
-        let all: Vec<Time> =
+        let times: Vec<Time> =
             concat.inputs.iter().map(|&input| self.time(input)).collect::<Stepwise<_>>()?;
         if let ([Source::Constant(constant), _], [Time::Fixed, time]) =
-            (&concat.inputs[..], &all[..])
+            (&concat.inputs[..], &times[..])
             && time.axis() == Some(concat.axis)
         {
             let before = self.model.constants[*constant].shape()[concat.axis];
@@ -61,7 +61,7 @@ impl StepAnalysis<'_> {
             });
         }
         // a window that is a state holds the elements in front of the steps
-        if let (&[past, _], &[Time::Before, Time::Along(axis)]) = (&concat.inputs[..], &all[..])
+        if let (&[past, _], &[Time::Before, Time::Along(axis)]) = (&concat.inputs[..], &times[..])
             && axis == concat.axis
             && window(self.model, &self.flow, concat).is_some_and(|found| {
                 let mut states = self.model.states.iter();
@@ -70,7 +70,7 @@ impl StepAnalysis<'_> {
         {
             return Ok(Time::WithFront(axis, self.model.shape(past)[axis]));
         }
-        if let Some(ahead) = self.ahead(concat, &all) {
+        if let Some(ahead) = self.ahead(concat, &times) {
             return Err(Why::PadsAfter(ahead));
         }
         let time = self.joined(&concat.inputs)?;
@@ -78,7 +78,7 @@ impl StepAnalysis<'_> {
         // tensor
         let is_pad =
             |input: &Source| matches!((time, input), (Time::WithFront(..), Source::Constant(_)));
-        let mut inputs = concat.inputs.iter().zip(&all);
+        let mut inputs = concat.inputs.iter().zip(&times);
         match time.axis() {
             Some(axis) if axis == concat.axis => Err(Why::Across),
             Some(_) if inputs.any(|(input, other)| *other != time && !is_pad(input)) => {

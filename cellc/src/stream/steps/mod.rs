@@ -338,11 +338,11 @@ impl<'a> StepAnalysis<'a> {
                 other.x == cell.x
                     && other.sequence.as_ref().is_some_and(|s| !s.reverse && s.steps == self.steps)
             };
-            let both = self.model.nodes.iter().any(|other| match &other.op {
+            let runs_forward = self.model.nodes.iter().any(|other| match &other.op {
                 CoreOp::Cell(other_cell) => other.name == name && is_other(other_cell),
                 _ => false,
             });
-            return Err(if both { Why::RunsInBoth } else { Why::RunsInReverse });
+            return Err(if runs_forward { Why::RunsInBoth } else { Why::RunsInReverse });
         }
         if sequence.lengths != Lengths::Full {
             return Err(Why::OwnLengths);

@@ -139,9 +139,9 @@ fn taps_in_phases(kernel: usize, phased: &Phased) -> Vec<TapLoop> {
             outer: (outer, if outer > 1 { offset(phased.count) } else { 0 }),
             inner: (inner, step),
         };
-        let all = round(0, rounds, phased.count);
+        let whole_rounds = round(0, rounds, phased.count);
         let last = (rest > 0).then(|| round(offset(rounds * phased.count), 1, rest));
-        return [all].into_iter().chain(last).collect();
+        return [whole_rounds].into_iter().chain(last).collect();
     }
     (0..kernel).map(|tap| TapLoop { first: offset(tap), ..TapLoop::even(1, 0) }).collect()
 }

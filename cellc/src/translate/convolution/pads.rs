@@ -145,16 +145,16 @@ pub(in crate::translate) fn pad(
 ) -> Rule<Known> {
     let x = args.get(0)?;
     let shape = core.shape_of(&x);
-    let all = pads_by_axis(args, shape.len())?;
+    let by_axis = pads_by_axis(args, shape.len())?;
     let value = pad_value(core, args)?;
-    let fronts = all.iter().filter(|pads| pads.begin > 0).map(|pads| Front {
+    let fronts = by_axis.iter().filter(|pads| pads.begin > 0).map(|pads| Front {
         size: shape[pads.axis],
         reach: pads.begin as usize,
         is_causal: pads.end <= 0,
     });
     core.note_lookback(&x, ElementsBefore::Pads, fronts.collect());
     let mut padded = x;
-    for AxisPads { axis, begin, end } in all {
+    for AxisPads { axis, begin, end } in by_axis {
         padded = pad_axis(core, &padded, axis, (begin, end), mode, &value)?;
     }
     Ok(padded)

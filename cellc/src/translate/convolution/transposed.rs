@@ -68,8 +68,8 @@ pub(super) fn transposed(
     let x = padded_once(core, &factors.x, &mut along)?;
     let padded = Factors { x, w: factors.w.clone(), kernel: factors.kernel.clone(), ..*factors };
     let mut chosen = Vec::new();
-    let all = all_phases(core, args, (&padded, bias.as_ref()), &along, &mut chosen)?;
-    Ok(Some(in_order(core, &all, &extents)?))
+    let phases = all_phases(core, args, (&padded, bias.as_ref()), &along, &mut chosen)?;
+    Ok(Some(in_order(core, &phases, &extents)?))
 }
 
 /// x with the padding of each axis along which all phases have equal windows, if there are several
@@ -122,11 +122,11 @@ fn phases(
     let counts: Vec<usize> = along.iter().map(|phases| phases.first_taps.len()).collect();
     let positions: Vec<usize> = along.iter().map(|phases| phases.positions).collect();
     let axes: Option<Vec<Axis>> = along.iter().map(|phases| phases.windows).collect();
-    let all: usize = counts.iter().product();
+    let phase_count: usize = counts.iter().product();
     let repeated = |core: &mut CoreBuilder, bias: &Known| -> Rule<Known> {
-        let each = Geometry { offset: 0, strides: vec![1, 0], shape: vec![channels, all] };
+        let each = Geometry { offset: 0, strides: vec![1, 0], shape: vec![channels, phase_count] };
         let bias = core.view(bias, each)?;
-        Ok(core.view(&bias, Geometry::reshaped(vec![channels * all]))?)
+        Ok(core.view(&bias, Geometry::reshaped(vec![channels * phase_count]))?)
     };
     let bias = bias.map(|bias| repeated(core, bias)).transpose()?;
     let y = match axes {
@@ -137,7 +137,7 @@ fn phases(
             sums(core, args, (&phase, bias.as_ref()), &axes)?
         }
         None => {
-            let flat = [&[shape[0], channels * all], &positions[..]].concat();
+            let flat = [&[shape[0], channels * phase_count], &positions[..]].concat();
             core.foldable(&flat, factors.x.element())?;
             let len = flat.iter().product();
             let zeros = Known::floats(flat, &vec![0.0; len], factors.x.element());
@@ -145,7 +145,7 @@ fn phases(
                 None => zeros,
                 Some(bias) => {
                     let mut wide = vec![1; positions.len() + 2];
-                    wide[1] = channels * all;
+                    wide[1] = channels * phase_count;
                     let bias = core.view(&bias, Geometry::reshaped(wide))?;
                     compute(core, Binary::Add, vec![zeros, bias])?
                 }
@@ -220,15 +220,15 @@ fn outs(extents: &[Extent]) -> Vec<usize> {
 impl Extent {
     /// The phases, in the order of the output; neighbours with equal windows together.
     fn phases(&self) -> Vec<Phases> {
-        let mut all: Vec<Phases> = Vec::new();
+        let mut merged: Vec<Phases> = Vec::new();
         for phase in 0..self.axis.stride.min(self.out) {
             let (first, phases) = self.phase(phase);
-            match all.last_mut() {
+            match merged.last_mut() {
                 Some(before) if before.windows == phases.windows => before.first_taps.push(first),
-                _ => all.push(Phases { first_taps: vec![first], ..phases }),
+                _ => merged.push(Phases { first_taps: vec![first], ..phases }),
             }
         }
-        all
+        merged
     }
 
     /// The phase that starts at an element of the output: its first tap, and the rest.

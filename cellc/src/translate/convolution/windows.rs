@@ -44,8 +44,8 @@ impl Axis {
 
     /// The number of windows; `None` for an axis shorter than a window.
     pub(super) fn windows(self, rounding: Rounding) -> Option<usize> {
-        let all = self.size as i64 + self.begin + self.end;
-        let rest = usize::try_from(all - self.reach() as i64).ok()?;
+        let padded = self.size as i64 + self.begin + self.end;
+        let rest = usize::try_from(padded - self.reach() as i64).ok()?;
         let full = rest / self.stride + 1;
         let more = match rounding {
             Rounding::Floor => false,

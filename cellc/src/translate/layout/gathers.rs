@@ -73,10 +73,10 @@ fn gather_one_by_one(
         let part = core.view(data, geometry(&shape, &along))?;
         inputs.extend(core.source(&part));
     }
-    let mut all = shape;
-    all[axis] = places.len();
-    core.computable(&all)?;
-    let out = core.value(all);
+    let mut gathered = shape;
+    gathered[axis] = places.len();
+    core.computable(&gathered)?;
+    let out = core.value(gathered);
     core.emit(CoreOp::Concat(Concat { axis, inputs, out }));
     let side_by_side = Known::Source(Source::Value(out), data.element());
     core.facts.set_range(&side_by_side, core.facts.range_of(data));

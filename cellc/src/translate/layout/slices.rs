@@ -109,12 +109,12 @@ impl Slices {
 
     /// The view of the slices in a tensor with a shape.
     pub(in crate::translate) fn geometry(&self, shape: &[usize]) -> Geometry {
-        let all = geometry(shape, &self.along);
+        let view = geometry(shape, &self.along);
         Geometry {
-            offset: all.offset,
+            offset: view.offset,
             // an added axis has size 1 and any stride
-            strides: self.axes.iter().map(|axis| axis.map_or(0, |at| all.strides[at])).collect(),
-            shape: self.axes.iter().map(|axis| axis.map_or(1, |at| all.shape[at])).collect(),
+            strides: self.axes.iter().map(|axis| axis.map_or(0, |at| view.strides[at])).collect(),
+            shape: self.axes.iter().map(|axis| axis.map_or(1, |at| view.shape[at])).collect(),
         }
     }
 }

@@ -53,16 +53,16 @@ pub(super) fn read(
     let needed = total(of_blocks.chain([head.weights()]));
     let text = format!("{} of {}", counted(dilations.len(), "block"), counted(channels, "channel"));
     Weights::check(&weights, needed, &text)?;
-    let mut left = Weights::new(&weights);
+    let mut reader = Weights::new(&weights);
     let mut convs = Vec::new();
     for (at, sizes) in blocks.into_iter().enumerate() {
-        let mut conv = left.conv(sizes);
+        let mut conv = reader.conv(sizes);
         if normalised {
-            normalise(&mut conv, &mut left, at)?;
+            normalise(&mut conv, &mut reader, at)?;
         }
         convs.push(conv);
     }
-    let head = left.conv(head);
+    let head = reader.conv(head);
     Ok(Box::new(ConvNet { blocks: convs, function, head }))
 }
 

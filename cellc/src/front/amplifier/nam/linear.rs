@@ -46,15 +46,15 @@ pub(super) fn read(
             .to_owned(),
         origin: Origin::Unknown,
     });
-    let mut left = Weights::new(&weights);
+    let mut reader = Weights::new(&weights);
     // the newest sample is the last tap of a convolution
-    let reversed: Vec<f32> = left
+    let reversed: Vec<f32> = reader
         .next(taps * responses)
         .chunks(taps)
         .flat_map(|taps| taps.iter().rev())
         .copied()
         .collect();
-    let bias = left.next(if has_bias { biases } else { 0 });
+    let bias = reader.next(if has_bias { biases } else { 0 });
     Ok(Box::new(Linear(Conv {
         sizes,
         weights: reversed.repeat(repeat),

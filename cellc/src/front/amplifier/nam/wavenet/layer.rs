@@ -126,8 +126,8 @@ impl Layer {
         // gate * activated + (1 - gate) * first
         let passed = net.multiply(&at("blend"), &gate, &activated);
         let one = net.number(&at("one"), 1.0, gate.channels());
-        let other = net.subtract(&at("blend_other"), &one, &gate);
-        let kept = net.multiply(&at("blend_kept"), &other, &first);
+        let complement = net.subtract(&at("blend_other"), &one, &gate);
+        let kept = net.multiply(&at("blend_kept"), &complement, &first);
         net.add(&at("blended"), &passed, &kept)
     }
 }

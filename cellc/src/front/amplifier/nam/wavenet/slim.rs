@@ -29,36 +29,41 @@ pub(super) fn slimmed(
     weights: Vec<f32>,
     size: ModelSize,
 ) -> Result<(Sizes, Vec<f32>), Diagnostic> {
-    let all: Vec<usize> = full.arrays.iter().map(|array| channels(array, size)).collect();
-    if full.arrays.iter().zip(&all).all(|(array, channels)| array.rechannel.outputs == *channels) {
+    let kept_channels: Vec<usize> = full.arrays.iter().map(|array| channels(array, size)).collect();
+    if full
+        .arrays
+        .iter()
+        .zip(&kept_channels)
+        .all(|(array, channels)| array.rechannel.outputs == *channels)
+    {
         return Ok((full, weights));
     }
     if let Some(part) = full.unsliced() {
         let found = format!("a smaller size of a WaveNet with {part}");
         return Err(refusal("\"config\"", found).valid("the largest size"));
     }
-    let mut left = Weights::new(&weights);
+    let mut reader = Weights::new(&weights);
     let (mut slim, mut taken) = (full.clone(), Vec::new());
-    let count = all.len();
+    let count = kept_channels.len();
     for (at, array) in slim.arrays.iter_mut().enumerate() {
-        let before = if at == 0 { array.rechannel.inputs } else { all[at - 1] };
-        let after = if at + 1 == count { array.head.outputs } else { all[at + 1] };
+        let before = if at == 0 { array.rechannel.inputs } else { kept_channels[at - 1] };
+        let after = if at + 1 == count { array.head.outputs } else { kept_channels[at + 1] };
         let mut take = |sizes: &mut ConvSizes, inputs: usize, outputs: usize| {
-            let conv = left.conv(*sizes);
+            let conv = reader.conv(*sizes);
             (sizes.inputs, sizes.outputs) = (inputs, outputs);
             taken.extend(first(&conv, *sizes));
         };
-        take(&mut array.rechannel, before, all[at]);
+        take(&mut array.rechannel, before, kept_channels[at]);
         for layer in &mut array.layers {
             let halves = if layer.gate == Gate::None { 1 } else { 2 };
-            take(&mut layer.conv, all[at], halves * all[at]);
+            take(&mut layer.conv, kept_channels[at], halves * kept_channels[at]);
             let conditions = layer.mixin.inputs;
-            take(&mut layer.mixin, conditions, halves * all[at]);
-            take(&mut layer.layer1x1, all[at], all[at]);
+            take(&mut layer.mixin, conditions, halves * kept_channels[at]);
+            take(&mut layer.layer1x1, kept_channels[at], kept_channels[at]);
         }
-        take(&mut array.head, all[at], after);
+        take(&mut array.head, kept_channels[at], after);
     }
-    taken.extend(left.next(1));
+    taken.extend(reader.next(1));
     Ok((slim, taken))
 }
 
