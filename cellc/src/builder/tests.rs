@@ -191,7 +191,7 @@ fn c_is_a_header_and_a_source() {
     assert!(String::from_utf8_lossy(&files[0].bytes).contains("void denoiser_step("));
 }
 
-/// `main` prints "Error: " before the text of `Debug`.
+/// `main` prints "Error: " in front of the text of `Debug`, which therefore has no "error: ".
 #[test]
 fn an_error_is_called_so_once() {
     let error = Builder::gru(2, 1).layers(0).compile().expect_err("no layer");
@@ -221,7 +221,7 @@ fn files_are_written_whole_or_not_at_all() {
     fs::remove_dir_all(&folder).expect("the folder");
 }
 
-/// For every failure: its `ErrorKind` and source.
+/// Each failure has its `ErrorKind` and its source.
 #[test]
 fn errors_have_kinds_and_sources() {
     let io = |error: &Error| {
@@ -264,7 +264,7 @@ fn sequences_layers_and_other_frameworks() {
     assert_eq!(compilation.model.cells().len(), 4);
     assert_eq!(compilation.model.results[0].shape, [1, 2, 5, 2]);
     assert!(compilation.model.variables.is_empty(), "both ways, every call starts at zero");
-    // forward layers keep their states
+    // forward layers keep their states between calls
     let (compilation, _) = Builder::gru(2, 3).layers(2).generate().expect("a network");
     let names: Vec<&str> =
         compilation.model.variables.iter().map(|variable| &variable.name[..]).collect();

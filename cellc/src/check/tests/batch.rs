@@ -4,7 +4,7 @@ use super::states::{FORWARD, GRU, H, sequence};
 use super::*;
 use crate::model::{AxisName, BroadcastMode, PadMode};
 
-/// A GRU whose state is `[1, N, H]`, x `[N, T, H]`, or `[T, N, H]` where `steps_first`. `names`:
+/// A GRU with the state `[1, N, H]` and x `[N, T, H]`, or `[T, N, H]` if `steps_first`. `names`:
 /// input, axis and name of open sizes.
 pub(super) fn recurrent(
     steps_first: bool,
@@ -51,7 +51,7 @@ fn recurrent_through(
     graph
 }
 
-/// A GRU without a state as input, x `[N, T, H]`, or `[T, N, H]` where `steps_first`.
+/// A GRU without a state as input. x is `[N, T, H]`, or `[T, N, H]` if `steps_first`.
 pub(super) fn recurrent_alone(steps_first: bool, shape: [isize; 2]) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[shape[0], shape[1], H as isize]);
@@ -125,12 +125,13 @@ fn one_batch_size_sets_all_axes_that_count_the_batch() {
             "{how}"
         );
     }
-    // a letter behind a size of 1 may be the number of steps
+    // the letter N behind a first axis of size 1 may name the number of steps
     let valid = accepted(&recurrent(false, [1, -1], &[("x", 1, "N")]), &batch(1));
     assert!(valid.steps.is_some());
 }
 
-/// Sessions as rows of a batch keep no state over an open number of steps, which is not advised.
+/// Sessions as rows of a batch keep no state over an open number of steps, so no message advises to
+/// open the number.
 #[test]
 fn several_rows_are_not_told_to_leave_the_steps_open() {
     for (rows, steps) in [(1, 1), (8, 1), (1, 100), (8, 100)] {
@@ -146,13 +147,13 @@ fn several_rows_are_not_told_to_leave_the_steps_open() {
             "{rows} rows of {steps} steps: {text}"
         );
     }
-    // nor where the file has these numbers
+    // no message advises it either if the file has these sizes
     let text = said(vec![("", recurrent_alone(false, [8, 100]), Options::default())]);
     assert!(!text.contains("number of steps"), "{text}");
 }
 
-/// Converters that name unknown sizes have the batch first: frames that a model looks at one by one
-/// are rows, no steps.
+/// The batch is the first axis of the converters that name unknown sizes: frames of which a model
+/// computes each alone are rows, not steps.
 #[test]
 fn the_first_axis_that_a_converter_named_is_a_batch() {
     for (name, is_batch) in

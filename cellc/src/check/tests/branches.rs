@@ -1,9 +1,9 @@
-//! Branches of which an input decides.
+//! Branches that depend on an input.
 
 use super::*;
 use crate::model::{Branch, If};
 
-/// A branch that transposes a matrix by an order of three axes, as a reader writes an LSTM.
+/// A wrong branch, with the name of an LSTM: it transposes a matrix by an order of three axes.
 fn wrong_lstm() -> Branch {
     let mut body = Graph::default();
     let x = body.parameter("x", &[1, 4]);
@@ -23,7 +23,7 @@ fn right() -> Branch {
     Branch { body: body.0, inputs: vec![1] }
 }
 
-/// A branch whose output has twice the rows.
+/// A branch whose output has twice as many rows as the input.
 fn longer() -> Branch {
     let mut body = Graph::default();
     let x = body.parameter("x", &[1, 4]);
@@ -38,7 +38,7 @@ fn choosing(wrong: bool, condition: Condition, sr: Option<i64>) -> Graph {
     between(if wrong { [wrong_lstm(), right()] } else { [right(), wrong_lstm()] }, condition, sr)
 }
 
-/// What `condition` decides about, of the input `sr`.
+/// An If between two branches, with `condition` computed from the input or constant `sr`.
 fn between([then, otherwise]: [Branch; 2], condition: Condition, sr: Option<i64>) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 4]);
@@ -67,8 +67,8 @@ fn is_above(graph: &mut Graph, sr: ValueId) -> ValueId {
     graph.elementwise(Comparison::Greater, &[sr, number])
 }
 
-/// What is wrong in a branch names the branch, its condition, and the option that leaves the branch
-/// out; with it, the branch is not looked at.
+/// An error in a branch names the branch, the condition, and the option that leaves the branch out.
+/// With the option, the branch is not checked.
 #[test]
 fn branches_that_are_wrong_are_named_and_can_be_left_out() {
     let cases = vec![
@@ -83,7 +83,7 @@ fn branches_that_are_wrong_are_named_and_can_be_left_out() {
     accepted(&choosing(true, is_another, Some(16000)), &Options::default());
 }
 
-/// Branches of two shapes: the option that takes each.
+/// If branches give different shapes, the message prints the option that takes each branch.
 #[test]
 fn the_constant_that_takes_a_branch_of_its_own_shape_is_printed() {
     let flag: Condition = |graph, _| graph.input_of("flag", &[], ElementType::Bool);

@@ -33,7 +33,8 @@ fn printed(text: &str) -> Vec<Vec<(String, Vec<Option<usize>>)>> {
     lines
 }
 
-/// The help of a refusal, once each shape in it has been tried.
+/// The help of a refusal, after a check that the model has no errors with each shape in the help,
+/// and the number of these shapes.
 fn tried_help(graph: &Graph, options: &Options) -> (String, usize) {
     let refusal = core_model(&graph.0, options).expect_err("sizes are open").to_string();
     let lines = printed(&refusal);
@@ -50,7 +51,7 @@ fn tried_help(graph: &Graph, options: &Options) -> (String, usize) {
     (refusal, lines.len())
 }
 
-/// An input of planes, which a Reshape flattens to one row of `elements` elements.
+/// An input of planes that a Reshape flattens to one row of `elements` elements.
 fn planes(shape: &[isize], elements: i64) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", shape);
@@ -94,7 +95,7 @@ fn every_shape_that_a_hint_prints_works() {
     }
 }
 
-/// Where the batch size alone settles all inputs, every hint says so.
+/// If the batch size alone gives all open sizes, every hint proposes it.
 #[test]
 fn one_batch_size_settles_several_inputs() {
     let state = |graph: &mut Graph, _: ValueId| graph.parameter("h", &[-1, 1, H as isize]);
@@ -126,7 +127,7 @@ fn an_axis_of_rows_is_named() {
     );
 }
 
-/// A row of samples has samples, not steps.
+/// The help for a row of samples calls the steps samples.
 #[test]
 fn samples_are_no_steps() {
     let mut graph = Graph::default();
@@ -155,8 +156,8 @@ pub(super) fn valid_convolution() -> Op {
     }))
 }
 
-/// A convolution over time: its last axis counts the steps, which may stay open. Samples of one
-/// channel are called so.
+/// A convolution over time: its last axis counts the steps, which may stay open. The help calls
+/// steps of one channel samples.
 #[test]
 fn steps_behind_channels_may_stay_open() {
     for (channels, count_of) in [(1, "number of samples"), (4, "number of steps")] {
@@ -178,7 +179,7 @@ fn steps_behind_channels_may_stay_open() {
     }
 }
 
-/// Layers without names are not taken for the first node without a name.
+/// An error about a layer without a name is not placed at the first node without a name.
 #[test]
 fn layers_without_names_are_told_apart() {
     let mut graph = started(GRU, FORWARD, 4, zeros);
@@ -192,7 +193,7 @@ fn layers_without_names_are_told_apart() {
     assert!(refusal.contains("layer: \"\" (GRUSequence,"), "{refusal}");
 }
 
-/// Two threads are refused for open steps as for a sequence.
+/// Two threads are refused for open steps, with the reason of a sequence.
 #[test]
 fn two_threads_and_open_steps_have_their_own_reason() {
     let graph = started(GRU, FORWARD, -1, zeros);
@@ -205,7 +206,8 @@ fn two_threads_and_open_steps_have_their_own_reason() {
     assert!(!refusal.contains("does not take every number"), "{refusal}");
 }
 
-/// Integers that f32 does not hold are said to be limited; narrow ones and indices are not.
+/// A notice states the limits of 32-bit and 64-bit integers in f32. Narrow integers and indices
+/// cause no notice.
 #[test]
 fn limits_of_integers_are_said() {
     let said = |element: ElementType, is_index: bool| {
@@ -230,8 +232,8 @@ fn limits_of_integers_are_said() {
     assert!(!said(ElementType::I16, false).contains("is read as"));
 }
 
-/// Shapes of several inputs are printed side by side, and a batch without a name is found by the
-/// layer that reads it.
+/// The help prints the shapes of several inputs side by side. It finds a batch axis without a name
+/// by the layer that reads the axis.
 #[test]
 fn hints_of_several_inputs_work_as_they_stand() {
     use super::batch::recurrent;
@@ -248,7 +250,7 @@ fn hints_of_several_inputs_work_as_they_stand() {
     }
 }
 
-/// An axis that is called steps, or that a layer reads as steps, is none of a batch.
+/// An axis that is named steps, or that a layer reads as steps, is no batch axis.
 #[test]
 fn steps_in_front_are_found_by_name_and_by_layer() {
     let valid = accepted(&recurrent_alone(true, [-1, 1]), &Options::default());
@@ -270,8 +272,8 @@ fn steps_in_front_are_found_by_name_and_by_layer() {
     }
 }
 
-/// Of a model with fixed sizes the lines of an export open the axis of steps, whichever was asked
-/// for.
+/// For a model with fixed sizes, the lines of an export open the axis of steps, whichever axis the
+/// user left open.
 #[test]
 fn an_export_opens_the_axis_of_steps() {
     for steps_first in [false, true] {
@@ -300,8 +302,8 @@ fn an_export_opens_the_axis_of_steps() {
     }
 }
 
-/// Of a GRU whose steps come first, the second axis is the batch, whatever its size is called: what
-/// is said of it names the layer and what works, whichever way the axis was given.
+/// If the steps of a GRU are the first axis, the second axis is the batch, whatever the name of its
+/// size. Messages name the layer and a shape without errors, whichever option gave the axis.
 #[test]
 fn an_open_batch_is_not_taken_for_steps() {
     let name = |axis: usize, name: &str| crate::model::AxisName {
@@ -334,10 +336,10 @@ fn an_open_batch_is_not_taken_for_steps() {
         count == 1 && help.contains(ROWS) && help.contains(&format!("--shape 'x=?,1,{H}'")),
         "{help}"
     );
-    // before any option
+    // the refusal without options
     let (help, _) = tried_help(&graph(5), &Options::default());
     assert!(help.contains("give the batch size, --batch 1") && help.contains(ROWS), "{help}");
-    // a batch of 100 rows, of which the user may think as steps
+    // a batch of 100 rows, which the user may have meant as steps
     let rows = |rows: usize| {
         Options::default().with_shapes(vec![("x".to_owned(), vec![Some(5), Some(rows), Some(H)])])
     };
@@ -345,7 +347,7 @@ fn an_open_batch_is_not_taken_for_steps() {
         core_model(&graph.0, options).expect("a batch").1.to_string()
     };
     assert!(said(&graph(5), &rows(100)).contains(ROWS));
-    // one row, and a batch that is called so
+    // no notice about one row, nor about a batch axis that is named batch
     assert!(!said(&graph(5), &rows(1)).contains(ROWS));
     let mut called = graph(5);
     called.0.axis_names = vec![name(1, "batch")];

@@ -8,7 +8,7 @@ use crate::model::{
     Rounding, RunningSum, Softmax, Window,
 };
 
-/// Makes something of channels over time, `[1, H, steps]`.
+/// An operation on channels over time, `[1, H, steps]`.
 type Between = fn(&mut Graph, ValueId) -> ValueId;
 
 const SEES: &str = "sees the steps of one call only";
@@ -38,8 +38,8 @@ fn turned(graph: &mut Graph, x: ValueId) -> ValueId {
     graph.op(Op::Transpose, &[x, order])
 }
 
-/// An LSTM whose h and c are inputs and outputs, behind something that is made of so many steps
-/// (-1: any number).
+/// An LSTM behind `between`, with h and c as inputs and outputs. `steps`: the steps of x, -1 for
+/// any number.
 fn kept_behind(steps: isize, between: Between) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, steps, H as isize]);
@@ -68,8 +68,8 @@ fn open() -> Options {
     Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])])
 }
 
-/// What looks back by windows, by pads or by one number in front, and streams where the number of
-/// steps is open.
+/// Operations that read earlier steps by windows, by pads or by one element in front. With an open
+/// number of steps, all of them keep the earlier steps between calls.
 fn causal() -> Vec<(&'static str, Between)> {
     vec![
         ("convolution", |g, x| convolved(g, x, 3, [2, 0])),
@@ -99,7 +99,7 @@ fn what_keeps_no_earlier_steps_is_warned_about_beside_kept_states() {
                 "{name}: {text}"
             );
             assert!(text.contains("the last 2 inputs"), "{name}: {text}");
-            // the option that it prints works, and then nothing is lost
+            // with the option that the warning prints, all earlier steps are kept
             assert!(
                 text.contains(&format!("leave the number of steps open, --shape 'x=1,?,{H}'")),
                 "{name}: {text}"
@@ -107,10 +107,10 @@ fn what_keeps_no_earlier_steps_is_warned_about_beside_kept_states() {
         }
         assert_eq!(said(&graph, &open()), "", "{name}");
         assert_eq!(core_model(&graph.0, &open()).unwrap().0.variables.len(), 1, "{name}");
-        // nothing goes on
+        // no warning if no state goes on
         assert_eq!(said(&graph, &shapes(&[("x", &[1, 1, H])]).with_state(State::None)), "");
     }
-    // several are named together
+    // one warning names several operations
     let two = kept_behind(1, |g, x| {
         let y = convolved(g, x, 3, [2, 0]);
         convolved(g, y, 2, [1, 0])
@@ -119,7 +119,7 @@ fn what_keeps_no_earlier_steps_is_warned_about_beside_kept_states() {
     assert!(text.contains("; so does \"convolution\""), "{text}");
 }
 
-/// What cannot stream is told the other way out only.
+/// The warning about operations that look ahead advises only to make their earlier inputs an input.
 #[test]
 fn what_looks_ahead_is_told_to_keep_its_inputs() {
     let ahead: Vec<(&str, Between)> = vec![
@@ -151,7 +151,8 @@ fn what_looks_ahead_is_told_to_keep_its_inputs() {
     }
 }
 
-/// A sum of the steps so far begins again in every call, or goes on if the steps are open.
+/// A running sum over the steps starts anew in every call. With an open number of steps, the sum
+/// goes on.
 #[test]
 fn sums_of_steps_go_on_where_steps_are_open() {
     let graph = kept_behind(-1, |g, x| {
@@ -166,7 +167,8 @@ fn sums_of_steps_go_on_where_steps_are_open() {
     );
     assert_eq!(said(&graph, &open()), "");
     assert_eq!(core_model(&graph.0, &open()).unwrap().0.variables.len(), 1);
-    // a sum of integers without an end leaves the integers that f32 holds
+    // refused for open steps: without an end, a sum of integers may leave those that f32 holds
+    // exactly
     let graph = kept_behind(-1, |g, x| {
         let axis = g.int(2);
         let integers = g.convert(x, ElementType::I32);
@@ -179,9 +181,9 @@ fn sums_of_steps_go_on_where_steps_are_open() {
         g.convert(sum, ElementType::F32)
     });
     let refusal = core_model(&graph.0, &open()).expect_err("integers").to_string();
-    // the sum of one step would be the step itself
+    // not offered: one step per call, whose running sum is the step itself
     assert!(!refusal.contains("x=1,1,"), "{refusal}");
-    // a sum over the rows of a batch of one has nothing to do with steps
+    // a running sum over a batch of one row is no sum over steps
     let graph = kept_behind(-1, |g, x| {
         let axis = g.int(0);
         g.op(Op::RunningSum(RunningSum { exclusive: false, reverse: false }), &[x, axis])
@@ -189,10 +191,10 @@ fn sums_of_steps_go_on_where_steps_are_open() {
     assert_eq!(said(&graph, &shapes(&[("x", &[1, 1, H])])), "");
 }
 
-/// One step per call is offered where everything goes on then.
+/// The help offers one step per call if all states then go on.
 #[test]
 fn one_step_is_offered_where_it_goes_on() {
-    // each call is divided by its largest element
+    // all steps of a call are divided by the largest element of the call
     let graph = kept_behind(-1, |g, x| {
         let axes = g.ints(&[1, 2]);
         let reduction = crate::model::Reduction::Max;
@@ -210,7 +212,7 @@ fn one_step_is_offered_where_it_goes_on() {
     );
 }
 
-/// Windows without pads are padded in front, or their inputs are kept.
+/// The help for windows without pads advises pads in front of the steps, or to keep the inputs.
 #[test]
 fn windows_without_pads_are_told_what_streams() {
     let graph = kept_behind(-1, |g, x| {
@@ -237,7 +239,7 @@ fn windows_without_pads_are_told_what_streams() {
     );
 }
 
-/// Windows beside the steps, and pictures, are no history.
+/// Windows along other axes than the steps, and windows of pictures, read no earlier steps.
 #[test]
 fn windows_beside_the_steps_lose_nothing() {
     let graph = kept_behind(1, |g, x| {
@@ -257,8 +259,8 @@ fn windows_beside_the_steps_lose_nothing() {
     assert_eq!(said(&graph, &Options::default()), "");
 }
 
-/// Attention of one element over a window of four, with a mask that moves on by one place in each
-/// call and that `added` makes of what is kept.
+/// Attention of one element over a window of four. The state `mask` moves on by one place in each
+/// call; `added` computes the added mask from it.
 fn masked(new: f32, added: Between) -> Graph {
     let mut graph = Graph::default();
     let (x, mask) = (graph.parameter("x", &[1, 4]), graph.parameter("mask", &[1, 4]));
@@ -283,7 +285,7 @@ fn kept_masks_that_begin_open_are_warned_of() {
         "the state \"mask\" is a mask that is added in front of a softmax, and it begins at zero";
     let text = said(&masked(0.0, |_, mask| mask), &kept);
     assert!(text.contains(OPEN) && text.contains("(mask - 1) * 1e9"), "{text}");
-    // as an argument, it begins as the program has it
+    // no warning about a mask that the program gives
     assert!(!said(&masked(0.0, |_, mask| mask), &Options::default()).contains(OPEN));
     let remedied = masked(1.0, |graph, mask| {
         let (one, large) = (graph.floats(&[], &[1.0]), graph.floats(&[], &[1e9]));
@@ -291,7 +293,7 @@ fn kept_masks_that_begin_open_are_warned_of() {
         graph.elementwise(Binary::Multiply, &[below, large])
     });
     assert_eq!(said(&remedied, &kept), "");
-    // a sum that is kept is no mask
+    // a kept sum in front of a softmax is no mask
     let mut summed = Graph::default();
     let (x, sum) = (summed.parameter("x", &[1, 4]), summed.parameter("sum", &[1, 4]));
     let next = summed.elementwise(Binary::Add, &[x, sum]);

@@ -1,4 +1,4 @@
-//! Bodies that are computed again and again.
+//! Loops.
 
 use super::*;
 use crate::model::{Loop, LoopInput, LoopOutput, Slicing};
@@ -12,7 +12,7 @@ fn backward(axis: i64) -> Slicing {
     Slicing { axis, start: -1, end: 0, stride: -1, part_size: 1 }
 }
 
-/// h + x . w, of Parameters x, h, w.
+/// h + x * w, with Parameters x, h, w.
 fn sum() -> (Graph, ValueId) {
     let mut graph = Graph::default();
     let names = ["x", "h", "w"];
@@ -23,7 +23,7 @@ fn sum() -> (Graph, ValueId) {
     (graph, sum)
 }
 
-/// A body: h' = h + x . w; its Parameters x, h, w, its Results h' and 2 h'.
+/// A body with the Parameters x, h, w and the Results h' = h + x * w and 2 h'.
 fn body() -> Model {
     let (mut graph, next) = sum();
     let two = graph.floats(&[], &[2.0]);
@@ -33,7 +33,7 @@ fn body() -> Model {
     graph.0
 }
 
-/// x [1, 4] cut as said, h [1, part], w [1] -> the last h', every 2h'.
+/// A loop over slices of x [1, 4], with h [1, part] and w [1]. Outputs: the last h', and all 2 h'.
 fn iterated(slice: Slicing, concatenation: Slicing, part: usize) -> Graph {
     let mut graph = Graph::default();
     let x = graph.input_of("x", &[1, 4], ElementType::F32);
@@ -81,7 +81,7 @@ fn pieces_go_in_and_come_out_in_either_order() {
         of(two(backward(1)), two(backward(1)), 2),
         (vec![40.0, 60.0], vec![80.0, 120.0, 60.0, 80.0])
     );
-    // from within, every other one, pieces that overlap
+    // slices without the ends, every other slice, slices that overlap
     let within = Slicing { start: 1, end: 3, ..forward(1) };
     assert_eq!(of(within, forward(1), 1), (vec![50.0], vec![40.0, 100.0]));
     let other = Slicing { stride: 2, ..forward(1) };
@@ -106,7 +106,7 @@ fn pieces_go_in_and_come_out_in_either_order() {
 #[test]
 fn a_body_keeps_only_what_is_read() {
     let mut graph = iterated(forward(1), forward(1), 1);
-    // only the last h'
+    // with the last h' as the only output, the body computes no 2 h'
     graph.0.results.pop();
     graph.0.nodes.pop();
     let valid = accepted(&graph, &Options::default());
@@ -115,8 +115,8 @@ fn a_body_keeps_only_what_is_read() {
     assert_eq!(valid.constants.len(), 0);
 }
 
-/// What trips hand on has a scale where the first trip's has it, too, and every trip rounds: h' =
-/// clip(round(h + x w), 3) / 4.
+/// A carried value is a multiple of a scale if the initial value is one, too, and every iteration
+/// rounds: h' = clip(round(h + x w), 3) / 4.
 #[test]
 fn what_trips_hand_on_may_be_multiples() {
     let multiples = |initial: Option<f32>, rounds: bool| {
@@ -168,7 +168,7 @@ fn what_trips_hand_on_may_be_multiples() {
     assert_eq!(multiples(Some(0.0), false), None);
 }
 
-/// A Loop over the body, its first inputs the trip count and the condition.
+/// A counted Loop over `body`. The first inputs are the trip count and the condition.
 fn counted(
     count: i64,
     go: i64,
@@ -197,8 +197,8 @@ fn counted(
     graph
 }
 
-/// s' = s + x[i] * n, n' = n + 1, and whether i < 2; s' and n' are Results 0 and 1, the last one is
-/// Result 2.
+/// The Results are s' = s + x[i] * n, or with x[0] unless `refuse_iteration_number`; n' = n + 1, or
+/// n unless `counts`; and i < 2, or 1 unless `stops`.
 fn counting_body(refuse_iteration_number: bool, counts: bool, stops: bool) -> Model {
     let mut graph = Graph::default();
     let i = graph.input_of("i", &[], ElementType::I64);
@@ -243,7 +243,7 @@ fn iterations_that_differ_are_written_out() {
     assert_eq!(run(1, false, true, false), (true, 1.0, vec![1.0]), "once is always the same");
 }
 
-/// h' = h + x and 2 h, as long as h' < limit.
+/// h' = h + x and 2 h, until h' < limit is false.
 fn body_with_an_end() -> Model {
     let mut graph = Graph::default();
     let [x, h, limit] = ["x", "h", "limit"]
@@ -258,7 +258,8 @@ fn body_with_an_end() -> Model {
     graph.0
 }
 
-/// The last iteration writes the loop's outputs, and no iteration reads them afterwards.
+/// The condition ends a loop: the outputs are those of the last iteration, and further iterations
+/// write nothing.
 #[test]
 fn the_end_of_a_loop_is_where_its_condition_says() {
     let mut graph = Graph::default();
@@ -302,7 +303,7 @@ fn the_end_of_a_loop_is_where_its_condition_says() {
 
 #[test]
 fn loops_stand_inside_loops() {
-    // the inner loop adds the pieces of what the outer one cuts
+    // the inner loop adds the slices of a slice of the outer loop
     let mut outer = Graph::default();
     let [x, h, w] = ["x", "h", "w"]
         .map(|name| outer.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));

@@ -1,4 +1,4 @@
-//! Models built by hand, as the macro and the builder build them: no file, no text.
+//! Tests of models built by hand, as the macros and the Builder build models: without files.
 
 mod batch;
 mod branches;
@@ -101,13 +101,13 @@ impl Graph {
         self.cell(name, rnn(3), &[x, h, weights[0], weights[1], weights[2]])
     }
 
-    /// An operation of one output.
+    /// Adds an operation with one output.
     fn op(&mut self, op: Op, inputs: &[ValueId]) -> ValueId {
         let name = kind(&op).to_lowercase();
         self.node(&name, op, inputs, Self::value(None, ElementType::F32))
     }
 
-    /// An operation of several outputs.
+    /// Adds an operation with several outputs.
     fn ops(&mut self, op: Op, inputs: &[ValueId], outputs: usize) -> Vec<ValueId> {
         let first = self.op(op, inputs);
         let mut all = vec![first];
@@ -195,14 +195,14 @@ fn accepted(graph: &Graph, options: &Options) -> CoreModel {
     valid
 }
 
-/// What one step gives, in float64.
+/// The shapes and values of the outputs of one step, in float64.
 fn computed(graph: &Graph, inputs: &[Vec<f64>]) -> Vec<(Vec<usize>, Vec<f64>)> {
     let valid = accepted(graph, &Options::default());
     let step = reference(&valid, inputs, &initial_variables(&valid));
     valid.results.iter().map(|result| result.shape.clone()).zip(step.results).collect()
 }
 
-/// What is said about each case, under its name.
+/// The messages about each case, below its name.
 fn said(cases: Vec<(&str, Graph, Options)>) -> String {
     let mut out = String::new();
     for (name, graph, options) in cases {
@@ -254,7 +254,7 @@ fn sizes_that_are_open_are_fixed_by_the_options() {
     }
     let both = shapes(&[("x", &[4, 2])]).with_batch(Some(4));
     assert_eq!(accepted(&one_cell(-1), &both).cells()[0].batch, 4);
-    // agreeing with what is known is allowed
+    // an option may repeat a size that the model states
     assert_eq!(accepted(&one_cell(5), &batch(5)).cells()[0].batch, 5);
     assert_eq!(accepted(&one_cell(5), &shapes(&[("h", &[5, 3])])).cells()[0].batch, 5);
 
@@ -318,7 +318,7 @@ fn weights_at_run_time() {
     let b = graph.parameter("b", &[9]);
     let spare = graph.parameter("spare", &[5]);
     let wide = graph.convert(w, ElementType::F64);
-    // one tensor as W and R of two cells, behind a conversion in one of them
+    // one tensor is W and R of two cells; one of the reads passes a conversion
     let first = graph.cell("one", gru(3, ResetGate::BeforeMatMul), &[x, h, w, wide, b]);
     let second = graph.cell("two", gru(3, ResetGate::AfterMatMul), &[first, h, w, w]);
     graph.result("y", second);
@@ -390,7 +390,7 @@ fn states_are_found_named_and_refused() {
     assert_eq!(pairs(&accepted(&one_cell(1), &states(&[("h", "y")]))), [(1, 0)]);
     assert_eq!(pairs(&accepted(&one_cell(1), &states(&[("in1", "out0")]))), [(1, 0)]);
 
-    // two layers: each its own state, and the first one's output is an input too
+    // two layers with a state each; the first layer's output is an input of the second layer
     let two = |read_again: bool, results: &[usize]| {
         let mut graph = Graph::default();
         let (x, h1, h2) = (
@@ -425,14 +425,14 @@ fn states_are_found_named_and_refused() {
         "which of the two is it?"
     );
 
-    // the same initial state for two cells
+    // two cells start from one input
     let mut shared = one_cell(1);
     let y = shared.rnn("other", ValueId(0), ValueId(1));
     shared.result("z", y);
     assert_eq!(pairs(&accepted(&shared, &Options::default())), []);
     assert_eq!(pairs(&accepted(&shared, &states(&[("h", "z")]))), [(1, 1)]);
 
-    // an initial state that is returned unchanged
+    // an initial state that is also returned unchanged
     let mut returned = one_cell(1);
     returned.result("h0", ValueId(1));
     let valid = accepted(&returned, &Options::default());

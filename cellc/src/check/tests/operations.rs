@@ -6,13 +6,13 @@ use crate::model::{
     ReverseSequence, Rounding, RunningSum, SliceMasks, Softmax, Window,
 };
 
-/// 0, 1, 2 ... of a shape.
+/// The values 0, 1, 2 ... for a tensor of a shape.
 pub(super) fn counting(shape: &[usize]) -> Vec<f64> {
     (0..shape.iter().product::<usize>()).map(|i| i as f64).collect()
 }
 
-/// The outputs of what `build` makes of a tensor of that shape, first of an input of the model,
-/// then of a constant.
+/// The outputs of `build` for an input of the model. Asserts that a constant, which is folded,
+/// gives nearly the same outputs.
 #[track_caller]
 pub(super) fn both_ways(
     shape: &[usize],
@@ -47,7 +47,7 @@ pub(super) fn both_ways(
     at_run_time
 }
 
-/// The one output, checked against its shape and values.
+/// Asserts the shape and the values of the output of `build` for [`counting`].
 #[track_caller]
 pub(super) fn gives(
     shape: &[usize],
@@ -62,7 +62,7 @@ pub(super) fn gives(
 fn large_products_of_constants_are_computed_once() {
     const N: usize = 256;
     let mut graph = Graph::default();
-    // 0, 1, 2, 0, ... and a transposed matrix: all sums are exact
+    // the values 0, 1, 2, 0, ... have exact sums; b is transposed
     let values =
         |count: usize, period: usize| (0..count).map(|i| (i % period) as f32).collect::<Vec<_>>();
     let (a, b) = (values(N * N, 3), values(2 * N * N, 5));
@@ -148,7 +148,7 @@ fn elements_change_places() {
     gives(&[2, 3], gather(&[-1], &[1], -1), (&[2, 1], &[2.0, 5.0]));
     gives(&[2, 3], gather(&[2, 1, 0], &[3], 1), (&[2, 3], &[2.0, 1.0, 0.0, 5.0, 4.0, 3.0]));
     gives(&[4, 1], gather(&[0, 1, 2, 3], &[2, 2], 0), (&[2, 2, 1], &[0.0, 1.0, 2.0, 3.0]));
-    // in no order: what is computed is put together from parts
+    // indices without an order: the output is a concatenation of parts
     gives(
         &[2, 3],
         gather(&[0, 2, 2, 1], &[2, 2], 1),
@@ -156,7 +156,7 @@ fn elements_change_places() {
     );
 }
 
-/// The largest of integers, as quantisers write it.
+/// The maximum of integers, as quantised models compute it.
 #[test]
 fn maximum_of_integers() {
     gives(
@@ -190,12 +190,12 @@ fn gather_by_rows() {
         }
     };
     gives(&[2, 3], gather(1, &[2, 0, 1, -2], &[2, 2], 1), (&[2, 2], &[2.0, 0.0, 4.0, 4.0]));
-    // an index for each row alone
+    // one index for each row
     gives(&[2, 3], gather(-1, &[2, 1], &[2, 1], 1), (&[2, 1], &[2.0, 4.0]));
     gives(&[2, 3], gather(1, &[2, 1], &[2], 1), (&[2], &[2.0, 4.0]));
-    // an axis between the batch and that of the indices
+    // an axis between those of the batch and the axis of the indices
     gives(&[2, 2, 2], gather(1, &[1, 0], &[2, 1], 2), (&[2, 2, 1], &[1.0, 3.0, 4.0, 6.0]));
-    // as many rows of a batch as there are, and no axis of the batch itself
+    // refused: another number of rows than the data, and an axis of the batch as `axis`
     let refused = |batch_dims: i64, shape: &'static [usize], axis: i64| {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[2, 3]);
@@ -234,7 +234,7 @@ fn parts_and_their_opposite() {
     gives(&[2, 2], concat, (&[2, 5], &[7.0, 0.0, 1.0, 0.0, 1.0, 8.0, 2.0, 3.0, 2.0, 3.0]));
 }
 
-/// One axis of Slice: start, stop, step.
+/// Slices of one axis by start, stop and step.
 #[test]
 fn slices_are_those_of_numpy() {
     let (min, max) = (i64::from(i32::MIN), i64::MAX);
@@ -246,7 +246,8 @@ fn slices_are_those_of_numpy() {
         (max, 0, -2, &[4.0, 2.0]),
         (-100, 100, 3, &[0.0, 3.0]),
         (2, 3, max, &[2.0]),
-        // ONNX, and OpenVINO with it, keep a backward start inside
+        // a backward start in front of the first element is the first element, as in ONNX and
+        // OpenVINO
         (-100, min, -1, &[0.0]),
     ] {
         let build = |g: &mut Graph, x| {
@@ -432,7 +433,7 @@ fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
     assert_eq!(with(Binary::Minimum.into(), &[0.0, 2.0]).1, [0.0, 1.0, -3.0, -3.0]);
     assert_eq!(with(Primitive::PRelu.into(), &[0.5]).1, [1.0, -1.5]);
 
-    // one number is a slope for everything, whatever its rank
+    // a single slope applies to all elements of any rank
     for shape in [&[][..], &[2]] {
         let len = shape.iter().product();
         let one = both_ways(shape, &[-1.0, -3.0][..len], |g, x| {
@@ -486,7 +487,7 @@ fn remainders_by_a_power_of_two_and_ranges_of_floats() {
     assert_eq!(range([3.0, 0.0, -1.5]), (vec![2], vec![3.0, 1.5]));
 }
 
-/// Integers and booleans, folded, as f32.
+/// Arithmetic of integers and booleans is folded; results are converted to f32.
 #[test]
 fn integer_arithmetic_is_that_of_openvino() {
     let of = |function: Elementwise, a: &[i64], b: &[i64]| {
@@ -525,7 +526,7 @@ fn integer_arithmetic_is_that_of_openvino() {
     let mut graph = Graph::default();
     let inputs = [graph.ints(&[1, 0]), graph.ints(&[5]), graph.ints(&[6])];
     let chosen = graph.elementwise(Primitive::Select, &inputs);
-    // as a shape
+    // the chosen integers as a shape
     let x = graph.input_of("x", &[5, 6], ElementType::F32);
     let y = graph.op(Op::Reshape { zero_keeps: false }, &[x, chosen]);
     graph.result("y", y);
@@ -601,7 +602,7 @@ fn product(a: (&[usize], &[f64]), b: (&[usize], &[f64]), transpose: [bool; 2]) -
 
 #[test]
 fn products_of_every_shape() {
-    // the shapes of a and b, which is transposed, the shape of the product
+    // the shape of a, the shape of b, which of them are transposed, the shape of the product
     type Case<'a> = (&'a [usize], &'a [usize], [bool; 2], &'a [usize]);
     let cases: [Case; 14] = [
         (&[2, 3], &[3, 4], [false, false], &[2, 4]),
@@ -625,7 +626,7 @@ fn products_of_every_shape() {
         };
         let (a, b) = (data(sa, 3.0), data(sb, 1.0));
         let expected = product((sa, &a), (sb, &b), [ta, tb]);
-        // either may be a constant: dense where that is the matrix
+        // each operand as an input and as a constant; a constant matrix makes a dense layer
         for constant in [[false, false], [true, false], [false, true], [true, true]] {
             let mut graph = Graph::default();
             let mut given = Vec::new();
@@ -702,7 +703,7 @@ fn compressed_weights_are_not_rounded_in_between() {
             assert_eq!((valid.nodes.len(), valid.constants.len()), (1, 1));
         }
     }
-    // a stored f32 that is converted to f16 is rounded, as the model says
+    // an f32 constant converted to f16 is rounded, as the model demands
     let mut graph = Graph::default();
     let c = graph.floats(&[1], &[0.1]);
     let narrow = graph.convert(c, ElementType::F16);
@@ -759,8 +760,8 @@ fn what_nothing_reads_is_not_there() {
     assert_eq!(valid.results[0].source, Source::Value(1));
 }
 
-/// A part without elements may be left unused or be put together with others; nothing is computed
-/// of it.
+/// A part without elements may be left unused, or be concatenated with other parts. No operation
+/// computes it.
 #[test]
 fn parts_without_elements_are_left_out() {
     let split = |g: &mut Graph, x: ValueId| {
@@ -784,8 +785,6 @@ fn parts_without_elements_are_left_out() {
     assert_eq!(parts, expected);
 }
 
-/// Sums over no elements are 0, and products of matrices, too; a mean of no elements and an empty
-/// output are refused.
 /// Running sums of constants are added in order, as at run time: a sum that is infinite once stays
 /// infinite.
 #[test]
@@ -806,7 +805,7 @@ fn running_sums_are_added_in_order() {
         graph.result("y", sums);
         assert_eq!(computed(&graph, &[]), [(vec![1, 4], wanted.to_vec())]);
     }
-    // integers whose sums have room, unlike sums of neighbours
+    // integers are summed from the first on: the sum of the last two would overflow
     let mut graph = Graph::default();
     let (x, axis) = (graph.ints(&[-10, i64::MAX, 5]), graph.int(0));
     let sum = graph.op(Op::RunningSum(RunningSum { exclusive: false, reverse: false }), &[x, axis]);
@@ -819,6 +818,8 @@ fn running_sums_are_added_in_order() {
     assert_eq!(computed(&graph, &[]), [(vec![], vec![2.0])]);
 }
 
+/// Sums over no elements are 0, in reductions and in matrix products. A mean of no elements and an
+/// empty output are refused.
 #[test]
 fn parts_without_elements_are_folded() {
     let part = |g: &mut Graph, x: ValueId| {
@@ -867,7 +868,7 @@ fn parts_without_elements_are_folded() {
     }
 }
 
-/// `torch.empty(0, 3)`, to which parts are joined.
+/// A Concat of `torch.empty(0, 3)` and other parts.
 #[test]
 fn an_empty_constant_adds_nothing_to_what_is_joined() {
     let mut graph = Graph::default();
@@ -880,8 +881,8 @@ fn an_empty_constant_adds_nothing_to_what_is_joined() {
     assert_eq!(valid.results[0].shape, [2, 3]);
 }
 
-/// Compositions of activations have seven digits of the float64 function, near zero too, and are NaN
-/// outside its domain.
+/// Functions composed of other activations have seven digits of the float64 function, near zero
+/// too, and are NaN outside their domain.
 #[test]
 fn functions_of_circles_and_hyperbolas() {
     let of = |function: Composed, x: &[f64]| {
@@ -919,7 +920,7 @@ fn functions_of_circles_and_hyperbolas() {
         ),
     ];
     for (function, exact, x) in cases {
-        // what f32 holds
+        // x rounded to f32
         let x: Vec<f64> = x.iter().map(|&v| f64::from(v as f32)).collect();
         for (v, y) in x.iter().zip(of(function, &x)) {
             let wanted = exact(*v);
@@ -975,7 +976,7 @@ fn cut_at(follows: impl FnOnce(&mut Graph, ValueId) -> ValueId) -> Graph {
     graph
 }
 
-/// Convolutions and normalisations of the steps that a call counts, here three of five.
+/// Convolutions and normalisations of a number of steps that each call gives, here three of five.
 #[test]
 fn convolutions_and_normalisations_follow_a_slice_up_to_a_computed_stop() {
     let x = [1.0, 2.0, 3.0, 40.0, 50.0, -1.0, 1.0, 2.0, 60.0, 70.0];

@@ -4,7 +4,8 @@ use super::*;
 use crate::core::Lengths;
 use crate::model::Direction;
 
-/// A sequence of N 2, T 3, I 2, H 2, its weights constants, its outputs Results as said.
+/// A sequence with N 2, T 3, I 2, H 2 and constant weights. `outputs`: the outputs that are
+/// Results.
 fn sequence(kind: CellKind, direction: Direction, lengths: &[i64], outputs: &[usize]) -> Graph {
     let mut graph = Graph::default();
     let lengths = graph.ints(lengths);
@@ -72,14 +73,13 @@ fn both_directions_are_two_cells() {
     assert_eq!(valid.results[0].shape, [2, 2, 3, 2]);
     assert_eq!(valid.results[1].shape, [2, 2, 2]);
     assert_eq!(valid.states, [], "h0 and c0 hold both directions");
-    // each direction is what the sequence of that direction alone computes with its part of
-    // everything
+    // the outputs of both directions are finite
     let step = |values: &[Vec<f64>]| computed(&graph, values);
     let x: Vec<f64> = (0..12).map(|i| f64::from(i) * 0.1 - 0.5).collect();
     let state: Vec<f64> = (0..8).map(|i| f64::from(i) * 0.1).collect();
     let both = step(&[x, state.clone(), state]);
     assert!(both[0].1.iter().all(|v| v.is_finite()));
-    // rows of one step less: Y is zero there, in both directions
+    // the second row has one step less: there Y is zero in both directions
     let y = |n: usize, d: usize, t: usize| &both[0].1[((n * 2 + d) * 3 + t) * 2..][..2];
     assert_eq!((y(1, 0, 2), y(1, 1, 2)), (&[0.0, 0.0][..], &[0.0, 0.0][..]));
     assert!(y(1, 0, 1).iter().chain(y(1, 1, 1)).all(|&v| v != 0.0));
@@ -96,7 +96,7 @@ fn lengths_are_full_constant_or_given() {
         lengths(&sequence(kind, Direction::Reverse, &[0, 2], &[0])),
         Lengths::Constant(vec![0, 2])
     );
-    // as exporters write it: the number of steps, broadcast to the number of rows
+    // lengths as exporters write them: the number of steps, broadcast to the number of rows
     let mut graph = Graph::default();
     let (three, two) = (graph.int(3), graph.ints(&[2]));
     let all = graph.op(Op::Broadcast(crate::model::BroadcastMode::Numpy), &[three, two]);
@@ -149,7 +149,7 @@ fn states_of_sequences_and_of_lstm() {
     assert!(
         matches!(cell.weights.p, Some(WeightSource::Constant(i)) if valid.constants[i].shape() == [9])
     );
-    // shapes only: not a use
+    // a ShapeOf does not use the state as data
     let mut graph = one_cell(1);
     let shape = graph.op(Op::ShapeOf, &[ValueId(1)]);
     let shape = graph.convert(shape, ElementType::F32);
@@ -275,7 +275,7 @@ fn variables_live_between_steps() {
     let zeros = graph.floats(&[2], &[0.0, 0.0]);
     let before = read(&mut graph, "before", Some(zeros));
     let sum = graph.elementwise(Binary::Add, &[first, x]);
-    // what an Assign passes on is what it is given
+    // the output of an Assign is its input
     let passed = assign(&mut graph, "sum", sum);
     assign(&mut graph, "before", again);
     graph.result("y", passed);
@@ -289,13 +289,13 @@ fn variables_live_between_steps() {
     let two = reference(&valid, &[vec![0.5, 0.5]], &one.variables);
     assert_eq!(two.results, [vec![11.5, 22.5], vec![1.0, 2.0]]);
 
-    // without an initial value: zero, of the shape that is said
+    // without an initial value, the variable starts at zero, with the stated shape
     let mut graph = Graph::default();
     let value = read(&mut graph, "v", None);
     graph.result("y", value);
     assert_eq!(accepted(&graph, &batch(3)).variables[0].shape, [3]);
 
-    // an initial value of the shape and the type that are said
+    // an initial value of the stated shape and type
     let mut graph = Graph::default();
     let start = graph.floats(&[2], &[1.0, 2.0]);
     let open = [Dim::Dynamic { min: 1, max: Some(2) }];

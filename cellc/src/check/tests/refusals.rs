@@ -7,7 +7,7 @@ use crate::model::{
     Sampling, Scaling, SliceMasks, Softmax, TopKAttributes,
 };
 
-/// x [2, 3], y = what is built of it.
+/// A model of x [2, 3] and y = `build(x)`.
 fn of_x(build: impl Fn(&mut Graph, ValueId) -> ValueId) -> Graph {
     let mut graph = Graph::default();
     let x = graph.input_of("x", &[2, 3], ElementType::F32);
@@ -300,7 +300,7 @@ fn operations_are_refused_by_name() {
     }
 }
 
-/// One rule judges integers as operands of activations, whether these are constant or computed.
+/// Integer operands of activations are refused alike, whether constant or computed.
 #[test]
 fn integers_are_no_operands_of_activations() {
     let functions: [(Elementwise, &str); 3] = [
@@ -330,7 +330,8 @@ fn integers_are_no_operands_of_activations() {
     }
 }
 
-/// One rule judges the leading axes that data and indices share. Only Gather counts from the end.
+/// All gathers refuse wrong numbers of leading axes that data and indices share. Only Gather counts
+/// negative numbers from the end.
 #[test]
 fn leading_axes_of_gathers_are_refused_by_number() {
     let gather = |batch_dims: i64| {
@@ -375,7 +376,7 @@ fn choices_that_cannot_apply_are_said() {
     ]));
 }
 
-/// Rules on the options do not wait for a model without errors.
+/// Errors of the options are reported even if the model has errors.
 #[test]
 fn options_are_checked_next_to_a_wrong_model() {
     let wrong = of_x(|g, x| {
@@ -414,7 +415,8 @@ fn what_would_take_for_ever_is_refused() {
     insta::assert_snapshot!(said(cases));
 }
 
-/// Sizes in a file of a few bytes: what is said comes before anything of that size is made.
+/// Files of a few bytes that describe large sizes are refused before memory of these sizes is
+/// allocated.
 #[test]
 fn small_files_do_not_take_much_memory() {
     let resized = |sampling: Sampling, factor: f32| {
@@ -468,7 +470,8 @@ fn an_instruction_set_of_another_architecture_is_refused() {
     assert!(said.contains("generic, neon, avx2, avx_vnni, avx512, avx512_vnni, amx"), "{said}");
 }
 
-/// x where a step counts, else 0: the numbers of steps up to a limit compared with lengths.
+/// x where a step is below the length of its row, else 0: the numbers of steps below `limit` are
+/// compared with the lengths.
 fn masked(limit: fn(&mut Graph, [ValueId; 2]) -> ValueId) -> Graph {
     let mut graph = Graph::default();
     let x = graph.input_of("x", &[2, 3], ElementType::F32);
@@ -500,7 +503,7 @@ fn a_range_to_a_limit_of_run_time_is_refused_with_what_works() {
     assert!(refusal.contains("the stop of Range is computed at run time"), "{refusal}");
     assert!(refusal.contains("torch.arange(x.shape[1])"), "{refusal}");
     assert!(!refusal.contains("the stop computed"), "said once: {refusal}");
-    // the remedy
+    // the remedy: the limit is the size of x
     let all = masked(|graph, [x, _]| {
         let shape = graph.node("shape", Op::ShapeOf, &[x], Graph::value(None, ElementType::I64));
         let (second, axis) = (graph.int(1), graph.int(0));
@@ -511,7 +514,7 @@ fn a_range_to_a_limit_of_run_time_is_refused_with_what_works() {
     assert_eq!(computed(&all, &[x, lengths])[0].1, [1.0, 0.0, 0.0, 4.0, 5.0, 0.0]);
 }
 
-/// Numbers up to a limit that a call computes and Clip bounds by 4: lengths `[2, 1]`.
+/// A Range up to a limit that a call computes: the largest of lengths `[2, 1]`, at most 4.
 fn numbers(graph: &mut Graph) -> (ValueId, ValueId) {
     let lengths = graph.input_of("lengths", &[2, 1], ElementType::I64);
     let axes = graph.ints(&[0, 1]);
@@ -582,7 +585,7 @@ fn a_range_to_a_bounded_limit_counts_its_elements() {
     assert_eq!(counts, [&[1.0], &[1.0]], "mask_len, rows_len");
 }
 
-/// Softmax gives elements behind the last one no share, along their axis and across it.
+/// Softmax gives no share to elements behind the computed length, along their axis and across it.
 #[test]
 fn a_softmax_of_a_bounded_range_is_one_of_the_elements_that_there_are() {
     for axis in [-1, 0] {
@@ -612,7 +615,7 @@ fn a_softmax_of_a_bounded_range_is_one_of_the_elements_that_there_are() {
     }
 }
 
-/// Whatever reads elements of a Range as if all were there is refused.
+/// Operations that would read a Range beyond its computed length are refused.
 #[test]
 fn a_range_to_a_bounded_limit_is_not_read_as_a_whole() {
     let refusal = |build: fn(&mut Graph, ValueId) -> ValueId| {

@@ -1,5 +1,4 @@
-//! Weights that are inputs of the model, and that the graph puts in another order before a cell
-//! reads them.
+//! Weights that are inputs of the model and that the graph reorders before a cell reads them.
 
 use super::*;
 use crate::model::{Direction, NoAxes, Reduce, Reduction};
@@ -18,7 +17,7 @@ fn numbers(shape: &[usize], from: usize) -> Vec<f32> {
         .collect()
 }
 
-/// A graph, and what a call gives its inputs.
+/// A graph, and the values of its inputs in a call.
 struct TestGraph {
     graph: Graph,
     inputs: Vec<Vec<f64>>,
@@ -39,14 +38,14 @@ impl TestGraph {
         self.graph.ops(Op::Split { parts }, &[data, axis], parts)
     }
 
-    /// The parts along axis 1 of a tensor in another order.
+    /// The parts of a tensor along axis 1, in another order.
     fn in_order(&mut self, data: ValueId, order: &[usize]) -> ValueId {
         let parts = self.parts(data, 1, order.len());
         let parts: Vec<ValueId> = order.iter().map(|&at| parts[at]).collect();
         self.graph.op(Op::Concat { axis: 1 }, &parts)
     }
 
-    /// A sequence of N 2, T 3, I 2, H 3 in both directions that reads these weights.
+    /// A sequence with N 2, T 3, I 2, H 3 in both directions that reads these weights.
     fn sequence(mut self, kind: CellKind, [w, r, b]: [ValueId; 3]) -> Self {
         let x = self.tensor(As::Input, "X", &[2, 3, 2]);
         let states = 1 + usize::from(kind.has_cell_state());
@@ -105,7 +104,7 @@ fn weights_in_another_order_are_packed_from_the_inputs() {
         let folded = converted(kind, [As::Constant; 3]);
         let wanted = computed(&folded.graph, &folded.inputs);
         assert_ne!(wanted[0].1[0], wanted[0].1[1]);
-        // where W or R alone is a constant, it is rearranged
+        // if only W or only R is a constant, it is reordered when compiling
         let mixed = [[As::Input, As::Constant, As::Input], [As::Constant, As::Input, As::Constant]];
         for given in [[As::Input; 3]].into_iter().chain(mixed) {
             let built = converted(kind, given);
@@ -140,10 +139,10 @@ fn biases_of_two_inputs_are_added_when_they_are_packed() {
     assert_eq!(accepted(&inputs.graph, &Options::default()).cells()[0].weights.b.len(), 2);
 }
 
-/// How a test makes the W of a cell out of an input.
+/// A computation of W from an input.
 type Change = fn(&mut TestGraph, ValueId) -> ValueId;
 
-/// Ways to compute W `[2, 12, 2]` of an LSTM that no packing does.
+/// Computations of W `[2, 12, 2]` of an LSTM that packing cannot replace.
 const CHANGES: [(&str, Change); 5] = [
     ("doubled", |each, w| {
         let two = each.graph.floats(&[], &[2.0]);
@@ -178,7 +177,7 @@ fn computed_weights_give_what_folded_ones_give() {
             let near = found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-12);
             assert!(near, "{name}: {found:?}, not {wanted:?}");
         }
-        // nothing packs them
+        // the inputs are not packed as weights
         let valid = accepted(&inputs.graph, &Options::default());
         assert!(valid.parameters.iter().all(|parameter| !parameter.weight), "{name}");
     }

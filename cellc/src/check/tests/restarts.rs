@@ -1,5 +1,5 @@
-//! Layers that restart at every call although no constant gives their state, and layers that keep
-//! a state although they seem to restart.
+//! Layers that restart at every call although their initial state is no constant, and layers that
+//! keep a state although they seem to restart.
 
 use super::states::{GRU, H, N, started, zeros};
 use super::*;
@@ -10,10 +10,10 @@ const PRODUCT: Op = Op::MatMul { transpose_a: false, transpose_b: false };
 const TANH: Activation = Activation::Tanh;
 const SIGMOID: Activation = Activation::Sigmoid;
 
-/// What a cell starts from, made of x.
+/// The initial state of a cell, computed from x.
 type Initial = fn(&mut Graph, ValueId) -> ValueId;
 
-/// What a variable becomes, made of x, the variable and the cell's h.
+/// The next value of a variable, computed from x, the variable and the cell's h.
 type Next = fn(&mut Graph, [ValueId; 3]) -> ValueId;
 
 /// A cell with an initial state computed from x by `start`.
@@ -40,8 +40,8 @@ fn assign(graph: &mut Graph, name: &str, value: ValueId) {
     graph.op(Op::Assign { variable: name.to_owned() }, &[value]);
 }
 
-/// A cell that starts from a variable, which becomes what `next` makes of x, the variable and the
-/// cell's h.
+/// A cell that starts from a variable. The next value of the variable is `next` of x, the variable
+/// and the cell's h.
 fn assigned(next: fn(&mut Graph, [ValueId; 3]) -> ValueId) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 2]);
@@ -62,7 +62,7 @@ fn restarts(graph: &Graph, options: &Options) -> Vec<String> {
     valid.restarts.into_iter().map(|restart| restart.name).collect()
 }
 
-/// What every call computes alike is no state.
+/// A value that every call computes alike is no state.
 #[test]
 fn states_that_are_computed_from_constants_alone_start_anew() {
     let starts: Vec<(&str, Initial)> = vec![
@@ -180,7 +180,8 @@ fn variables_that_the_last_state_does_not_reach_keep_nothing() {
     for (name, next) in kept {
         assert_eq!(restarts(&assigned(next), &Options::default()), [""; 0], "{name}");
     }
-    // two layers whose variables are crossed: each state reaches the other's cell, and comes back
+    // two layers with crossed variables: each state reaches the other cell and comes back a call
+    // later
     let mut crossed = Graph::default();
     let x = crossed.parameter("x", &[1, 2]);
     let (a, b) = (variable(&mut crossed, "a"), variable(&mut crossed, "b"));
@@ -207,7 +208,8 @@ fn each_state_of_a_cell_counts() {
     assert!(warnings.to_string().contains("nothing keeps c between calls\n"), "{warnings}");
 }
 
-/// Steps that are written out: each reads constants of its own, whose bytes may be equal.
+/// Unrolled steps of a cell. Each step has constants of its own; `equal`: true if all steps have
+/// equal weights.
 fn written_out(
     steps: usize,
     equal: bool,
@@ -240,7 +242,8 @@ fn steps_that_are_written_out_go_on_where_their_weights_are_equal() {
     };
     for between in [as_it_is, masked] {
         assert_eq!(restarts(&written_out(3, true, between), &Options::default()), [""; 0]);
-        // two cells a step: the second one's state does not come back to the first one
+        // with other weights in the second step, the steps are two cells: no state comes back to
+        // the first
         assert_eq!(restarts(&written_out(2, false, between), &Options::default()), ["step 0"]);
     }
     let with = |other: bool| {
@@ -263,7 +266,8 @@ fn long_chains_are_looked_at_once() {
     let variables = |count: usize| {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[1, 2]);
-        // each variable takes what the one before was: the last state comes back after many calls
+        // each variable takes the value of the next one: the last state comes back after `count`
+        // calls
         let variables: Vec<ValueId> =
             (0..count).map(|i| variable(&mut graph, &format!("v{i}"))).collect();
         let h_out = graph.rnn("cell", x, variables[0]);
@@ -283,18 +287,18 @@ fn long_chains_are_looked_at_once() {
                 core_model(&graph.0, &Options::default()).unwrap_or_else(|d| panic!("{d}"));
             Dependence::new(&valid, &valid.all_nodes()).looks
         });
-        // twice as many links, twice as many looks
+        // a chain of twice the length costs twice the looks
         assert!(looks[0] > 500 && looks[1] <= 2 * looks[0] + 100, "{looks:?}");
     }
 }
 
-/// What a loop of one iteration hands on, no cell in it: next is `next` of the piece and what is
-/// carried.
+/// A loop of one iteration without a cell: the next carried value is tanh of the sum of the slice
+/// and the carried value.
 fn handed_on(start: fn(&mut Graph, ValueId) -> ValueId, keep: bool) -> Graph {
     handed_on_for(1, start, keep)
 }
 
-/// As [`handed_on`], with so many iterations.
+/// As [`handed_on`], with `trips` iterations.
 fn handed_on_for(trips: isize, start: fn(&mut Graph, ValueId) -> ValueId, keep: bool) -> Graph {
     let mut body = Graph::default();
     let [x, h] = ["x", "h"]
@@ -339,7 +343,7 @@ fn loops_of_one_iteration_start_anew_as_cells_do() {
     assert_eq!(restarts(&handed_on(|_, x| x, false), &Options::default()), [""; 0]);
 }
 
-/// The number of steps is left open only where that is a way out.
+/// The warning advises an open number of steps only if the model has no errors with it.
 #[test]
 fn ways_out_are_ways_out() {
     let options = shapes(&[("x", &[1, 1, H])]);
@@ -360,7 +364,7 @@ fn ways_out_are_ways_out() {
     }
 }
 
-/// Options without states ask for restarts: no warning, and the header lists the restarts.
+/// With the option against states, layers that restart cause no warning, and the header lists them.
 #[test]
 fn nothing_is_said_where_no_state_is_wanted() {
     let none = Options::default().with_state(State::None);
@@ -371,8 +375,8 @@ fn nothing_is_said_where_no_state_is_wanted() {
     assert!(warnings.to_string().contains("--no-state"), "{warnings}");
 }
 
-/// A cell of PyTorch in parts, of 3 units: `gates` of 3 or 4; it starts from what `start` makes of
-/// x, and c too.
+/// A cell of PyTorch written as single operations, with 3 units and 3 or 4 gates. h and c start
+/// from `start` of x.
 fn in_parts(gates: usize, steps: usize, start: fn(&mut Graph, ValueId) -> ValueId) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[N as isize, 2]);
@@ -433,7 +437,8 @@ fn cells_in_parts_that_start_from_a_constant_are_warned_about() {
     insta::assert_snapshot!(said(vec![("nn.GRUCell", in_parts(3, 1, rows), Options::default())]));
 }
 
-/// Products of constants that are no cell: a learned query, and gates with a learned condition.
+/// Products of constants that belong to no cell: a learned query, and gates with a learned
+/// condition.
 #[test]
 fn products_of_constants_are_no_cells_by_themselves() {
     for gates in [1, 3, 4] {
@@ -452,7 +457,7 @@ fn products_of_constants_are_no_cells_by_themselves() {
     }
 }
 
-/// Layers whose states begin anew at each call of several steps, by what says so.
+/// Notices about layers whose states begin anew at each call of several steps.
 #[test]
 fn states_that_begin_anew_at_calls_of_several_steps_are_said() {
     let whole = |steps: usize| shapes(&[("x", &[1, steps, H])]);
@@ -479,8 +484,8 @@ fn states_that_begin_anew_at_calls_of_several_steps_are_said() {
         "{open}"
     );
     assert!(said(&handed_on_for(7, |g, _| zero(g), false), &Options::default()).contains(SAYS));
-    // the state is an input, or kept; the layer needs whole sequences; whole sequences are what is
-    // wanted
+    // no notice if the state is an input or kept, if the layer runs in reverse, or if the user
+    // wants no state
     let from_input = |graph: &mut Graph, _: ValueId| graph.parameter("h", &[1, 3]);
     assert_eq!(said(&handed_on_for(7, from_input, false), &Options::default()), "");
     assert_eq!(said(&handed_on_for(7, |g, _| variable(g, "v"), true), &Options::default()), "");
@@ -492,7 +497,7 @@ fn states_that_begin_anew_at_calls_of_several_steps_are_said() {
     let left_open =
         Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])]);
     assert_eq!(said(&started(GRU, Direction::Forward, -1, zeros), &left_open), "");
-    // sizes that files of a call have
+    // no notice for a model with the sizes of a call
     let mut of_files = started(GRU, Direction::Forward, 7, zeros);
     of_files.0.sizes_of_call = true;
     assert_eq!(said(&of_files, &whole(7)), "");
@@ -509,7 +514,7 @@ fn steps_that_are_written_out_begin_anew() {
         for step in 0..5 {
             let at = graph.int(step);
             let piece = graph.op(Op::Gather { batch_dims: 0 }, &[x, at, axis]);
-            // a layer over the features of each step is no state
+            // a dense layer on each step keeps no state
             let product = graph.op(PRODUCT, &[if fed { h } else { piece }, weights]);
             let sum = graph.elementwise(Binary::Add, &[product, piece]);
             h = graph.elementwise(TANH, &[sum]);
@@ -530,8 +535,7 @@ fn steps_that_are_written_out_begin_anew() {
     }
 }
 
-/// A size that the user gives by its name is opened by its name; a file with a fixed size is
-/// changed.
+/// A size that the user gave by name is opened by name. For a fixed size, lines change the file.
 #[test]
 fn the_number_of_steps_is_opened_where_it_was_fixed() {
     let graph = |file: &str, producer: Option<&str>, steps: isize| {
@@ -566,7 +570,7 @@ fn the_number_of_steps_is_opened_where_it_was_fixed() {
             pytorch.contains("\n# in a new process: PyTorch 2.15 ignores dynamic_shapes"),
             "{pytorch}"
         );
-        // a Keras user has no module for PyTorch's export
+        // a Keras model has no torch.nn.Module to export
         if steps > 1 {
             let keras = said(&graph("net.onnx", Some("keras"), steps), &Options::default());
             assert!(
@@ -584,8 +588,8 @@ fn the_number_of_steps_is_opened_where_it_was_fixed() {
     }
 }
 
-/// An open number of steps keeps the state, from the constant that the model gives it, and says so
-/// where no state is wanted.
+/// With an open number of steps, the state starts from the constant of the model and is kept. A
+/// warning says so if the user wants no state.
 #[test]
 fn no_state_beside_open_steps_is_warned_about() {
     let learned = |graph: &mut Graph, _: ValueId| graph.floats(&[1, 1, H], &[0.5, -0.25, 0.125]);

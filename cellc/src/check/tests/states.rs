@@ -29,12 +29,12 @@ pub(super) fn sequence(
     graph.ops(Op::Sequence(Cell::new(kind, H), direction), &inputs, 1 + starts.len())
 }
 
-/// All T steps of N rows.
+/// The lengths of N rows with all T steps.
 fn full(graph: &mut Graph, steps: i64) -> ValueId {
     graph.ints(&[steps; N])
 }
 
-/// How a layer takes its part of `[L, N, H]`, and how the last states of all become one output.
+/// The operation by which a layer takes its part of `[L, N, H]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum LayerSplit {
     Split,
@@ -46,15 +46,15 @@ pub(super) enum LayerSplit {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Join {
-    /// Side by side, then turned.
+    /// Concatenated along axis 1, then transposed.
     Turned,
-    /// Each turned, then one after the other.
+    /// Each transposed, then concatenated along axis 0.
     EachTurned,
-    /// Each without its axis of directions, with another one.
+    /// The axis of directions of each moved to the front, then concatenated.
     Squeezed,
-    /// The last layer first.
+    /// As [`Self::EachTurned`], with the last layer first.
     Backwards,
-    /// Side by side; recognised after a transposition.
+    /// Concatenated along axis 1 and reshaped without a transposition: for several rows no state.
     Interleaved,
 }
 
@@ -63,7 +63,7 @@ fn turned(graph: &mut Graph, value: ValueId) -> ValueId {
     graph.op(Op::Transpose, &[value, order])
 }
 
-/// The part of a layer of L, `[N, 1, H]`.
+/// The part of one layer of a state `[L, N, H]`, as `[N, 1, H]`.
 pub(super) fn part(
     graph: &mut Graph,
     how: LayerSplit,
@@ -80,7 +80,7 @@ pub(super) fn part(
         }
         LayerSplit::VariadicSplit => {
             let lengths = graph.ints(&[at, 1, -1][usize::from(layer == 0)..]);
-            // what is empty is no tensor: the last layer leaves nothing behind it
+            // the last layer has no part behind it: an empty tensor is not written
             let lengths = if layer + 1 == layers {
                 graph.ints(&[at, 1][usize::from(layer == 0)..])
             } else {
@@ -148,7 +148,7 @@ pub(super) fn joined(graph: &mut Graph, how: Join, lasts: &[ValueId]) -> ValueId
     }
 }
 
-/// Layers of T steps whose states are one input and one output each, h and, of an LSTM, c.
+/// Layers of T steps. The states of all layers are one input and one output: h and, for an LSTM, c.
 fn stacked(kind: CellKind, layers: usize, steps: usize, how: LayerSplit, join: Join) -> Graph {
     let mut graph = Graph::default();
     let mut x = graph.parameter("x", &[N as isize, steps as isize, H as isize]);
@@ -208,7 +208,8 @@ fn states_of_stacked_layers_are_found_through_views_that_undo_each_other() {
     }
 }
 
-/// What a pair means, element by element: half of the steps after half of them are all of them.
+/// The states of a pair go on, element by element: two calls of half the steps give the states of
+/// one call of all steps.
 #[test]
 fn a_state_that_was_found_goes_on_where_the_call_before_ended() {
     let values =
@@ -234,7 +235,7 @@ fn a_state_that_was_found_goes_on_where_the_call_before_ended() {
     }
 }
 
-/// A sequence of T steps with its own input and output for every state, in all directions.
+/// A sequence of T steps, with an input and an output for each state.
 fn single(kind: CellKind, direction: Direction, steps: i64, lengths: Option<&[i64]>) -> Graph {
     let mut graph = Graph::default();
     let d = direction.count() as isize;
@@ -252,7 +253,7 @@ fn single(kind: CellKind, direction: Direction, steps: i64, lengths: Option<&[i6
     graph
 }
 
-/// h is added to x, too; a second output holds the state; two layers start from it.
+/// A GRU with h read by another operation, two outputs for h, or two layers that start from h.
 fn used_twice(how: &str) -> Graph {
     let mut graph = Graph::default();
     let mut x = graph.parameter("x", &[N as isize, 1, H as isize]);
@@ -286,7 +287,7 @@ fn used_twice(how: &str) -> Graph {
     graph
 }
 
-/// tanh(x W + h R), of `columns` columns of x.
+/// tanh(x W + h R), with `columns` columns of x.
 fn in_parts(columns: usize) -> Graph {
     let mut graph = Graph::default();
     let (x, h) = (graph.parameter("x", &[1, columns as isize]), graph.parameter("h", &[1, 3]));
@@ -355,7 +356,8 @@ fn what_looks_like_a_state_and_is_none() {
     }
 }
 
-/// A sequence whose initial state `start` computes from x. `steps` of -1 leaves time open.
+/// A sequence whose initial state `start` computes from x. `steps`: -1 leaves the number of steps
+/// open.
 pub(super) fn started(
     kind: CellKind,
     direction: Direction,
@@ -377,7 +379,7 @@ pub(super) fn started(
     graph
 }
 
-/// Zeros of as many rows as x has, as PyTorch leaves them: `[N, 1, H]`.
+/// Zeros `[N, 1, H]` for the rows of x, as PyTorch exports them.
 pub(super) fn zeros(graph: &mut Graph, x: ValueId) -> ValueId {
     let shape = graph.op(Op::ShapeOf, &[x]);
     let (zero, row, rest) = (graph.int(0), graph.ints(&[0]), graph.ints(&[1, H as i64]));
@@ -392,7 +394,8 @@ fn two_ways(graph: &mut Graph, x: ValueId) -> ValueId {
     graph.op(Op::Concat { axis: 1 }, &[one, one])
 }
 
-/// A cell in a body that is computed `trips` times; it starts from a constant.
+/// A cell in the body of a loop of `trips` iterations, which starts from a constant or, if
+/// `carried`, from the carried value.
 fn body_of_a_cell(trips: isize, carried: bool) -> Graph {
     let mut body = Graph::default();
     let [x, h] = ["x", "h"]
@@ -422,7 +425,7 @@ fn body_of_a_cell(trips: isize, carried: bool) -> Graph {
     graph
 }
 
-/// A cell whose state is a variable, which is assigned or is not.
+/// A cell that starts from a variable. `assigned`: true if the variable takes the cell's h.
 fn variable(assigned: bool) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 2]);
@@ -437,7 +440,7 @@ fn variable(assigned: bool) -> Graph {
     graph
 }
 
-/// Two steps of a cell that are written out.
+/// Two unrolled steps of a cell.
 fn written_out() -> Graph {
     let mut graph = Graph::default();
     let (x, zero) = (graph.parameter("x", &[1, 2]), graph.constant(&[1, 3]));
@@ -495,7 +498,8 @@ fn layers_that_every_call_starts_anew_are_warned_about() {
     }
 }
 
-/// A state that is one, step by step, and one that is also read or belongs to another cell.
+/// The number of steps may be open if the state belongs to one cell alone, but not if other
+/// operations read it or it belongs to another cell.
 #[test]
 fn steps_stay_open_only_where_states_go_on_from_step_to_step() {
     let graph = |how: &str| {
@@ -584,7 +588,7 @@ fn the_last_step_of_y_is_the_last_state() {
             assert_eq!(pairs(&valid), [(1, usize::from(all_steps))], "{how:?}");
         }
     }
-    // the step before it is none
+    // the step before the last one is no state
     for how in [LayerSplit::Split, LayerSplit::Gather] {
         assert_eq!(pairs(&accepted(&graph(how, 1, false), &Options::default())), []);
     }
@@ -639,8 +643,8 @@ fn an_open_number_of_steps_that_the_model_does_not_take() {
     }
 }
 
-/// A cell with a state cleared before the first read, or passed on by other arithmetic; and samples
-/// kept for the next call.
+/// A cell whose state is cleared before the cell reads it, or changed by other arithmetic, and a
+/// cache of samples.
 fn passed(how: &str) -> Graph {
     let mut graph = Graph::default();
     let (x, h) = (graph.parameter("x", &[1, 2]), graph.parameter("h", &[1, 3]));
@@ -670,7 +674,7 @@ fn passed(how: &str) -> Graph {
             graph.result("hn", cut[1]);
         }
         _ => {
-            // as wide as the state, and computed from it, but no state
+            // as wide as the state and computed from it, but no state
             let y = graph.elementwise(Binary::Add, &[h, done]);
             graph.result("y", y);
             let twice = graph.elementwise(Binary::Add, &[x, x]);
@@ -680,8 +684,8 @@ fn passed(how: &str) -> Graph {
     graph
 }
 
-/// A state that other operations pass on is not taken for one without being asked; the option that
-/// takes it is printed.
+/// A state that other operations change is not kept by default. A notice prints the option that
+/// keeps it.
 #[test]
 fn states_that_other_operations_pass_are_offered() {
     let cases = ["cleared", "added", "a cache", "no state"]
@@ -697,8 +701,8 @@ fn states_that_other_operations_pass_are_offered() {
     }
 }
 
-/// The option that is printed names an output as the header file does, not by a name that another
-/// export of the model changes.
+/// The printed option names an output as the header file does, not by a name that OpenVINO makes up
+/// anew for each export.
 #[test]
 fn names_that_openvino_makes_up_are_not_printed() {
     let made_up = || {
@@ -713,7 +717,7 @@ fn names_that_openvino_makes_up_are_not_printed() {
     let refused =
         core_model(&graph.0, &states(&[("h", "hn")])).expect_err("no such output").to_string();
     assert!(refused.contains("the outputs of the model: \"out0\""), "{refused}");
-    // inputs as well
+    // made-up names of inputs are not printed either
     let mut graph = Graph::default();
     let x = graph.parameter("Parameter_270", &[-1, 2]);
     graph.result("y", x);
@@ -721,7 +725,7 @@ fn names_that_openvino_makes_up_are_not_printed() {
     assert!(text.contains("--shape in0=1,2") && !text.contains("Parameter_270="), "{text}");
 }
 
-/// A state that no recurrent operator alone keeps; names of x, h and the last output.
+/// A state that no single recurrent operator updates. `names`: x, h and the last output.
 fn kept(how: &str, names: [&str; 3]) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter(names[0], &[1, if how == "average" { 3 } else { 1 }]);
@@ -762,7 +766,7 @@ fn kept(how: &str, names: [&str; 3]) -> Graph {
             graph.result(names[2], last);
         }
         _ => {
-            // of two outputs each may be the new state
+            // each of two outputs may be the new state
             let (square, wide) = (graph.constant(&[3, 3]), graph.constant(&[1, 3]));
             let product = Op::MatMul { transpose_a: false, transpose_b: false };
             let (x, h) = (graph.op(product.clone(), &[x, wide]), graph.op(product, &[h, square]));
@@ -778,7 +782,7 @@ fn kept(how: &str, names: [&str; 3]) -> Graph {
     graph
 }
 
-/// Whatever is likely a state is offered with the option that takes it.
+/// Likely states are offered with the option that keeps them.
 #[test]
 fn states_without_a_recurrent_operator_are_offered() {
     let states = ["x", "state_in", "state_out"];
@@ -810,7 +814,7 @@ fn states_without_a_recurrent_operator_are_offered() {
     ));
 }
 
-/// A window of what came before, and a mask that slides along with it; `cut`: true if both are cut
+/// A window of earlier inputs, and a mask that moves with the window. `cut`: true if both are cut
 /// before new elements are appended.
 fn masked_window(cut: bool, has_window: bool) -> Graph {
     let mut graph = Graph::default();
@@ -838,7 +842,8 @@ fn masked_window(cut: bool, has_window: bool) -> Graph {
     graph
 }
 
-/// The mask of a window is offered with the window: without the mask, the window is wrong.
+/// The mask of a window is offered together with the window: the window alone would give wrong
+/// results.
 #[test]
 fn a_mask_that_slides_with_a_window_is_offered() {
     for cut in [false, true] {
@@ -849,7 +854,7 @@ fn a_mask_that_slides_with_a_window_is_offered() {
     }
 }
 
-/// The input and the output of a network of one shape are no state.
+/// An input and an output of one shape are no state of an ordinary network.
 #[test]
 fn ordinary_networks_have_no_states() {
     for names in [
@@ -876,7 +881,7 @@ fn ordinary_networks_have_no_states() {
     assert!(!said(vec![("", alone, Options::default())]).contains("--state"));
 }
 
-/// The option replaces the states that are found, so its line names them too.
+/// The option replaces the found states, so the printed line names the found states, too.
 #[test]
 fn the_printed_option_names_the_states_that_are_found_too() {
     let mut graph = single(GRU, FORWARD, 4, None);
@@ -888,8 +893,8 @@ fn the_printed_option_names_the_states_that_are_found_too() {
     assert!(text.contains("add --state h=hn --state level_state=new_level_state"), "{text}");
 }
 
-/// A state that other operations change on the way to a layer of both directions is neither offered
-/// nor taken.
+/// A state that other operations change on its way to a bidirectional layer is neither offered nor
+/// accepted.
 #[test]
 fn a_changed_state_of_both_directions_is_not_offered() {
     let mut graph = Graph::default();
@@ -908,7 +913,7 @@ fn a_changed_state_of_both_directions_is_not_offered() {
     assert!(text.contains("runs in both directions"), "{text}");
 }
 
-/// A counter that is handed from call to call is no state, and a notice says so.
+/// An integer counter that calls pass on is no state, and a notice says so.
 #[test]
 fn a_state_of_integers_is_named() {
     let said = |after: &str| {
@@ -930,7 +935,8 @@ fn a_state_of_integers_is_named() {
     assert!(!said("index").contains("state:"));
 }
 
-/// One input for h and c of an LSTM takes neither of the two new states, whichever is asked for.
+/// One input for h and c of an LSTM forms a state with neither of the two outputs, even if the
+/// option names the pair.
 #[test]
 fn one_input_for_h_and_c_is_no_state_when_asked_for() {
     let mut graph = Graph::default();

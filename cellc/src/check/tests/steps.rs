@@ -5,8 +5,8 @@ use super::states::{FORWARD, GRU, H, Join, LayerSplit, joined, part, sequence};
 use super::*;
 use crate::model::{Branch, If, NoAxes, PadMode, Reduce, Reduction, Softmax};
 
-/// Layers as PyTorch's exporters write them: x `[1, T, width]`, turned to `[T, 1, width]` and back,
-/// the states `[L, 1, H]` in and out.
+/// Layers as PyTorch's exporters write them: x `[1, T, width]` is transposed to `[T, 1, width]` and
+/// back, and the states `[L, 1, H]` are inputs and outputs.
 fn turned(kind: CellKind, layers: usize, width: usize, how: LayerSplit) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, -1, width as isize]);
@@ -60,8 +60,8 @@ fn layer_of(
     graph.ops(Op::Sequence(Cell::new(kind, H), FORWARD), &inputs, 1 + starts.len())
 }
 
-/// A Transpose that vanishes for one step has the shape of a part of the state where both widths
-/// are equal.
+/// A Transpose of one step is folded. Its output then has the shape of a part of the state if both
+/// widths are equal.
 #[test]
 fn steps_of_stacked_layers_stay_open_whatever_their_widths() {
     for kind in [GRU, CellKind::Lstm, CellKind::Rnn] {
@@ -87,8 +87,8 @@ fn branch(function: impl Into<Elementwise>) -> Branch {
     Branch { body: graph.0, inputs: vec![1] }
 }
 
-/// What is computed from the number of steps, and what one step does in another way, is refused by
-/// the layer's name.
+/// Refusals name the layer that computes with the number of steps, or that computes one step in
+/// another way.
 #[test]
 fn layers_that_one_step_changes_are_named() {
     let graph = |how: &str| {
@@ -126,7 +126,8 @@ fn layers_that_one_step_changes_are_named() {
     }
 }
 
-/// A cell over one step, as Keras traces it: x turned to `[T, N, F]`, steps of it times weights.
+/// A cell over single steps, as Keras traces it: x is transposed to `[T, N, F]`, and `steps` of it
+/// are multiplied by weights.
 fn traced(shape: &[isize], steps: &[i64], multiplied: bool) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", shape);
@@ -178,7 +179,8 @@ fn an_input_of_which_one_step_is_read_is_warned_of() {
     let first = behind.op(Op::Gather { batch_dims: 0 }, &[dense, index, axis]);
     behind.result("y", first);
     assert!(said(&behind, None).contains(ONLY));
-    // one step is all there is; others are read, too; a fixed axis, of which one channel is taken
+    // no warning if x has one step, if several or computed steps are read, or if the step is not
+    // multiplied
     let one = [Some(1), Some(1), Some(4)];
     assert!(!said(&open, Some(&one)).contains("only the"));
     assert!(!said(&traced(&[1, 7, 4], &[0, 1], true), None).contains("only the"));
@@ -187,8 +189,7 @@ fn an_input_of_which_one_step_is_read_is_warned_of() {
     assert!(!said(&traced(&[1, 7, 4], &[0], false), None).contains("only the"));
 }
 
-/// Attention over a cache to which every call appends a key: `past` of `[1, 2, -1, 8]`, as it is or
-/// permuted.
+/// Attention over a cache `past` of `[1, 2, -1, 8]`, plain or permuted. Every call appends a key.
 fn growing_cache(permuted: bool) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, 2, 1, 8]);
@@ -209,7 +210,7 @@ fn growing_cache(permuted: bool) -> Graph {
     graph
 }
 
-/// A cache that grows is named, and the shape that the help prints works.
+/// The refusal names a cache that grows, and prints a shape without errors.
 #[test]
 fn caches_that_grow_are_named() {
     let cases = [("as it is", false), ("permuted", true)];
@@ -221,7 +222,8 @@ fn caches_that_grow_are_named() {
     }
 }
 
-/// A mask over a growing cache has an element more than the cache, though one element is broadcast.
+/// A mask over a growing cache has one element more than the cache, though a mask of one element
+/// would broadcast.
 #[test]
 fn the_mask_of_a_growing_cache_is_longer_than_the_cache() {
     let mut graph = Graph::default();
@@ -239,8 +241,8 @@ fn the_mask_of_a_growing_cache_is_longer_than_the_cache() {
     assert!(text.contains("give --shape past=1,100,8 --shape mask=1,1,101\n"), "{text}");
 }
 
-/// A step behind a convolution, taken while the number of steps is open: a whole shape would give
-/// one step, so none is printed.
+/// One step behind a convolution is read. No shape is printed for an open number of steps: with a
+/// fixed number, the model would still give one step.
 #[test]
 fn one_step_behind_a_convolution_is_warned_of() {
     let graph = padded(|graph, x| {
@@ -257,7 +259,8 @@ fn one_step_behind_a_convolution_is_warned_of() {
     }
 }
 
-/// A pair of states of different sizes is wrong with every number of steps.
+/// States of different sizes are an error with every number of steps, so the help does not advise
+/// another number.
 #[test]
 fn a_wrong_pair_is_corrected_and_not_the_number_of_steps() {
     let mut graph = Graph::default();
@@ -275,7 +278,7 @@ fn a_wrong_pair_is_corrected_and_not_the_number_of_steps() {
     assert!(text.contains("help: correct --state") && !text.contains("whole shape"), "{text}");
 }
 
-/// A Pad of two elements in front of x, `[1, steps, H]`, and what follows it.
+/// A model with a Pad of two elements in front of x, `[1, steps, H]`, and `follows` behind it.
 fn padded(follows: impl FnOnce(&mut Graph, ValueId) -> ValueId) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, -1, H as isize]);
@@ -296,7 +299,7 @@ fn convolved(graph: &mut Graph, x: ValueId, taps: usize) -> ValueId {
     graph.op(Op::Transpose, &[y, order])
 }
 
-/// Steps stay open behind a Pad that convolutions use up.
+/// The number of steps may be open behind a Pad whose elements convolutions use up.
 #[test]
 fn elements_in_front_of_the_first_step_pass_through_other_operations() {
     let product = Op::MatMul { transpose_a: false, transpose_b: false };

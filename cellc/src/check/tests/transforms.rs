@@ -1,10 +1,10 @@
-//! Parts at places that rows of indices name, Fourier transforms, attention.
+//! Gathers and scatters at computed places, Fourier transforms, attention.
 
 use super::operations::{both_ways, counting, gives};
 use super::*;
 use crate::model::{Dft, GatherNd, SpectralWindow};
 
-/// The one output for each set of inputs: data of counted numbers, and indices.
+/// The output of an operation on counted numbers and on indices.
 fn at_places(
     op: &Op,
     shape: &[usize],
@@ -59,7 +59,7 @@ fn parts_are_taken_at_places_that_are_known_or_computed() {
         let got = at_places(&Op::GatherNd(gather), &[2, 3, 4], of_indices, &numbers);
         assert_eq!(got, (wanted.0.to_vec(), wanted.1.to_vec()), "{gather:?} {indices:?}");
     }
-    // beyond an end is the end
+    // indices beyond an end are clamped
     let got = at_places(&Op::GatherNd(of(0)), &[2, 3], &[2, 2], &[5.0, 1.0, 0.0, -9.0]);
     assert_eq!(got, (vec![2], vec![4.0, 0.0]));
 }
@@ -82,7 +82,7 @@ fn parts_are_replaced_at_places_that_are_computed() {
     }
 }
 
-/// The transform of complex numbers, by its definition.
+/// The Fourier transform of complex numbers, by its definition.
 fn transform(x: &[[f64; 2]], length: usize, inverse: bool) -> Vec<[f64; 2]> {
     let sign = if inverse { 1.0 } else { -1.0 };
     (0..length)
@@ -127,7 +127,7 @@ fn transforms_of_one_axis() {
         let got = both_ways(&[10], &data, build(of(false, true))).remove(0);
         assert_eq!(got.0, [length / 2 + 1, 2]);
         near(&got.1, &half.concat());
-        // and back
+        // the inverse transform
         let got = both_ways(&[length / 2 + 1, 2], &half.concat(), build(of(true, true))).remove(0);
         assert_eq!(got.0, [length]);
         near(&got.1, &data[..length.min(10)]);
@@ -150,7 +150,7 @@ fn a_transform_has_one_length_for_each_axis() {
 fn transforms_of_several_axes_and_of_an_axis_inside() {
     let of = |inverse: bool| Dft { inverse, one_sided: true, parts_of_real: false };
     let data = counting(&[2, 4, 3]);
-    // there and back
+    // the transform and its inverse
     let build = |g: &mut Graph, x| {
         let (axes, sizes) = (g.ints(&[0, 2, -2]), g.ints(&[2, 3, 4]));
         let y = g.op(Op::Dft(of(false)), &[x, axes]);

@@ -1,5 +1,5 @@
-//! Weights and results that PyTorch, Keras and ONNX Runtime made (tests/frameworks/make.py), by way
-//! of the float64 reference.
+//! Converted weights give the results of PyTorch, Keras and ONNX Runtime
+//! (tests/frameworks/make.py), in the float64 reference.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ const I: usize = 3;
 const H: usize = 5;
 const AFTER: CellKind = CellKind::Gru(ResetGate::AfterMatMul);
 const BEFORE: CellKind = CellKind::Gru(ResetGate::BeforeMatMul);
-/// Frameworks compute in f32; in float64 where the weights are.
+/// The frameworks compute in f32, the reference in float64.
 const TOLERANCE: f64 = 3e-6;
 
 fn file(name: &str) -> TensorFile {
@@ -39,7 +39,7 @@ fn values(tensor: &Tensor) -> Vec<f64> {
     (0..tensor.len()).map(|i| tensor.get_f64(i)).collect()
 }
 
-/// A case: its file, whose it is, what it is, layers, directions.
+/// File, framework, cell, number of layers, number of directions.
 type Case = (&'static str, Framework, CellKind, usize, usize);
 
 const CASES: [Case; 22] = [
@@ -87,7 +87,7 @@ fn set(
         let name = name_of(name);
         let mut tensor = tensor(file, &name)?;
         if framework == Framework::Onnx {
-            // D stands in front
+            // the axis of directions is the first
             let shape = tensor.shape()[1..].to_vec();
             tensor = tensor.part(direction * shape.iter().product::<usize>(), shape)?;
         }
@@ -113,8 +113,8 @@ fn wanted(kind: CellKind, input_size: usize, sequence: bool) -> ConversionTarget
     }
 }
 
-/// One layer of a kind, `input_size` wide, as a sequence; as steps where there are peepholes, which
-/// no sequence has.
+/// One layer with `input_size` inputs: a sequence, or with peepholes one step, as no sequence has
+/// peepholes.
 fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: usize) -> Declared {
     let mut declared = Declared::new(
         kind.family(),
@@ -140,7 +140,7 @@ fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: us
     declared
 }
 
-/// Everything that a model gives.
+/// The outputs of a model.
 fn run(declared: &Declared, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let (model, problems) = declared.model().unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(problems.0, []);
@@ -149,7 +149,7 @@ fn run(declared: &Declared, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
     reference(&model, inputs, &variables).results
 }
 
-/// What a layer gives: y `[N, T, D*H]` and the states `[N, D, H]`.
+/// The outputs of a layer: y `[N, T, D*H]` and the states `[N, D, H]`.
 fn outputs(
     declared: &Declared,
     directions: usize,
@@ -185,8 +185,8 @@ fn error(got: &[f64], wanted: &Tensor) -> f64 {
     got.iter().zip(values(wanted)).map(|(got, wanted)| (got - wanted).abs()).fold(0.0, f64::max)
 }
 
-/// The largest difference from what the framework computed, the weights changed by `change` after
-/// they were put in order.
+/// The largest difference from the results of the framework. `change`: changes the weights after
+/// their conversion.
 fn difference(
     (name, framework, kind, layers, directions): Case,
     change: impl Fn(&mut CellWeights),
@@ -245,7 +245,7 @@ fn every_framework_gives_what_it_gives_itself() {
 fn exchanged(tensor: &Tensor, parts: usize, [a, b]: [usize; 2]) -> Tensor {
     let all: Vec<f32> = (0..tensor.len()).map(|i| tensor.get_f32(i)).collect();
     let rank = tensor.shape().len();
-    // D in front of a matrix of a sequence, and of its biases
+    // matrices and biases of a sequence begin with the axis of directions
     let directions = if tensor.shape()[0] <= 2 && rank > 1 { tensor.shape()[0] } else { 1 };
     let mut turned = Vec::new();
     for set in all.chunks_exact(all.len() / directions) {
@@ -310,7 +310,7 @@ fn rows_of_apple(named: &NamedTensor, from: [usize; 3]) -> NamedTensor {
     }
 }
 
-/// What Apple's operation gives, time in front, for x and h0 of a file.
+/// The outputs of Apple's operation for x and h0 of a file, with the steps as the first axis.
 fn apple(
     file: &TensorFile,
     gate: AppleResetGate,
@@ -345,7 +345,8 @@ fn assert_is_apples(file: &TensorFile, results: &[Vec<f64>], output_sequence: bo
 
 #[test]
 fn apples_three_places_of_the_reset_gate() {
-    // after the product: PyTorch's, its rows in Apple's order and its recurrent biases first
+    // reset gate after the product: PyTorch's GRU, with rows in Apple's order and the recurrent
+    // bias first
     let pytorch = file("pytorch_gru");
     let given = set(&pytorch, Framework::PyTorch, AFTER, 0, 0);
     let turned = |named: &NamedTensor| rows_of_apple(named, [0, 2, 1]);
@@ -356,7 +357,7 @@ fn apples_three_places_of_the_reset_gate() {
         assert_is_apples(&pytorch, &results, output_sequence);
     }
 
-    // before the product: Keras' z, r, n without reset_after
+    // reset gate before the product: Keras' GRU without reset_after, with gates z, r, n
     let keras = file("keras_gru_reset_before");
     let given = set(&keras, Framework::Keras, BEFORE, 0, 0);
     let in_order =
@@ -375,8 +376,8 @@ fn apples_three_places_of_the_reset_gate() {
     };
     assert_is_apples(&keras, &apple(&keras, AppleResetGate::BeforeMatMul, before, true), true);
 
-    // after it, the recurrent bias outside: PyTorch's whose recurrent bias of the candidate is
-    // zero, as only the sum is known
+    // reset gate after the product, recurrent bias outside: PyTorch's GRU with a recurrent bias of
+    // 0 for the candidate, as Apple's bias is the sum of both
     let outer = file("pytorch_gru_outer_bias");
     let given = set(&outer, Framework::PyTorch, AFTER, 0, 0);
     let sum: Vec<f32> = (0..3 * H)
@@ -394,7 +395,7 @@ fn apples_three_places_of_the_reset_gate() {
     };
     let results = apple(&outer, AppleResetGate::AfterMatMulOuterBias, only.clone(), true);
     assert_is_apples(&outer, &results, true);
-    // and no other place gives that
+    // other places of the reset gate give other results
     for gate in [AppleResetGate::BeforeMatMul, AppleResetGate::AfterMatMul] {
         let other = apple(&outer, gate, only.clone(), true);
         let difference =
@@ -434,7 +435,7 @@ fn values_move_and_only_biases_are_added() {
     assert_eq!(f32s(&weights.r), [101.0, 100.0, 102.0, 103.0]);
     assert_eq!(f32s(&weights.b), [11.0, 10.0, 12.0, 13.0]);
 
-    // PyTorch: r, z, n; the biases of n stay apart
+    // PyTorch: r, z, n; the two biases of n stay separate
     let set = WeightSet {
         w: named("weight_ih", vec![3, 2], 0.0),
         r: named("weight_hh", vec![3, 1], 100.0),
@@ -446,7 +447,7 @@ fn values_move_and_only_biases_are_added() {
     assert_eq!(f32s(&weights.w), [2.0, 3.0, 0.0, 1.0, 4.0, 5.0]);
     assert_eq!(f32s(&weights.b), [1001.0 + 1.25, 1000.0 + 0.25, 2.25, 1002.0]);
 
-    // what stands as it should is not copied
+    // a tensor in the right order is not copied
     let rnn = WeightSet {
         w: named("w", vec![1, 2], 0.0),
         r: named("r", vec![1, 1], 0.0),
@@ -512,7 +513,7 @@ fn what_does_not_fit_is_refused() {
 #[test]
 fn gates_in_another_order_are_the_same_gates() {
     let tensor = |shape: &[usize], order: &str, own: &str| {
-        // the rows of a gate are told by its letter
+        // the values in the rows tell the gates
         let row = shape.iter().product::<usize>() / order.len();
         let values: Vec<f32> = order
             .chars()

@@ -1,5 +1,5 @@
-//! The reader of headers beside that of the crate `safetensors`. What the crate takes and this one
-//! refuses is tested in `what_the_crate_ignores_is_refused`.
+//! Comparison of the reader with the crate `safetensors`. `what_the_crate_ignores_is_refused` tests
+//! headers that only the crate accepts.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use super::*;
 use crate::random::Random;
 
-/// What a header says: the type, the shape and the bytes of each tensor by its name, and the
+/// The contents of a header: the type, the shape and the bytes of each tensor by name, and the
 /// metadata.
 type Parsed = (BTreeMap<String, (String, Vec<usize>, Range<usize>)>, BTreeMap<String, String>);
 
@@ -196,7 +196,7 @@ fn changed(file: &mut Vec<u8>, random: &mut Random) {
     file[..8].copy_from_slice(&(stated as u64).to_le_bytes());
 }
 
-/// How many headers of so many are accepted, each by both readers or by neither.
+/// The number of changed headers that both readers accept. Panics if the readers differ.
 fn accepted(seed: u64, headers: usize) -> usize {
     let mut random = Random::new(seed);
     let mut accepted = 0;
@@ -392,7 +392,7 @@ fn what_is_wrong_with_a_header_is_said() {
 #[test]
 fn what_the_crate_ignores_is_refused() {
     for (from, to, why) in [
-        // the crate takes the last of the two
+        // the crate takes the last of two equal keys
         (
             "}}",
             r#"},"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}"#,
@@ -408,7 +408,7 @@ fn what_the_crate_ignores_is_refused() {
             "[1],\"scale\":2,",
             "the tensor \"a\" has the unknown key \"scale\" beside dtype, shape and data_offsets",
         ),
-        // what its derived reader takes besides, and the format does not have
+        // forms that the derived reader of the crate accepts and the format does not have
         (
             "\"F32\"",
             "{\"F32\":null}",
@@ -428,7 +428,7 @@ fn what_the_crate_ignores_is_refused() {
 
 #[test]
 fn tensors_that_end_where_no_file_does_are_refused() {
-    // eight of 2^61 - 1 bytes and one of 7: with the header before them, the crate's sum overflows
+    // eight tensors of 2^61 - 1 bytes and one of 7: with the header, the crate's sum overflows
     const MOST: u64 = (1 << 61) - 1;
     let tensor = |i: u64| {
         let (start, bytes) = (i * MOST, if i == 8 { 7 } else { MOST });
