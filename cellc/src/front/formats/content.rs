@@ -9,6 +9,8 @@ use super::{archive, protobuf};
 
 /// Number of bytes examined at the start of a file.
 const HEAD: usize = 4096;
+/// The longest header of a `.safetensors` file, in bytes.
+const LONGEST_TENSOR_HEADER: u64 = 100_000_000;
 /// The most files examined in a folder.
 const MOST_FILES: usize = 1000;
 
@@ -143,8 +145,14 @@ impl Content {
         let at = |offset: usize, bytes: &[u8]| {
             head.get(offset..).is_some_and(|rest| rest.starts_with(bytes))
         };
+        let header = head.first_chunk().map_or(u64::MAX, |bytes| u64::from_le_bytes(*bytes));
         Some(match head {
             [] => Self::Empty,
+            // first, as the length may begin like another format's magic number
+            _ if at(8, b"{") && header <= LONGEST_TENSOR_HEADER => match header + 8 {
+                needed if needed > len => Self::CutSafeTensors(needed, len),
+                _ => Self::SafeTensors,
+            },
             _ if at(0, b"\x89HDF\r\n\x1a\n") => Self::Hdf5,
             _ if at(4, b"TFL3") => Self::TfLite,
             _ if at(4, b"ORTM") => Self::Ort,
@@ -163,18 +171,7 @@ impl Content {
             _ if at(0, b"version https://git-lfs.github.com/spec/") => Self::LfsPointer,
             [0x80, 2..=5, rest @ ..] if rest.starts_with(TORCH) => Self::TorchSave,
             [0x80, 2..=5, ..] => Self::Pickle,
-            _ => {
-                let header = u64::from_le_bytes(*head.first_chunk()?);
-                let needed = header.checked_add(8)?;
-                // safetensors limits the header to 100,000,000 bytes
-                match head.get(8) {
-                    Some(b'{') if header <= 100_000_000 && needed > len => {
-                        Self::CutSafeTensors(needed, len)
-                    }
-                    Some(b'{') if header <= 100_000_000 => Self::SafeTensors,
-                    _ => return None,
-                }
-            }
+            _ => return None,
         })
     }
 

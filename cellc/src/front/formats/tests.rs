@@ -317,6 +317,19 @@ fn weights_beside_a_file_that_has_its_own_are_refused() {
     assert!(recognise(&files.with("a.xml", "<net>")).unwrap().weights_apart);
 }
 
+/// The length of the header stands before it, and may begin like a magic number: a pickle's is
+/// 0x80 and the version.
+#[test]
+fn safetensors_are_recognised_for_every_length_of_the_header() {
+    let files = Files::new();
+    for len in [0x280, 0x380, 0x480, 0x580, 0x8b1f, 0x5a42] {
+        let mut header = "{}".to_owned();
+        header.extend(std::iter::repeat_n(' ', len - 2));
+        let path = files.with("w.safetensors", safetensors(&header));
+        assert_eq!(recognise(&path).unwrap().source, ModelSource::Declaration, "{len}");
+    }
+}
+
 /// A `state_dict` whose tensors were written as lists.
 #[test]
 fn pytorchs_weights_may_be_json() {

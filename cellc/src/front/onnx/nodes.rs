@@ -118,7 +118,7 @@ fn nodes_of(node: &NodeProto) -> usize {
 }
 
 /// The nodes with every function call replaced by the function's body. `count` grows by one for
-/// each node returned, and for each call by the nodes of the function, nested graphs included.
+/// each node returned. Nodes of nested graphs grow it when the graphs are read.
 pub(super) fn expanded(
     nodes: Vec<NodeProto>,
     versions: &Versions,
@@ -137,7 +137,8 @@ pub(super) fn expanded(
         })
         .collect();
     waiting.reverse();
-    let (mut calls, mut bytes) = (0, 0);
+    // of the nodes of copied bodies, those in nested graphs
+    let (mut calls, mut bytes, mut nested) = (0, 0, 0);
     while let Some((node, depth)) = waiting.pop() {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let key = (
@@ -170,9 +171,9 @@ pub(super) fn expanded(
         if let Some(wrong) = undeclared(function, &node.proto) {
             return Err(wrong);
         }
-        // the limit is checked before the body is copied; nodes of nested graphs count as well
-        *count += function.node.iter().map(nodes_of).sum::<usize>();
-        if *count > MOST_NODES_IN_FILE {
+        // the limit is checked before the body is copied
+        nested += function.node.iter().map(nodes_of).sum::<usize>() - function.node.len();
+        if *count + waiting.len() + function.node.len() + nested > MOST_NODES_IN_FILE {
             return Err(too_many_nodes());
         }
         bytes += function.node.iter().map(Message::encoded_len).sum::<usize>();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::dated::{DATED, Dated, OperatorPart};
+use super::nodes::MOST_NODES_IN_FILE;
 use super::read_from;
 use super::supported::{LATEST, OLDEST, SUPPORTED, find};
 use crate::compile::core_model;
@@ -1579,6 +1580,26 @@ fn functions_that_grow_with_every_call_are_refused() {
         let said = read(&bytes, None).expect_err("it is refused").to_string();
         assert!(said.contains(words), "{said}");
     }
+}
+
+/// The nodes of a function count once for each call.
+#[test]
+fn a_function_of_many_nodes_is_read() {
+    let count = (MOST_NODES_IN_FILE / 4) * 3;
+    let name = |k: usize| if k == count { "b".to_owned() } else { format!("a{k}") };
+    let body = (0..count).flat_map(|k| long(7, &node("Neg", &[&name(k)], &name(k + 1), &[])));
+    let sets = long(9, &int(2, 17));
+    let function = [long(1, b"f"), long(4, b"a0"), long(5, b"b"), body.collect(), sets];
+    let function = long(25, &[function.concat(), long(10, b"own")].concat());
+    let graph = [
+        long(1, &node("f", &["x"], "y", &long(7, b"own"))),
+        long(11, &value("x", 1)),
+        long(12, &value("y", 1)),
+    ];
+    let sets = [long(8, &int(2, 17)), long(8, &[long(1, b"own"), int(2, 1)].concat())].concat();
+    let bytes = [int(1, 8), long(7, &graph.concat()), sets, function].concat();
+    let (model, _) = read(&bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+    assert!(model.nodes.len() >= count, "{}", model.nodes.len());
 }
 
 /// An attribute. `number`: the type. `value`: the field with the value.

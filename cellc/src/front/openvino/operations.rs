@@ -96,6 +96,26 @@ impl ReadOperation {
 
 pub(super) const ANY_INTEGER: std::ops::RangeInclusive<i64> = i64::MIN..=i64::MAX;
 
+/// The pairs of elements of two tensors that broadcast to one shape by NumPy's rules.
+fn broadcast_pairs(a: &Tensor, b: &Tensor) -> Vec<(f32, f32)> {
+    let rank = a.shape().len().max(b.shape().len());
+    let padded = |tensor: &Tensor| {
+        let shape = tensor.shape();
+        [vec![1; rank - shape.len()], shape.to_vec()].concat()
+    };
+    // the indices of the elements of both tensors, axis by axis
+    let mut places = vec![(0, 0)];
+    for (&of_a, &of_b) in padded(a).iter().zip(&padded(b)) {
+        let at = |i: usize, size: usize| if size == 1 { 0 } else { i };
+        let size = of_a.max(of_b);
+        let inner = |&(in_a, in_b): &(usize, usize)| {
+            (0..size).map(move |i| (in_a * of_a + at(i, of_a), in_b * of_b + at(i, of_b)))
+        };
+        places = places.iter().flat_map(inner).collect();
+    }
+    places.into_iter().map(|(in_a, in_b)| (a.get_f32(in_a), b.get_f32(in_b))).collect()
+}
+
 impl GraphReader<'_, '_> {
     /// ReadValue.
     pub(super) fn read_value(&mut self, data: &mut Data) -> Option<ReadOperation> {
@@ -272,12 +292,8 @@ impl GraphReader<'_, '_> {
             let valid = "constants for input_low and input_high";
             return self.inexpressible(index, found, valid, "make the range constant");
         };
-        let (lowest, highest) = (low.len().max(1), high.len().max(1));
-        let pairs = (0..lowest.max(highest))
-            .map(|at| (low.get_f32(at % lowest), high.get_f32(at % highest)));
-        if let Some((low, high)) =
-            { pairs }.find(|(low, high)| low.partial_cmp(high) != Some(std::cmp::Ordering::Less))
-        {
+        let is_range = |(low, high): &(f32, f32)| low < high;
+        if let Some((low, high)) = broadcast_pairs(&low, &high).into_iter().find(|p| !is_range(p)) {
             let found = format!("FakeQuantize from {low} to {high}");
             self.error(
                 index,

@@ -249,9 +249,8 @@ pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
     // sort=none allows any order, so the elements are sorted by value
     let orders = [("value", false), ("none", false), ("index", true)];
     let sorted_by_place = reader.word(data, "sort", "value", &orders);
-    // the element type of the indices has no effect: the output is i64
-    let types = [("i32", ()), ("i64", ())];
-    reader.word(data, "index_element_type", "i32", &types)?;
+    let types = [("i32", ElementType::I32), ("i64", ElementType::I64)];
+    let indices = reader.word(data, "index_element_type", "i32", &types);
     // equal elements keep their order in any case
     reader.boolean(data, "stable", Some(false))?;
     let (axis, largest, sorted_by_place) = (axis?, largest?, sorted_by_place?);
@@ -262,7 +261,8 @@ pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
             last: false,
             sorted_by_index: sorted_by_place,
         }))
-        .ports(Ports::Exactly(2)),
+        .ports(Ports::Exactly(2))
+        .then(Then::Indices(indices?)),
     )
 }
 
