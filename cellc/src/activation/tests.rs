@@ -636,7 +636,7 @@ fn odd_functions_are_odd() {
     }
 }
 
-/// The f32 at a distance of `place` neighbours from 0; negative places are below 0.
+/// The f32 at a distance of `bits` neighbours from 0; negative distances are below 0.
 fn neighbour(bits: i32) -> f32 {
     let magnitude = f32::from_bits(bits.unsigned_abs());
     if bits < 0 { -magnitude } else { magnitude }

@@ -781,7 +781,7 @@ impl FileNames {
         Self { buffers, functions, kernels, runs, runs_of_steps, outer, scope }
     }
 
-    /// The body that packs run-time weights, for [`Shared::new`] and the printers of kernels.
+    /// The body that packs run-time weights, for [`FileNames::new`] and the printers of kernels.
     pub(super) fn packing(program: &Program) -> Body {
         Body { kernels: vec![program.packing.clone()], ..Body::default() }
     }

@@ -278,7 +278,8 @@ impl PanelPart {
     }
 }
 
-/// Where a window or an access starts.
+/// A place: the memory operand where a window or an access starts. The identifier `place` stands
+/// for a value of this type; elements of tensors have an index, nodes a path, texts a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The buffer or window.

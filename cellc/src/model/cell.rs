@@ -167,7 +167,7 @@ impl CellKind {
         self.family().row().gates
     }
 
-    /// The letter of the gate at `place`. `None` if the cell has one gate.
+    /// The letter of the gate at `index`. `None` if the cell has one gate.
     fn gate(self, index: usize) -> Option<char> {
         self.gate_letters().chars().nth(index).filter(|_| self.gates() > 1)
     }

@@ -534,7 +534,7 @@ fn attribute(entry: &LedgerEntry) -> String {
     }
 }
 
-/// `place` is the offset of a buffer in the constant block, if any. Buffers with equal offsets
+/// `offset_of` is the offset of a buffer in the constant block, if any. Buffers with equal offsets
 /// count once.
 fn kernels(
     model: &CoreModel,

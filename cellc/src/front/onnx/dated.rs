@@ -46,7 +46,7 @@ const fn attribute_until(
     Dated { part: OperatorPart::Attribute(name), since: 1, until: Some(until), operators }
 }
 
-/// The inputs from index `place` on, which the operators have from operator set `since` on.
+/// The inputs from index `first` on, which the operators have from operator set `since` on.
 const fn inputs_since(first: usize, since: i64, operators: &'static [&'static str]) -> Dated {
     Dated { part: OperatorPart::Input(first), since, until: None, operators }
 }

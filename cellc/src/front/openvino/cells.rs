@@ -230,7 +230,7 @@ impl GraphReader<'_, '_> {
         }
     }
 
-    /// The numbers of a parameter that activations take, as text for the ledger. `place`: 0 for
+    /// The numbers of a parameter that activations take, as text for the ledger. `parameter`: 0 for
     /// alpha, 1 for beta. Warns of numbers that activations do not take.
     fn taken_numbers(
         &mut self,

@@ -16,7 +16,7 @@ pub(super) struct Search<'s, 'm, 'a> {
 }
 
 impl<'a> Search<'_, '_, 'a> {
-    /// The layer of the recurrence at `place`.
+    /// The layer of the recurrence that `value` identifies.
     pub(super) fn layer(&self, value: usize) -> Option<&'a Node> {
         self.layers.get(&value).copied()
     }
