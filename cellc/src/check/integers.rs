@@ -1,16 +1,18 @@
-//! The limits of integer inputs: kernels convert integers to f32, which is exact up to 2^24.
+//! The limits of integer inputs: kernels convert integers to f32 and clamp them to 2^22 in
+//! magnitude, so that f32 also holds sums of a few integers exactly.
 
 use crate::core::{CoreModel, CoreOp, Integers, Parameter};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::Model;
 
-/// A notice for each integer input whose type has numbers beyond the limits of f32.
+/// Adds a notice for each integer input whose type has numbers beyond the limits.
 pub(crate) fn limits_of_integers(model: &Model, core: &CoreModel, diagnostics: &mut Diagnostics) {
     for node in core.all_nodes() {
         let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
             continue;
         };
-        // indices of tables, lengths of sequences and integers of up to 16 bits are below 2^24
+        // indices of tables, lengths of sequences and integers of up to 16 bits are within the
+        // limits
         let Parameter { rows, length, element, .. } = &core.parameters[parameter];
         let of_steps = length.is_some_and(|steps| least == 0 && i32::try_from(steps) == Ok(most));
         if rows.is_some() || of_steps || element.bits() < 32 {

@@ -76,7 +76,7 @@ pub(crate) fn roles(op: &Op, inputs: usize) -> Option<Vec<CellPort>> {
     (inputs == roles.len()).then_some(roles)
 }
 
-/// A recurrent operation, its inputs by role.
+/// A recurrent operation with its inputs by role.
 pub(crate) struct Recurrent<'n> {
     /// The graph of the node.
     model: &'n Model,
@@ -84,7 +84,7 @@ pub(crate) struct Recurrent<'n> {
     pub(crate) cell: &'n Cell,
     pub(crate) direction: Option<Direction>,
     roles: Vec<CellPort>,
-    /// `None` where nothing is known.
+    /// By port, the tensor and its shape. `None` after an error.
     inputs: Vec<Option<(Known, Vec<usize>)>>,
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn recurrent<'a>(
     Some((recurrent, sizes))
 }
 
-/// True if the cell has the parts that its kind has.
+/// True if biases, peepholes, coupled gates and attention are as the kind of the cell demands.
 fn parts_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
     let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
     let mut is_legal = true;
@@ -380,8 +380,8 @@ fn refuse_hidden_size(recurrent: &Recurrent, other: usize, diagnostics: &mut Dia
     diagnostics.push(refusal(node, node.attribute_origin(name), found, valid, help));
 }
 
-/// The required sizes of an input, each with its letter; `None` allows any size. `of_x`: N, T and
-/// I.
+/// The required sizes of an input, each with its letter; `None` allows any size. `of_x`: N, T and I
+/// of x.
 fn wanted(
     recurrent: &Recurrent,
     role: CellPort,
@@ -471,7 +471,7 @@ fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
     let fits = recurrent.shapes().all(|(role, shape)| {
         let Some(shape) = shape else { return true };
         let wanted = wanted(recurrent, role, common_size, [None; 3]);
-        // no tensor has a size that overflows
+        // rows that overflow fit no tensor
         let sizes =
             wanted.iter().filter(|(letter, size)| *letter != "rows" || size.is_some()).count();
         role == CellPort::X
@@ -655,8 +655,8 @@ fn correction(recurrent: &Recurrent, role: CellPort) -> String {
     }
 }
 
-/// Attributes `clip`, each with its bound and true if a warning says that it has no effect. The
-/// tests of every way in read this table.
+/// Values of the attribute `clip`, each with its bound, and true if a warning says that the value
+/// has no effect. The tests of every front end read this table.
 #[cfg(test)]
 pub(crate) const CLIPS: [(f32, Option<f32>, bool); 6] = [
     (0.5, Some(0.5), false),
@@ -667,11 +667,11 @@ pub(crate) const CLIPS: [(f32, Option<f32>, bool); 6] = [
     (f32::NAN, None, true),
 ];
 
-/// Numbers of units that no cell has. The tests of every way in read this table.
+/// Numbers of units that no cell has. The tests of every front end read this table.
 #[cfg(test)]
 pub(crate) const WRONG_HIDDEN_SIZES: [usize; 4] = [0, (1 << 20) + 1, 1 << 61, i64::MAX as usize];
 
-/// Parameters of activations, each with true if it is legal. The tests of every way in read this
+/// Parameters of activations, each with true if it is legal. The tests of every front end read this
 /// table.
 #[cfg(test)]
 pub(crate) const PARAMETERS_OF_ACTIVATIONS: [(f32, bool); 6] = [
@@ -683,6 +683,6 @@ pub(crate) const PARAMETERS_OF_ACTIVATIONS: [(f32, bool); 6] = [
     (f32::NAN, false),
 ];
 
-/// Numbers that no real-valued attribute may be. The tests of every way in read this table.
+/// Numbers that no real-valued attribute may have. The tests of every front end read this table.
 #[cfg(test)]
 pub(crate) const NOT_FINITE: [f32; 3] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];

@@ -1,4 +1,4 @@
-//! Causal networks under construction: convolutions that reach back in time, and work on each
+//! Causal networks under construction: convolutions that reach back in time, and operations on each
 //! sample. The number of samples is open, so generated code has `step` and `steps`.
 //!
 //! The state is the past input of each convolution. It starts at rest: as if silence had been
@@ -88,7 +88,7 @@ pub(super) fn legal_groups(
     Err(refusal(key_path, found).valid("a number that divides both"))
 }
 
-/// The root of the sum of a variance and its addend. Refuses sums that are not above 0.
+/// The standard deviation: the root of `variance + epsilon`. Refuses sums that are not above 0.
 pub(super) fn deviation(variance: f64, epsilon: f64, key_path: &str) -> Result<f64, Diagnostic> {
     let squared = variance + epsilon;
     if squared <= 0.0 {
@@ -99,7 +99,7 @@ pub(super) fn deviation(variance: f64, epsilon: f64, key_path: &str) -> Result<f
     Ok(squared.sqrt())
 }
 
-/// The sum of sizes, at most the largest number.
+/// The sum of sizes, or the largest u64 if the sum is larger.
 pub(super) fn total(sizes: impl IntoIterator<Item = u64>) -> u64 {
     sizes.into_iter().fold(0, u64::saturating_add)
 }
@@ -137,7 +137,7 @@ pub(super) struct Causal {
     graph: Graph,
     origin: Origin,
     rates: Rates,
-    /// The convolutions that the rate of the code does not allow.
+    /// Errors for convolutions whose dilation is no whole number of samples of the code.
     problems: Diagnostics,
 }
 
@@ -169,7 +169,7 @@ impl Causal {
     /// The finished model, with the output `out`.
     ///
     /// # Errors
-    /// The convolutions that the rate of the code does not allow.
+    /// Errors for convolutions whose dilation is no whole number of samples of the code.
     pub(super) fn model(
         mut self,
         out: Signal,
@@ -210,7 +210,7 @@ impl Causal {
         }
     }
 
-    /// A convolution. The past starts at rest.
+    /// Adds a convolution. The past starts at rest.
     pub(super) fn convolution(&mut self, name: &str, conv: &Conv, x: &Signal) -> Signal {
         let sizes = self.at_code_rate(conv.sizes, name);
         let ConvSizes { inputs, outputs, kernel, dilation, groups, bias } = sizes;
@@ -231,7 +231,7 @@ impl Causal {
         Signal { value, rest: conv.at_rest(&x.rest) }
     }
 
-    /// An operation on each sample. `rest` computes the same.
+    /// Adds an operation on each sample. `rest`: the operation as a function in f64.
     pub(super) fn map(
         &mut self,
         name: &str,
@@ -243,7 +243,8 @@ impl Causal {
         Signal { value, rest: x.rest.iter().map(|value| rest(*value)).collect() }
     }
 
-    /// An operation on two signals with as many channels. `rest` computes the same.
+    /// Adds an operation on two signals with equal numbers of channels. `rest`: the operation as a
+    /// function in f64.
     fn zip(
         &mut self,
         name: &str,
@@ -275,20 +276,20 @@ impl Causal {
         self.zip(name, Binary::Divide, [a, b], |a, b| a / b)
     }
 
-    /// A signal that never changes, with one value for each channel.
+    /// Adds a signal that never changes, with one value for each channel.
     pub(super) fn constant(&mut self, name: &str, values: &[f32]) -> Signal {
         let rest: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
         Signal { value: self.by_channel(name, &rest, 1), rest }
     }
 
-    /// The same number in every channel.
+    /// Adds a signal with the same number in every channel.
     pub(super) fn number(&mut self, name: &str, number: f32, channels: usize) -> Signal {
         let tensor = Tensor::from_f32(vec![1], &[number]).expect("one value");
         let value = self.graph.constant(name, &tensor, &self.origin);
         Signal { value, rest: vec![f64::from(number); channels] }
     }
 
-    /// `x`, or `slopes x` where x is negative.
+    /// Adds a PReLU: `x`, or `slopes x` where x is negative.
     pub(super) fn prelu(&mut self, name: &str, slopes: &[f32], x: &Signal) -> Signal {
         let slopes = self.constant(&format!("{name}_slopes"), slopes);
         let value =
@@ -297,7 +298,7 @@ impl Causal {
         Signal { value, rest: x.rest.iter().zip(&slopes.rest).map(activated).collect() }
     }
 
-    /// The first and the second half of the channels.
+    /// Splits the channels into the first and the second half.
     pub(super) fn halves(&mut self, name: &str, x: &Signal) -> [Signal; 2] {
         let axis = Tensor::from_i64(Vec::new(), &[1]).expect("one value");
         let axis = self.graph.constant(&format!("{name}_axis"), &axis, &self.origin);

@@ -54,7 +54,7 @@ pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Json, Diagnostic> {
                     .get(at.saturating_sub(1)..)
                     .is_some_and(|word| word.starts_with(*not_finite))
         });
-        // without the place, which the message shows separately
+        // the message of the parser, without the place: the origin shows it
         let found = match (not_finite, error.classify()) {
             (Some(not_finite), _) => format!("a number is {not_finite}"),
             (None, serde_json::error::Category::Eof) => {
@@ -182,7 +182,7 @@ impl Object {
         self.0.iter().find(|(other, _)| other == key).map(|(_, value)| value)
     }
 
-    /// The object, with a key and value in place of a missing key. `None`: unchanged.
+    /// Adds a key with a value to an object that lacks the key. `None`: adds nothing.
     pub(super) fn with_default(mut self, key: &str, value: Option<Json>) -> Self {
         if let Some(value) = value.filter(|_| !self.has(key)) {
             self.0.push((key.to_owned(), value));
@@ -200,7 +200,7 @@ impl Object {
     pub(super) fn need(&mut self, key: &str, key_path: &str) -> Result<Json, Diagnostic> {
         self.take(key).ok_or_else(|| {
             let found = refusal(key_path, format!("there is no \"{key}\""));
-            // a file that ends before its JSON is refused as such: other keys are not lost
+            // the parser refuses files that are cut, so a missing key suggests another format
             if key_path.is_empty() {
                 found.help("the file may be of another format")
             } else {

@@ -1,8 +1,9 @@
 //! Models of guitar amplifiers: Neural Amp Modeler's `.nam`, and the JSON of RTNeural and AIDA-X.
 //!
-//! A call processes one sample: x `[1, inputs]` in, out `[1, outputs]` out. States are variables.
-//! Numbers are rounded to the nearest f64, then to the nearest f32, as in the programs that play
-//! these files.
+//! A call of a recurrent network processes one sample: x `[1, inputs]` in, out `[1, outputs]` out,
+//! with the states as variables. Networks of convolutions have an open number of samples. Numbers
+//! are rounded to the nearest f64, then to the nearest f32, as in the programs that play these
+//! files.
 
 mod causal;
 mod json;
@@ -37,7 +38,7 @@ struct AmplifierModel {
     warnings: Diagnostics,
 }
 
-/// What a reader builds.
+/// The network that a reader builds.
 enum Network {
     /// Recurrent and dense layers, one sample per call.
     Stack(Box<Stack>),
@@ -45,7 +46,7 @@ enum Network {
     Model(Box<Model>),
 }
 
-/// The bytes of a file of JSON.
+/// The bytes of a file, at most [`LIMIT`].
 fn read_file(file: ModelFile) -> Result<Vec<u8>, Diagnostic> {
     let shown = quoted(&file.shown());
     let refused = |found: String| Diagnostic::error(Origin::Unknown, found);
@@ -196,8 +197,8 @@ fn nested_keys(value: &Json) -> usize {
     }
 }
 
-/// Handles the keys of an object that no one took: `known` facts about the model go into the
-/// ledger, other keys cause warnings.
+/// Adds the keys of an object that no reader took to the ledger, up to [`LONGEST`] bytes. Keys
+/// other than the `known` facts about the model also cause warnings.
 fn remaining(
     object: Object,
     known: &[&str],

@@ -40,11 +40,11 @@ const ABOUT: [&str; 16] = [
 const VALID_LAYERS: &str =
     "lstm, gru, dense, time-distributed-dense, conv1d, batchnorm, prelu, activation";
 
-/// Reads a model of RTNeural or AIDA-X.
+/// Reads a model of RTNeural or AIDA-X. `sample_rate`: the rate of the code in Hz; default: the
+/// rate of the model.
 ///
 /// # Errors
-/// All errors in the file. `sample_rate`: the rate of the code in Hz; default: the rate of the
-/// model.
+/// All errors in the file.
 pub(super) fn read(
     mut file: Object,
     name: Spanned<String>,
@@ -178,7 +178,7 @@ impl LayerKind {
         })
     }
 
-    /// The tensors of weights of a layer with `count` of them.
+    /// The names of the `count` tensors of weights of a layer.
     fn tensors(self, count: usize) -> &'static [&'static str] {
         match self {
             Self::Activation => &[],
@@ -333,7 +333,7 @@ fn prelu_slopes(alpha: &Tensor, units: usize, key_path: &str) -> Result<Tensor, 
         [slope] => vec![slope; units],
         ref slopes => slopes.to_vec(),
     };
-    // RTNeural reads the first list alone
+    // one row only: RTNeural would read the first row and ignore others
     let is_row = alpha.shape().last().is_none_or(|last| [1, units].contains(last))
         && alpha.shape().iter().rev().skip(1).all(|&outer| outer == 1);
     expect(alpha, &[1, units], is_row && slopes.len() == units, "alpha", key_path)?;

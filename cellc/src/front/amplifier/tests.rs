@@ -30,7 +30,7 @@ fn wavenet() -> String {
 /// A network of two blocks, normalised.
 const CONV_NET: &str = r#"{"version": "0.5.4", "architecture": "ConvNet", "config": {"channels": 1, "dilations": [1, 2], "batchnorm": true, "activation": "ReLU"}, "weights": [1, 1, 0, 1, 1, 0, 0.5, 1, 1, 0, 1, 1, 0, 0.5, 1, 1], "sample_rate": 48000}"#;
 
-/// A linear model for a control up to 0.5, and an LSTM for more.
+/// A linear model for controls below 0.5, and an LSTM for others.
 fn container() -> String {
     format!(
         r#"{{"version": "0.7.0", "architecture": "SlimmableContainer", "config": {{"submodels": [{{"max_value": 0.5, "model": {LINEAR}}}, {{"max_value": 1, "model": {}}}]}}, "weights": [], "sample_rate": 48000}}"#,
@@ -213,7 +213,7 @@ fn what_is_wrong_with_a_network_of_convolutions_is_said_with_its_place() {
     }
 }
 
-/// NAM's trainer writes the limits of Hardtanh.
+/// NAM's trainer writes the limits of Hardtanh, which must be those of the player.
 #[test]
 fn limits_of_hardtanh_are_the_players() {
     let of = |value: &str| {
@@ -279,7 +279,7 @@ fn sizes_are_chosen() {
         read_bytes("amp.json", "amp", text.as_bytes(), Some(size), None)
             .map_err(|problems| problems.to_string())
     };
-    // a number is below the limit of the model that it selects
+    // a control is below the `max_value` of the model that it selects
     for (size, is_linear) in [
         (ModelSize::Smallest, true),
         (ModelSize::Control(0.49), true),
@@ -320,7 +320,8 @@ fn the_last_weight_is_the_head_scale() {
     assert_eq!(computed(&other, &[0.5, 1.0]), computed(&wavenet(), &[0.5, 1.0]));
 }
 
-/// Files before NAM's core played them: no version inside, no list of weights outside.
+/// Files from before NAM's core played a Sequential: the models have no version, and the file has
+/// no list of weights.
 #[test]
 fn a_sequential_may_be_written_in_short() {
     let short = sequential()
@@ -376,7 +377,7 @@ fn what_is_not_computed_with_is_listed_or_warned_about() {
         1,
     );
     insta::assert_snapshot!(ledger(&nam) + "\n" + &ledger(&rtneural));
-    // what its entries say is not said twice
+    // an entry for all metadata would repeat the entries of its keys
     let rate =
         RTNEURAL.replacen("\"in_gain\"", "\"metadata\": {\"samplerate\": 48000}, \"in_gain\"", 1);
     assert_eq!(ledger(&rate).matches("samplerate").count(), 1);
@@ -396,7 +397,7 @@ fn only_a_part_of_much_metadata_is_listed() {
             .iter()
             .any(|warning| warning.found.contains("more keys, which the header leaves out"))
     );
-    // those inside others count, too
+    // keys inside nested objects count, too
     let inside = format!("\"outer\": {{{keys}\"list\": [{{\"last\": 1}}]}}, \"sample_rate\"");
     let (_, warnings) = read(&nam().replacen("\"sample_rate\"", &inside, 1)).unwrap();
     assert!(
@@ -417,7 +418,7 @@ fn gains_are_those_of_a_mixer() {
     }
 }
 
-/// What the model in a text gives for samples, by the reference.
+/// The outputs of the model in a text for samples, by the reference.
 fn computed(text: &str, samples: &[f64]) -> Vec<f64> {
     let (model, _) = read(text).unwrap_or_else(|problems| panic!("{problems}"));
     let (model, _) =
@@ -490,7 +491,7 @@ fn other_sample_rates_need_whole_dilations_or_states_to_interpolate() {
             let compilation = crate::compile::compile(&model, &Options::default());
             let host = compilation.unwrap_or_else(|problems| panic!("{problems}")).interface.host;
             let found = host.iter().find(|constant| constant.name == "SAMPLE_RATE");
-            // the rate of the model alone is a fact of the file
+            // code at the rate of the model needs no constant
             let wanted = (rate != 48_000).then_some("96000.0");
             assert_eq!(found.map(|constant| &constant.value[..]), wanted);
         }

@@ -19,7 +19,7 @@ impl Declaration {
         if let (false, false, Some(weights)) = (has_model, has_tensors, self.weights_file()) {
             problems.push(self.weights_of_nothing(&weights));
         }
-        // the metadata of a file of tensors may have the key that is needed
+        // the metadata of a file of tensors may give the needed keys
         if !has_tensors && self.readable {
             problems.extend(self.keys.unmet_needs(false));
         }
@@ -115,7 +115,7 @@ impl Declaration {
                 shapes.flatten().any(|dim| matches!(dim, Dim::Dynamic { .. }))
             });
         match (open, self.keys.value(Key::Batch)) {
-            // sizes given by name; the usual checks report sizes left open
+            // the sizes may be given by name; other checks report sizes that stay open
             (Some(_), None) if !self.options.bindings.dims.is_empty() => Ok(self.options.clone()),
             (Some(node), None) => Err(Diagnostics(vec![
                 Diagnostic::error(
@@ -188,7 +188,7 @@ impl Declaration {
 /// The recurrent operation of a model file.
 struct Operation<'m> {
     model: &'m CoreModel,
-    /// The cell of its first direction.
+    /// The cell of the operation's first direction.
     cell: &'m CoreCell,
     /// True if the operation runs in both directions.
     is_bidirectional: bool,
@@ -250,7 +250,7 @@ fn other_operation(file: &Spanned<String>, operation: &Operation) -> Option<Diag
     Some(not_one_cell(file, found))
 }
 
-/// The error for a model file of other operations than one cell.
+/// The error for a model file that does not consist of one cell.
 fn not_one_cell(file: &Spanned<String>, found: String) -> Diagnostic {
     Diagnostic::error(file.origin.clone(), found)
         .valid("a model of one cell")

@@ -16,7 +16,7 @@ use crate::request::{Options, listed};
 
 use super::apple::AppleResetGate;
 
-/// What a macro declares.
+/// The operation that a macro declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Declares {
     /// One step of OpenVINO's cell.
@@ -39,7 +39,7 @@ pub struct Macro {
 /// The table of macros: for each row its constant, and the list of all rows.
 macro_rules! macros {
     ($($constant:ident = ($name:literal, $family:ident, $declares:ident)),* $(,)?) => {
-        #[allow(missing_docs)] // the names say it
+        #[allow(missing_docs)] // the names describe the macros
         impl Macro {
             $(
                 pub const $constant: Self =
@@ -107,20 +107,21 @@ struct KeyRow {
     /// The name in macros.
     name: &'static str,
     takes: Takes,
-    /// The value in a macro.
+    /// The valid values in a macro, with an example, for messages.
     valid: fn(Macro) -> &'static str,
     /// The macros with this key. `None`: no macro.
     applies_to: Option<fn(Macro) -> bool>,
     /// The reason why a macro lacks this key.
     elsewhere: Option<&'static str>,
-    /// The name and the value on the command line and in the metadata of a file of weights.
+    /// The name and the valid values on the command line and in the metadata of a file of weights.
     in_files: Option<(&'static str, &'static str)>,
-    /// The input without which the key has no meaning. Keys for flags have the flag's.
+    /// The input without which the key has no meaning. [`Key::need`] finds the input for keys of
+    /// flags.
     need: Option<Need>,
 }
 
 impl KeyRow {
-    /// A key of every macro.
+    /// The defaults of a row: every macro has the key, and the value is a size.
     const ANY: Self = Self {
         name: "",
         takes: Takes::Size,
@@ -137,7 +138,7 @@ macro_rules! keys {
     ($($key:ident { $($field:ident: $value:expr),* $(,)? })*) => {
         /// A key.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        #[allow(missing_docs)] // the table says it
+        #[allow(missing_docs)] // the rows describe the keys
         pub enum Key { $($key),* }
 
         impl Key {
@@ -436,12 +437,12 @@ impl Key {
         Setting::Key { name: self.name(), in_files: self.name_in_files() }
     }
 
-    /// The value on the command line and in metadata.
+    /// The valid values on the command line and in metadata, for messages.
     pub(crate) fn valid_in_files(self) -> &'static str {
         self.row().in_files.map_or("", |(_, valid)| valid)
     }
 
-    /// The value in a macro.
+    /// The valid values in a macro, with an example, for messages.
     pub(super) fn valid(self, called: Macro) -> String {
         let (name, row) = (self.name(), self.row());
         match row.takes {
@@ -549,7 +550,8 @@ impl Keys {
         self.entry(key).map(|said| &said.origin)
     }
 
-    /// The value of a key; the table determines its kind.
+    /// The value of a key with its place. `None` if the key is not given or has a value of another
+    /// type.
     pub(crate) fn get<T: FromValue>(&self, key: Key) -> Option<Spanned<T>> {
         let entry = self.entry(key)?;
         Some(entry.with(T::from_value(&entry.value)?))

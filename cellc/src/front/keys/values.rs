@@ -21,7 +21,7 @@ pub(crate) enum Takes {
     Bound,
     Activation,
     Activations,
-    /// One of these words.
+    /// One of the listed words, each with its value.
     Word(fn() -> Vec<(&'static str, Value)>),
     /// The letters of an order of gates.
     GateOrder,
@@ -76,7 +76,7 @@ values! {
     Texts(Vec<String>),
 }
 
-/// The value of a key of the command and of files.
+/// The value of a key on the command line or in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValue(pub(super) Value);
 
@@ -175,8 +175,8 @@ impl fmt::Display for KeyValue {
 mod tests {
     use super::*;
 
-    /// Options and the metadata of weights give every clip and every parameter of an activation to
-    /// the check of the model.
+    /// Options and metadata accept every number of f32 as a clip and as a parameter of an
+    /// activation. The check of the model refuses wrong ones.
     #[test]
     fn clips_and_parameters_are_any_numbers_of_f32() {
         for (clip, ..) in crate::rules::cell::CLIPS {

@@ -44,7 +44,7 @@ use crate::model::{
 ///
 /// Biases may be omitted (both, if there are two) and are then zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the table says it
+#[allow(missing_docs)] // the tables describe the frameworks
 #[non_exhaustive]
 pub enum Framework {
     OpenVino,

@@ -1,4 +1,4 @@
-//! The parts of a configuration: objects all of whose keys are read, sizes, lists of sizes.
+//! Objects, sizes and lists of sizes of a configuration. Every key must be read.
 
 use super::super::causal::{ConvSizes, legal_groups};
 use super::super::json::{Json, Object, valid_size};
@@ -21,7 +21,7 @@ impl Config {
         Ok(Self { object, key_path: key_path.to_owned() })
     }
 
-    /// A refusal of something in this object.
+    /// The error for a wrong part of this object.
     pub(super) fn refused(&self, found: impl Into<String>) -> Diagnostic {
         refusal(&self.key_path, found.into())
     }
@@ -118,7 +118,7 @@ impl Config {
         Ok(())
     }
 
-    /// Refuses keys that no one took. `valid`: the keys that have a meaning.
+    /// Refuses keys that no reader took. `valid`: the keys that have a meaning.
     pub(super) fn finish(self, valid: &str) -> Result<(), Diagnostic> {
         let Some((key, value)) = self.object.rest().next() else { return Ok(()) };
         let found = format!("{} is {value}, and cellc does not know what it means", quoted(&key));

@@ -66,8 +66,8 @@ pub(super) fn read(
     Ok(Box::new(ConvNet { blocks: convs, function, head }))
 }
 
-/// Includes a batch normalisation in a convolution: mean, variance, weight and bias of each
-/// channel, and an addend of the variance.
+/// Multiplies a batch normalisation into a convolution. The next weights are mean, variance, weight
+/// and bias of all channels, and the epsilon.
 fn normalise(conv: &mut Conv, left: &mut Weights, block: usize) -> Result<(), Diagnostic> {
     let channels = conv.sizes.outputs;
     let [mean, variance, weight, bias] = [(); 4].map(|()| left.next(channels));

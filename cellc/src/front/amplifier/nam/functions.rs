@@ -16,7 +16,7 @@ const NAMES: &str = "Tanh, Hardtanh, Fasttanh, ReLU, LeakyReLU, PReLU, Sigmoid, 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Function {
     Activation(Activation),
-    /// v between -1 and 1.
+    /// v, clamped to -1 and 1.
     HardTanh,
     /// A quotient of polynomials near tanh.
     FastTanh,
@@ -24,7 +24,7 @@ pub(super) enum Function {
     PRelu(Vec<f32>),
     /// v sigmoid(v)
     Silu,
-    /// v between 0 and 1 after v / 6 + 1 / 2, times v.
+    /// v clamp(v / 6 + 1 / 2, 0, 1)
     HardSwish,
     LeakyHardTanh(LeakyHardTanh),
     /// (softsign(v) + 1) / 2

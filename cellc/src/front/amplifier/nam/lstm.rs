@@ -13,7 +13,7 @@ use crate::model::{Family, Tensor, counted};
 /// Name of the layers in messages.
 const DECLARED_BY: &str = "NAM's LSTM";
 
-/// The configuration.
+/// The sizes of an LSTM.
 pub(super) struct LstmSizes {
     input_size: usize,
     hidden_size: usize,
@@ -54,7 +54,7 @@ impl LstmSizes {
         if layer == 0 { self.input_size } else { self.hidden_size }
     }
 
-    /// Number of weights in a file. Each layer has rows of `[4H, in + H]`, biases, and initial h
+    /// Number of weights in a file. Each layer has a matrix `[4H, in + H]`, biases, and initial h
     /// and c. The head and its bias follow.
     fn weight_count(&self) -> u64 {
         let [inputs, hidden, layers] =

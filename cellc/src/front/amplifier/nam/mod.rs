@@ -28,11 +28,11 @@ use network::{Outer, Reader};
 const ABOUT: [&str; 1] = ["sample_rate"];
 
 /// # Errors
-/// If the architectures may have another meaning in the version: it is not 0.5.0 to 0.7.x.
+/// If the version is not 0.5.0 to 0.7.x: the architectures may have another meaning.
 fn known_version(version: &Json, key_path: &str) -> Result<(), Diagnostic> {
     let is_known = |version: &str| {
         let mut parts = version.split('.').map(|part| {
-            // parse takes a plus sign
+            // digits only, as parse accepts a plus sign
             part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse::<u32>().ok())?
         });
         let known = matches!(
@@ -117,7 +117,7 @@ pub(super) fn read(
             Network::Model(Box::new(causal.model(out, &name)?))
         }
     };
-    // a reader of a model with several sizes takes `size`, and leaves `None`
+    // the reader of a model with several sizes has taken `size`: a size that is left is an error
     if size.is_some() {
         return Err(one_size().into());
     }
@@ -125,7 +125,7 @@ pub(super) fn read(
     Ok(AmplifierModel { network, ledger, warnings })
 }
 
-/// The sample rate in a file. `None` if the file does not say.
+/// The sample rate in a file. `None` if the file gives no rate.
 fn stored_rate(file: &Object) -> Option<Json> {
     file.get("sample_rate").filter(|rate| **rate != Json::Null).cloned()
 }
@@ -168,9 +168,9 @@ fn numbers(weights: &Json) -> Result<Vec<f32>, Diagnostic> {
     weights.iter().enumerate().map(number).collect()
 }
 
-/// Reads a SlimmableContainer: models of several sizes, smallest first. Each has a `max_value`, the
-/// largest setting of the size control that selects the model. The last one, for settings
-/// up to 1, is NAM's default.
+/// Reads a SlimmableContainer: models of several sizes, smallest first. Each has a `max_value`:
+/// settings of the size control below this value, and not below an earlier one, select the model.
+/// The last model is NAM's default.
 fn container(
     file: &mut Object,
     config: Json,
@@ -227,7 +227,7 @@ fn container(
 /// A model of a container.
 struct Submodel {
     key_path: String,
-    /// The largest value of the size control for the model.
+    /// Settings of the size control below this value select the model.
     most: f32,
     model: Json,
 }

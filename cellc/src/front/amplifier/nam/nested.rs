@@ -57,7 +57,7 @@ pub(super) fn nested(
     Ok(network)
 }
 
-/// A problem whose place does not begin with the place of the nested model.
+/// The problem, with a place that begins with the place of the nested model.
 fn within(mut problem: Diagnostic, key_path: &str) -> Diagnostic {
     let inner = problem.layer.take().unwrap_or_default();
     problem.layer = Some(match inner.starts_with(key_path) {

@@ -59,7 +59,7 @@ pub(in super::super) fn read(
     config.finish("in_channels, condition_dsp, layers, head and head_scale")?;
     let sizes = Sizes { inputs, arrays, head };
     Weights::check(&weights, sizes.weights(), &sizes.text())?;
-    // the list of weights ends in the head scale once more
+    // the last weight is the head scale again
     let in_weights = weights.last().copied().unwrap_or_default();
     if (in_weights - head_scale).abs() > 1e-5 * head_scale.abs() {
         let found = format!(
@@ -316,7 +316,7 @@ fn slimmable(config: &mut Config, channels: usize) -> Result<Vec<usize>, Diagnos
                     .valid(format!("ascending numbers, the last of which is {channels}")));
             }
         }
-        // they only matter to the trainer
+        // the next two keys matter to the trainer only
         kwargs.take("boosting");
         kwargs.take("init_strategy");
         kwargs.finish("allowed_channels, boosting and init_strategy")?;

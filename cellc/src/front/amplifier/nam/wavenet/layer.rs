@@ -15,7 +15,8 @@ pub(super) enum Gate {
     Blended(Function),
 }
 
-/// Places of a scale, and possibly a shift, by the condition, in the order of their weights.
+/// The places at which the condition scales, and possibly shifts, the channels, in the order of the
+/// weights.
 pub(super) const FILMS: [&str; 8] = [
     "conv_pre_film",
     "conv_post_film",
