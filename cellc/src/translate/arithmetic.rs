@@ -1,4 +1,5 @@
-//! Primitive operations element by element: constants are folded, the rest becomes core operations.
+//! Primitive element-wise operations: operations on constants are folded, other operations become
+//! core operations.
 
 use super::integers::{self, comparison, logic, selection, sign};
 use super::layout::broadcasts::broadcast_to;
@@ -34,8 +35,8 @@ pub(super) fn fold_or_emit(
     no_float_conditions(conditions)?;
     one_type(operands)?;
     no_integers(function, operands)?;
-    // kernels compute these activations, also for constants: folding would need a second
-    // implementation with the same bits
+    // Kernels compute these activations, also of constants. Folding would need a second
+    // implementation that gives the same bits.
     let is_computed_in_kernels = match function {
         Primitive::Activation(function) => activation::constants(function) == Constants::AtRunTime,
         _ => false,
@@ -81,7 +82,8 @@ pub(super) fn broadcast_shape(core: &CoreBuilder, inputs: &[Known]) -> Rule<Vec<
     })
 }
 
-/// The operand chosen by a condition that is known and uniform.
+/// The index of the operand that a constant condition selects for all elements. `None` if the
+/// condition is computed or its elements differ.
 fn chosen(condition: &Known) -> Option<usize> {
     let condition = condition.tensor().filter(|condition| !condition.is_empty())?;
     let is_true = |i: usize| condition.get_f64(i) != 0.0;
@@ -115,7 +117,7 @@ fn no_integers(function: Primitive, operands: &[Known]) -> Rule<()> {
     Err(Refusal::new(found, floats(), "convert the integers to floating point before"))
 }
 
-/// Refuses operands of which some are floats and others are not.
+/// Refuses operands that mix floating point with integers or booleans.
 pub(super) fn one_type(operands: &[Known]) -> Rule<()> {
     let is_float = |operand: &Known| operand.element().is_float();
     if operands.iter().any(|operand| is_float(operand) != is_float(&operands[0])) {
@@ -124,7 +126,7 @@ pub(super) fn one_type(operands: &[Known]) -> Rule<()> {
     Ok(())
 }
 
-/// Emits the core operations that compute an operation at run time.
+/// Emits the core operations for a primitive operation at run time.
 pub(super) fn emit(
     core: &mut CoreBuilder,
     function: Primitive,
@@ -170,7 +172,7 @@ fn with_sources(
     Ok(Known::Source(emit(core, &sources)?, inputs[0].element()))
 }
 
-/// Emits a PRelu. A constant slope of one element becomes a parameter of the activation.
+/// Emits a PRelu. A constant slope of one element becomes the parameter of a LeakyRelu.
 fn prelu(
     core: &mut CoreBuilder,
     slope: Option<&Tensor>,
@@ -194,7 +196,8 @@ fn binary(
     [a, b]: [Source; 2],
     shape: &[usize],
 ) -> Rule<Source> {
-    // a constant is the first operand of Maximum and Minimum, as lower::builder expects
+    // puts a constant first: lower::builder expects a constant as the first operand of Maximum and
+    // Minimum
     let swapped =
         matches!(binary, Binary::Maximum | Binary::Minimum) && matches!(b, Source::Constant(_));
     let sources = if swapped { [b, a] } else { [a, b] };
@@ -218,7 +221,7 @@ fn unary(core: &mut CoreBuilder, unary: Unary, source: Source, shape: &[usize]) 
             pointwise(core, Binary::Multiply, &[below, minus], shape)
         }
         Unary::Negative => {
-            // 0 - v is never a negative zero
+            // multiplies by -1, as 0 - v would not give a negative zero
             let minus = core.scalar(-1.0);
             pointwise(core, Binary::Multiply, &[source, minus], shape)
         }
@@ -226,8 +229,8 @@ fn unary(core: &mut CoreBuilder, unary: Unary, source: Source, shape: &[usize]) 
     }
 }
 
-/// The slopes of a PRelu with one slope for each channel lie along axis 1. A single slope may
-/// have more axes than the scaled operand.
+/// Aligns the slopes of a PRelu: one slope for each channel lies along axis 1, and a single slope
+/// has no more axes than the scaled operand.
 fn slope_by_channel(core: &mut CoreBuilder, inputs: &mut [Known]) -> Rule<()> {
     let (shape, slope) = (core.shape_of(&inputs[0]), core.shape_of(&inputs[1]));
     let channel = usize::from(shape.len() > 1);

@@ -1,4 +1,4 @@
-//! Operations that other core operations express: running sums, one-hot rows, triangles, repeated
+//! Operations that are composed of core operations: running sums, one-hot rows, triangles, repeated
 //! elements, resizing.
 
 use super::elementwise::compute;
@@ -33,7 +33,7 @@ pub(super) fn running_sum(
     running_sum_along(core, x, axis, exclusive, reverse)
 }
 
-/// A constant tensor of one number, of the type of another tensor.
+/// A constant tensor whose elements all are `value`, with the element type of another tensor.
 fn filled(core: &mut CoreBuilder, like: &Known, shape: Vec<usize>, value: f32) -> Rule<Known> {
     core.foldable(&shape, like.element())?;
     let count = shape.iter().product();
@@ -43,8 +43,8 @@ fn filled(core: &mut CoreBuilder, like: &Known, shape: Vec<usize>, value: f32) -
     })
 }
 
-/// A tensor shifted by `by` places along an axis, toward the front if `back`. Zeros fill the
-/// places that become free.
+/// A tensor shifted by `by` places along an axis, toward the front if `back`, otherwise toward the
+/// end. Zeros fill the places that become free.
 fn shifted(core: &mut CoreBuilder, x: &Known, axis: usize, by: usize, back: bool) -> Rule<Known> {
     let shape = core.shape_of(x);
     let mut front = shape.clone();
@@ -66,7 +66,8 @@ fn running_sum_along(
 ) -> Rule<Known> {
     let shape = core.shape_of(&x);
     let size = shape[axis];
-    // floats alone: the range of integers needs a known number of steps
+    // a RunningSum computes floats alone: sums of integers need a range, which the additions below
+    // have
     if x.tensor().is_none() && x.element().is_float() {
         let sum = running_sum_of(core, &x, axis, reverse)?;
         return if exclusive { shifted(core, &sum, axis, 1, reverse) } else { Ok(sum) };
@@ -81,7 +82,8 @@ fn running_sum_along(
         };
     }
     let mut sum = if exclusive { shifted(core, &x, axis, 1, reverse)? } else { x };
-    // after k steps an element is the sum of 2^k elements, or of all elements up to its own
+    // after k rounds, each element is the sum of the last 2^k elements up to its own, or of all
+    // elements up to its own
     let mut by = 1;
     while by < size {
         let before = shifted(core, &sum, axis, by, reverse)?;
@@ -155,8 +157,7 @@ fn one_hot_along(
     compute(core, Primitive::Select, vec![is_here, on, off])
 }
 
-/// One or many matrices with zeros on one side of a diagonal. Inputs: data and, optionally, the
-/// diagonal.
+/// One or many matrices with zeros on one side of a diagonal. Inputs: data, optional diagonal.
 pub(super) fn triangle(core: &mut CoreBuilder, args: &Operands, upper: bool) -> Rule<Known> {
     let x = args.get(0)?;
     let diagonal = diagonal(args, 1)?;
@@ -185,7 +186,7 @@ pub(super) fn eye_like(core: &mut CoreBuilder, args: &Operands, diagonal: i64) -
     of_places(core, rows, columns, element, is_one)
 }
 
-/// Eye. Inputs: rows, columns and the diagonal.
+/// Eye. Inputs: rows, columns, diagonal.
 pub(super) fn eye(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let (rows, columns) = (args.integer(0, "the rows")?, args.integer(1, "the columns")?);
     let diagonal = diagonal(args, 2)?;
@@ -202,7 +203,7 @@ pub(super) fn eye(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     of_places(core, rows, columns, element, is_one)
 }
 
-/// Roll: parts change places by the given shifts, one for all axes or one for each axis.
+/// Roll: rotates elements along axes by one shift for all axes or one shift for each axis.
 pub(super) fn roll(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let mut data = args.get(0)?;
     let (shifts, axes) = (args.integers(1, "the shift")?, args.integers(2, "the axes")?);
@@ -224,7 +225,7 @@ pub(super) fn roll(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
 
 /// The diagonal given by an input; the main diagonal without the input.
 fn diagonal(args: &Operands, port: usize) -> Rule<i64> {
-    // larger diagonals lie outside of every matrix
+    // diagonals beyond these bounds lie outside of every matrix
     let bounded = |diagonal: i64| diagonal.clamp(-(1 << 32), 1 << 32);
     if args.len() <= port { Ok(0) } else { args.integer(port, "the diagonal").map(bounded) }
 }
@@ -266,7 +267,7 @@ pub(super) fn blocks(core: &mut CoreBuilder, args: &Operands, attributes: Blocks
             "data [N, C, ..], of which C or the attributes sizes can be divided into blocks";
         return Err(Refusal::new(found, valid, "correct the block size"));
     };
-    // the axes of channels and of places within a block, in the split shape
+    // the shape with blocks as axes of their own, and the order of these axes in the result
     let block = vec![size; axes];
     let (split, order): (Vec<usize>, Vec<usize>) = if attributes.to_space {
         let channels = shape[1] / power;
@@ -328,7 +329,7 @@ pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, attributes: Resize
     let scaled = scaled(args, attributes, &shape, &axes)?;
     for (&axis, (size, scale)) in axes.iter().zip(scaled) {
         let from = shape[axis];
-        // the size is checked before a tensor of the size is made
+        // refuses a size above the limit before the list of positions is allocated
         let to: Vec<usize> = core
             .shape_of(&x)
             .into_iter()
@@ -357,7 +358,7 @@ pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, attributes: Resize
                     places.iter().map(|&at| nearest.index(at, scale, from)).collect();
                 repeated(core, &x, axis, &places)?
             }
-            // the sizes are equal, so no element lies between others
+            // every position is the position of an element, so the axis stays unchanged
             _ if size == from
                 && places.iter().enumerate().all(|(at, &position)| position == at as f32) =>
             {
@@ -413,7 +414,7 @@ fn scaled(
         let factors: Vec<f32> = (0..factors.len()).map(|at| factors.get_f32(at)).collect();
         one_for_each_axis("the factors", &factors, axes.len())?;
         for (&factor, &axis) in factors.iter().zip(axes) {
-            // the product is rounded to f32, as engines do: 1.4 times 5 is 7
+            // the product is rounded to f32, as in other engines: 1.4 times 5 is 7
             let size = (factor * shape[axis] as f32).floor();
             if !(1.0..=16_777_216.0).contains(&size) {
                 return Err(wrong(format!("a factor of {factor}")));
@@ -424,7 +425,8 @@ fn scaled(
     Ok(scaled_axes)
 }
 
-/// Interpolation along an axis: weighted sums of neighbouring elements, added from the first.
+/// Interpolation along an axis: weighted sums of neighbouring elements, added from the first
+/// element to the last.
 fn between(
     core: &mut CoreBuilder,
     x: &Known,
@@ -464,14 +466,14 @@ fn between(
     sum.ok_or(Refusal::Reported)
 }
 
-/// The elements at ascending places along an axis.
+/// The elements at ascending places along an axis; places may repeat.
 fn repeated(core: &mut CoreBuilder, x: &Known, axis: usize, places: &[usize]) -> Rule<Known> {
     let shape = core.shape_of(x);
     let times = places.len() / shape[axis].max(1);
     if times * shape[axis] == places.len()
         && places.iter().enumerate().all(|(at, &position)| position == at / times)
     {
-        // each element is repeated
+        // every element is repeated equally often, so a view with a stride of 0 suffices
         let mut from = shape.clone();
         from.insert(axis + 1, 1);
         let mut to = from.clone();
@@ -486,8 +488,8 @@ fn repeated(core: &mut CoreBuilder, x: &Known, axis: usize, places: &[usize]) ->
 }
 
 impl Sampling {
-    /// The weights for an output position, and the place of the first weighted element, which may
-    /// lie outside of the data.
+    /// The place of the first weighted element, and the weights of this element and the following
+    /// ones, for a position in the data. The place may lie outside of the data.
     fn around(self, at: f32, last: i64) -> (i64, Vec<f32>) {
         let whole = at.floor();
         let (first, rest) = (whole as i64, at - whole);
@@ -515,7 +517,7 @@ impl Sampling {
 }
 
 impl Scaling {
-    /// The place in the data for an element of the result, computed in f32 as engines do.
+    /// The position in the data for an element of the result, computed in f32 as in other engines.
     fn source_position(self, out: usize, scale: f32, from: usize, to: usize) -> f32 {
         let out = out as f32;
         match self {
@@ -535,7 +537,7 @@ impl Scaling {
 }
 
 impl Nearest {
-    /// The index for a fractional place.
+    /// The index of the element for a position between elements.
     fn index(self, at: f32, scale: f32, size: usize) -> usize {
         let whole = match self {
             Self::RoundPreferFloor => (at - 0.5).ceil(),

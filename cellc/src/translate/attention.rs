@@ -1,4 +1,4 @@
-//! Scaled dot-product attention, made of products, a mask and a softmax.
+//! Scaled dot-product attention, composed of products, a mask and a softmax.
 
 use super::elementwise::compute;
 use super::matmul::product;
@@ -51,7 +51,8 @@ pub(super) fn attention(core: &mut CoreBuilder, args: &Operands, causal: bool) -
     product(core, &[weights, value], false, false)
 }
 
-/// Scores of minus infinity where a mask of booleans is false; other masks are added.
+/// The masked scores. A mask of booleans sets scores to minus infinity where it is false. A mask of
+/// numbers is added to the scores.
 fn masked(core: &mut CoreBuilder, scores: Known, mask: Known) -> Rule<Known> {
     if mask.element() != ElementType::Bool {
         return compute(core, Binary::Add, vec![scores, mask]);
@@ -60,7 +61,7 @@ fn masked(core: &mut CoreBuilder, scores: Known, mask: Known) -> Rule<Known> {
     compute(core, Primitive::Select, vec![mask, scores, none])
 }
 
-/// True if a key is not behind its query.
+/// A mask that is true for the keys 0 to `i` of query `i`.
 fn causal_mask(core: &mut CoreBuilder, queries: usize, keys: usize) -> Rule<Known> {
     let shape = vec![queries, keys];
     core.foldable(&shape, ElementType::Bool)?;

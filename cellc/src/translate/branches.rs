@@ -13,7 +13,7 @@ use crate::model::{
 use crate::request::flag;
 use crate::rules::names::parameter_names;
 
-/// A comparison of an input that decides between branches.
+/// A condition that compares an input with a number.
 struct Decision {
     /// The name of the input.
     input: String,
@@ -38,7 +38,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// Computes both branches, and selects each output by the condition. The plan skips operations
-    /// that only one branch needs.
+    /// that only the branch not taken needs.
     fn choose_at_run_time(&mut self, node: &'a Node, choice: &'a If, condition: &Known) {
         let shape = self.core.shape_of(condition);
         if shape.iter().product::<usize>() != 1 || condition.element() != ElementType::Bool {
@@ -82,13 +82,15 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Refuses an unread operation with a possible use.
+    /// Refuses an operation that the reader does not support. The operation may be needed, as no
+    /// constant condition rules out its branch.
     pub(super) fn unread(&mut self, node: &Node, why: &Unread) {
         self.refuse(node, Refusal::new(&why.found, &why.valid, &why.help));
     }
 
-    /// One of two branches of a run-time condition. Errors in the branch name the branch, and the
-    /// option to drop the branch.
+    /// The results of one branch of a run-time condition. `holds`: the condition that selects the
+    /// branch. Errors in the branch get the name of the branch, and the option that drops the
+    /// branch.
     fn side(&mut self, node: &'a Node, branch: &'a Branch, holds: bool) -> Option<Vec<Known>> {
         let before = self.diagnostics.0.len();
         let results = self.branch(node, branch);
@@ -109,7 +111,7 @@ impl<'a> Translator<'_, 'a> {
         results
     }
 
-    /// The name of a branch with its condition, and the option that leaves the branch out.
+    /// The name of a branch with its condition, and the advice to drop the branch by an option.
     fn place_and_way(&self, node: &Node, holds: bool) -> (String, Message) {
         let name = quoted(&node.name);
         let Some(Decision { input, number, equal }) =
@@ -145,8 +147,8 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// The advice for branches with outputs of two shapes (the first if the condition holds): the
-    /// option that drops a branch, if one exists.
+    /// The advice for branches with outputs of different shapes: the option that drops a branch, if
+    /// an option does. `shapes`: first the shape for a condition that holds.
     fn one_branch(&self, node: &Node, shapes: &[Vec<usize>; 2]) -> Message {
         let Some(Decision { input, number, equal }) =
             node.inputs.first().and_then(|&input| self.decides(input))
@@ -167,8 +169,8 @@ impl<'a> Translator<'_, 'a> {
         )
     }
 
-    /// The input compared with a number by a condition, or used as the condition (compared with 1).
-    /// `None` for other conditions.
+    /// The input and the number that a condition compares. A condition that is an input is compared
+    /// with 1. `None` for other conditions.
     fn decides(&self, condition: ValueId) -> Option<Decision> {
         if self.depth > 0 {
             return None;
@@ -206,7 +208,8 @@ impl<'a> Translator<'_, 'a> {
         Some(Decision { input: named(*at)?, number, equal })
     }
 
-    /// The node that computes a value, before conversions and changes of the shape.
+    /// The node that computes a value, except for conversions and changes of the shape on the way
+    /// to the value.
     fn moved(&self, mut value: ValueId) -> Option<&'a Node> {
         loop {
             let made = self.model.nodes.iter().find(|node| node.outputs.contains(&value))?;

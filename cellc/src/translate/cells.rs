@@ -1,4 +1,4 @@
-//! Recurrent operations as cells of the core. Their weights are constants, inputs, or computed from
+//! Recurrent operations as cells of the core. Weights are constants, inputs, or computed from
 //! inputs.
 
 use super::computed_weights::with_computed_weights;

@@ -1,4 +1,4 @@
-//! Functions that other functions express.
+//! Functions that are composed of primitive functions.
 
 use super::arithmetic::{broadcast_shape, emit, fold_or_emit, folded, one_type, squared};
 use super::hyperbolic::Formula;
@@ -9,7 +9,7 @@ use crate::core::fold::{self, Broadcasts};
 use crate::core::{CoreBuilder, Known};
 use crate::model::{Activation, Binary, Composed, Remainder, WrongAttribute};
 
-/// Computes a function that other functions express.
+/// Computes a composed function.
 pub(super) fn compose(core: &mut CoreBuilder, function: Composed, inputs: &[Known]) -> Rule<Known> {
     if function != Composed::SquaredDifference {
         all_floats(inputs)?;
@@ -22,7 +22,7 @@ pub(super) fn compose(core: &mut CoreBuilder, function: Composed, inputs: &[Know
         Composed::GeluTanh => gelu_tanh(core, x),
         Composed::Gelu => gelu(core, x),
         Composed::Celu { alpha } => celu(core, x, alpha),
-        // the numbers above alpha begin with the next one
+        // v > alpha is v >= the next number above alpha
         Composed::ThresholdedRelu { alpha } => {
             let above = Activation::ThresholdedRelu { alpha: alpha.next_up() };
             fold_or_emit(core, above, vec![x.clone()])
@@ -71,7 +71,7 @@ fn hard_swish(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
     product(core, x.clone(), gate)
 }
 
-/// As `(1 + tanh(v)) / 2` is the sigmoid of `2 v`, and small sigmoids keep their digits.
+/// `x (1 + tanh(v)) / 2` as `x sigmoid(2 v)`: small sigmoids keep their digits.
 fn gelu_tanh(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
     let square = squared(core, x)?;
     // 0.044715 * 2 sqrt(2 / pi), and 2 sqrt(2 / pi)
@@ -159,7 +159,8 @@ pub(super) fn remainder(core: &mut CoreBuilder, kind: Remainder, inputs: &[Known
     }
 }
 
-/// The remainder of floats divided by a power of two. Only the last step rounds.
+/// The remainder of a division of floats by a constant power of two. All operations but the last
+/// one are exact.
 fn remainder_of_floats(
     core: &mut CoreBuilder,
     remainder: Remainder,

@@ -1,6 +1,6 @@
-//! Cells whose weights the model computes from its inputs, as a hypernetwork does: one step is
-//! matrix products and pointwise operations, and a sequence is a loop over its steps. What does
-//! not depend on h, the products with x included, is computed before the loop.
+//! Cells whose weights the model computes from its inputs, as a hypernetwork does. One step becomes
+//! matrix products and pointwise operations, and a sequence becomes a loop over its steps. Products
+//! with x and other terms that do not depend on h are computed before the loop.
 
 use super::elementwise::compute;
 use super::layout::concats::put_together;
@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::rules::cell::{CellPort, CellSizes, Recurrent};
 
-/// One direction of a sequence, or one step.
+/// One direction of a sequence, or a cell of one step.
 #[derive(Clone, Copy)]
 struct Way {
     /// The set of weights.
@@ -30,13 +30,13 @@ struct Way {
     reverse: bool,
 }
 
-/// The operands of one direction that are constant over the steps.
+/// The operands of one direction that do not depend on the state.
 struct CellOperands {
-    /// By gate: `W x + b` of every step, `[T, N, H]`; of a cell of one step `[N, H]`.
+    /// By gate: `W x + b` of every step, `[T, N, H]`, or of a cell of one step, `[N, H]`.
     inputs: Vec<Known>,
     /// By gate: R transposed, `[H, H]`.
     r: Vec<Known>,
-    /// Rbh, `[1, H]`, of a GRU with the reset gate after the product.
+    /// Rbh, `[1, H]`, if the reset gate of a GRU is applied after the product.
     late_bias: Option<Known>,
     /// The peepholes of f, i and o, `[1, H]`.
     peepholes: Option<[Known; 3]>,
@@ -104,19 +104,20 @@ impl Carried {
         Ok(Self { initial, value })
     }
 
-    /// The value in the body.
+    /// The carried value, for the operations of the body.
     fn inside(self, like: &Known) -> Known {
         Known::Source(Source::Value(self.value), like.element())
     }
 
-    /// The value with its next value.
+    /// The carried value together with its next value.
     fn with_next(self, core: &mut CoreBuilder, next: &Known) -> Rule<LoopCarried> {
         let Self { initial, value } = self;
         Ok(LoopCarried { initial, value, next: core.source(next)? })
     }
 }
 
-/// One direction of a sequence, as a loop. `mask`: 1 for the steps of a row, `[T, N, 1]`.
+/// One direction of a sequence, as a loop. `mask`: 1 for the steps within the length of a row, else
+/// 0, `[T, N, 1]`.
 fn over_time(
     core: &mut CoreBuilder,
     recurrent: &Recurrent,
@@ -168,7 +169,7 @@ fn over_time(
     Ok(Outputs { y, state: State { h, c } })
 }
 
-/// The state before the first step. Zeros for rows of length 0: their first step is masked.
+/// The state before the first step. Zeros for rows of length 0, which keep this state to the end.
 fn first_state(
     core: &mut CoreBuilder,
     recurrent: &Recurrent,
@@ -185,8 +186,8 @@ fn first_state(
     Ok(State { h, c })
 }
 
-/// One iteration: the piece of Y, `[1, N, H]`, and the next state. `pieces`: of the operands over
-/// time, and of the mask if the sequence has one.
+/// One iteration: the piece of Y, `[1, N, H]`, and the next state. `pieces`: the pieces of the
+/// operands over time, then the piece of the mask if the sequence has a mask.
 fn loop_body(
     core: &mut CoreBuilder,
     recurrent: &Recurrent,
@@ -217,7 +218,7 @@ fn loop_body(
     Ok(Outputs { y: core.view(&y, Geometry::reshaped(shape))?, state: after })
 }
 
-/// `then` in rows whose `running` is 1, and `otherwise` or 0 in other rows.
+/// `then` in rows whose `running` is 1. `otherwise`, or 0, in other rows.
 fn where_running(
     core: &mut CoreBuilder,
     running: &Known,
@@ -230,13 +231,13 @@ fn where_running(
     compute(core, Primitive::Select, vec![condition, then.clone(), otherwise])
 }
 
-/// 1 for the steps of a row and 0 after its end, `[T, N, 1]`.
+/// 1 for the steps within the length of a row, 0 for the steps after its end, `[T, N, 1]`.
 fn steps_of_rows(core: &mut CoreBuilder, recurrent: &Recurrent, sizes: CellSizes) -> Rule<Known> {
     let CellSizes { batch, steps, .. } = sizes;
     let lengths = operand(recurrent, CellPort::Lengths)?;
     let element = lengths.element();
     let lengths = match lengths {
-        // an input that only gives lengths has no operation so far
+        // an input of lengths alone has no conversion yet
         &Known::Source(Source::Parameter(parameter), element) => {
             let out = core.value(vec![batch]);
             let most = i32::try_from(steps).map_err(|_| Refusal::Reported)?;

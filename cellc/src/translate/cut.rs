@@ -1,6 +1,6 @@
-//! Windows dropped by a slice: a convolution with padding on both sides of an axis and its last
-//! outputs cut off, as PyTorch's causal convolutions are, becomes a convolution with less padding
-//! behind. The remaining outputs have equal bits and do not read later elements.
+//! Windows dropped by a slice. PyTorch's causal convolutions pad both sides of an axis and cut off
+//! the last outputs. Such a convolution becomes a convolution with less padding at the end: the
+//! remaining outputs have equal bits and do not read later elements.
 
 use std::collections::HashMap;
 
@@ -12,9 +12,9 @@ use super::translator::Translator;
 use crate::core::Known;
 use crate::model::{Axes, Convolution, Model, Node, Padding, ValueId};
 
-/// True if a convolution pads the end of an axis.
+/// True if a convolution pads the end of an axis, or is transposed.
 fn pads_behind(convolution: &Convolution) -> bool {
-    // the last outputs of a transposed convolution are sums of fewer elements, as with padding
+    // a transposed convolution can leave out its last outputs without padding
     convolution.transposed
         || match &convolution.window.padding {
             Padding::Explicit { end, .. } => end.iter().any(|&end| end > 0),
@@ -23,10 +23,10 @@ fn pads_behind(convolution: &Convolution) -> bool {
         }
 }
 
-/// The most values between a slice and the convolutions with the sliced ends.
+/// The most values between a slice and the convolutions whose outputs the slice cuts.
 const MOST_VALUES_BETWEEN: usize = 64;
 
-/// The last elements of an axis that a slice drops.
+/// The end of an axis that a slice drops.
 #[derive(Clone, Copy)]
 struct Shortening {
     axis: usize,
@@ -36,8 +36,8 @@ struct Shortening {
     count: usize,
 }
 
-/// By value: true between padded convolutions and the single slice of their results, with only
-/// element operations on the way.
+/// By value: true for the outputs of padded convolutions, and for element-wise functions of these
+/// outputs, if all of them are read on the way to a single slice only.
 pub(super) fn between(model: &Model) -> Vec<bool> {
     let mut producers: Vec<Option<usize>> = vec![None; model.values.len()];
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); model.values.len()];
@@ -61,7 +61,7 @@ pub(super) fn between(model: &Model) -> Vec<bool> {
             match model.nodes[at].op.facts().axes {
                 Axes::Convolved(convolution) if pads_behind(convolution) => is_padded = true,
                 Axes::Broadcast(_) => open.extend(&model.nodes[at].inputs),
-                // `shortened` accepts other operands only if they are broadcast along the axis
+                // `shortened` accepts other operands only if they broadcast along the axis
                 _ => continue,
             }
             values.push(value);
@@ -75,17 +75,17 @@ pub(super) fn between(model: &Model) -> Vec<bool> {
     between
 }
 
-/// Values computed without their last elements.
+/// Values that were computed without their last elements.
 type Shortened = HashMap<ValueId, Known>;
 
 impl<'a> Translator<'_, 'a> {
-    /// Keeps the operands of a node whose output may be cut.
+    /// Keeps the operands of a node whose output a slice may cut.
     pub(super) fn keep_for_cut(&mut self, node: &'a Node) {
         self.cuttable.insert(node.outputs[0], self.operands(node));
     }
 
-    /// The output of a slice. If the slice drops windows at the end of an axis and no other
-    /// operation reads the windows, the operand is computed without them.
+    /// The output of a slice. If the slice drops the last windows along an axis and no other
+    /// operation reads them, the operand is computed without these windows.
     pub(super) fn sliced(&mut self, node: &'a Node, mut slices: Slices) -> Option<Known> {
         let mut input = self.input(node, 0)?;
         let shape = self.core.shape_of(&input);
@@ -106,7 +106,8 @@ impl<'a> Translator<'_, 'a> {
         self.build(node, |core| Ok(core.view(&input, geometry)?))
     }
 
-    /// A value without its last elements along an axis. `None` if it cannot be computed so.
+    /// A value without its last elements along an axis. `None` if the value cannot be computed
+    /// without these elements.
     fn shortened(
         &mut self,
         value: ValueId,
@@ -138,7 +139,8 @@ impl<'a> Translator<'_, 'a> {
         Some(known)
     }
 
-    /// The operands of a node without the last elements of an axis of its output.
+    /// The operands of a node, without the elements that compute the dropped elements of its
+    /// output.
     fn shorter_operands(
         &mut self,
         args: &Operands<'a>,

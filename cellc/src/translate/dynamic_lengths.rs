@@ -1,5 +1,6 @@
-//! Tensors with a length that only a call knows: outputs of loops that end by a condition, Ranges
-//! and Slices with computed limits. A tensor has the largest length, and zeros fill the rest.
+//! Tensors with a run-time length: outputs of loops that end by a condition, Ranges and Slices with
+//! computed limits. A tensor has the largest length; the elements behind the run-time length are
+//! zero or undefined.
 
 use super::convolution::convolution_of_open_length;
 use super::normalize::normalizes_inside;
@@ -11,18 +12,19 @@ use super::translator::Translator;
 use crate::core::{CoreBuilder, Divider, DynamicLength, Known, ResultValue, Source, axis_index};
 use crate::model::{Axes, ElementType, Elementwise, Node, Primitive};
 
-/// The advice for a run-time Range used as a mask of lengths.
+/// The advice for a run-time Range that serves as a mask of lengths.
 pub(super) const COUNT_ALL: &str = "where it makes a mask of lengths, count all steps of x: \
     torch.arange(x.shape[1]) for torch.arange(lengths.max()), \
     tf.sequence_mask(lengths, x.shape[1]) for tf.sequence_mask(lengths)";
 
-/// The advice for steps cut off behind a length.
+/// The advice for a Slice that cuts steps off at a run-time length.
 const MASK_STEPS: &str = "keep all steps of x, and mask those behind the lengths: \
     x.masked_fill(torch.arange(x.shape[1]) >= lengths[:, None], 0) for x[:, :lengths.max()]";
 
 impl<'a> Translator<'_, 'a> {
-    /// Notes the dynamic length of the outputs of an operation, if an operand has one. Refuses
-    /// operations that would read the elements behind the last part. True if the node is done.
+    /// Notes the run-time length of the outputs of an operation, if an operand has a run-time
+    /// length. Refuses operations that would read the elements behind the last part. True if the
+    /// node needs no further translation.
     pub(super) fn note_dynamic_length(&mut self, node: &'a Node) -> bool {
         let args = self.operands(node);
         let open = open_operands(&self.core, &args);
@@ -46,7 +48,7 @@ impl<'a> Translator<'_, 'a> {
                 }
                 axis.ok()
             }
-            // elements behind the last part have no share of the sum
+            // `softmax` replaces the elements behind the last part by minus infinity
             Axes::Softmax => Some(axis),
             Axes::Normalized(normalization) if open.len() == 1 && port == 0 => {
                 normalizes_inside(&self.core, &args, normalization, axis).then_some(axis)
@@ -85,7 +87,7 @@ impl<'a> Translator<'_, 'a> {
         passed_on.is_none()
     }
 
-    /// Sets the output of a matrix product that sums over the parts of operands.
+    /// Sets the output of a matrix product that sums along the run-time length of its operands.
     fn set_product_over_parts(
         &mut self,
         node: &'a Node,
@@ -100,8 +102,8 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Sets the output of a node that has a run-time length of its own. `Some(None)`: the node
-    /// would read elements behind the last part.
+    /// Sets the output of a node that computes a new run-time length. `Some(None)` as output: the
+    /// node would read elements behind the last part.
     fn set_lengthened(
         &mut self,
         node: &'a Node,
@@ -119,14 +121,14 @@ impl<'a> Translator<'_, 'a> {
         true
     }
 
-    /// Notes that the outputs of the current operation have the parts of an operand along an axis,
-    /// and any elements behind the last part.
+    /// Notes that the outputs of the current operation have the run-time length of an operand,
+    /// along `axis`. The elements behind this length are undefined.
     fn pass_length(&mut self, length: DynamicLength, axis: usize) {
         let length = DynamicLength { parts_along: Some(axis), is_zero: false, ..length };
         self.current_length = Some(length);
     }
 
-    /// Refuses an element-wise operation whose operands do not have the same parts.
+    /// Refuses an element-wise operation whose operands have different run-time lengths.
     fn refuse_elements(&mut self, node: &'a Node, length: DynamicLength, found: &str) {
         match length.by {
             Divider::Loop => {
@@ -169,7 +171,7 @@ impl<'a> Translator<'_, 'a> {
         self.refuse(node, Refusal::new(found, valid, help));
     }
 
-    /// Refuses results of a body with a dynamic length. `None` after an error.
+    /// Refuses results of a body that have a run-time length. `None` after an error.
     pub(super) fn refuse_dynamic_lengths(
         &mut self,
         node: &'a Node,
@@ -187,7 +189,7 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Adds, for outputs with a dynamic length, the outputs NAME_len and NAME_truncated.
+    /// Adds the outputs NAME_len and NAME_truncated for outputs with a run-time length.
     pub(super) fn add_length_outputs(&mut self) {
         for at in 0..self.core.model.results.len() {
             let result = &self.core.model.results[at];
@@ -211,7 +213,7 @@ impl<'a> Translator<'_, 'a> {
     }
 }
 
-/// The operands of a node with a dynamic length.
+/// The operands of a node that have a run-time length.
 fn open_operands(core: &CoreBuilder, args: &Operands) -> Vec<OpenOperand> {
     let open = |port: usize| {
         let length = core.facts.dynamic_length(args.known(port)?)?;
@@ -220,8 +222,8 @@ fn open_operands(core: &CoreBuilder, args: &Operands) -> Vec<OpenOperand> {
     (0..args.len()).filter_map(open).collect()
 }
 
-/// The axis of the parts in the output of an operation that moves elements. `Ok(None)` if the
-/// operation scatters the axis.
+/// The axis with the run-time length in the output of an operation that moves elements. `Ok(None)`
+/// if no single axis of the output has the length.
 fn moved_axis(
     core: &CoreBuilder,
     args: &Operands,
@@ -266,7 +268,7 @@ struct Aligned {
     shapes: Vec<Vec<usize>>,
     /// The rank of the output.
     rank: usize,
-    /// The operand that may stand along axis 1: the slopes of a PRelu.
+    /// The index of the operand that may lie along axis 1: the slopes of a PRelu.
     slopes: Option<usize>,
 }
 
@@ -284,7 +286,7 @@ impl Aligned {
         Self { shapes, rank, slopes }
     }
 
-    /// The axis of the output for the first axis of an operand.
+    /// The axis of the output to which the first axis of an operand belongs.
     fn first_axis(&self, port: usize) -> usize {
         let shape = &self.shapes[port];
         let is_by_channel =
@@ -292,21 +294,21 @@ impl Aligned {
         if is_by_channel { 1 } else { self.rank.saturating_sub(shape.len()) }
     }
 
-    /// The axis of the output for an axis of an operand, aligned at the last axis.
+    /// The axis of the output to which an axis of an operand belongs, aligned at the last axis.
     fn axis(&self, port: usize, axis: usize) -> usize {
         axis + self.rank.saturating_sub(self.shapes[port].len())
     }
 
-    /// The size of an operand along an axis of the output; `None` without such an axis.
+    /// The size of an operand along an axis of the output. `None` if the operand has no such axis.
     fn size(&self, port: usize, axis: usize) -> Option<usize> {
         self.shapes[port].get(axis.checked_sub(self.first_axis(port))?).copied()
     }
 }
 
-/// The axis of the parts in the output of an element-wise operation.
+/// The axis with the run-time length in the output of an element-wise operation.
 ///
 /// # Errors
-/// The operands that do not have the same parts.
+/// The operands whose lengths differ, in words.
 fn axis_of_elements(
     core: &CoreBuilder,
     args: &Operands,

@@ -1,4 +1,4 @@
-//! Einsum: sums of products, as products of matrices.
+//! Einsum: sums of products, composed of matrix products.
 
 use super::elementwise::compute;
 use super::matmul::product;
@@ -10,23 +10,24 @@ use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{Binary, Reduction};
 
-/// A dimension's letter; dimensions of `...` are numbered from the last one.
+/// The label of a dimension: a letter, or for a dimension of `...` its number, counted from the
+/// last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
     Rest(usize),
     Letter(char),
 }
 
-/// A tensor with one label per dimension, each once.
+/// A tensor with one label per dimension; no label occurs twice.
 struct Labelled {
     known: Known,
     labels: Vec<Label>,
 }
 
-/// The most operands.
+/// The largest number of operands.
 const MOST_OPERANDS: usize = 32;
 
-/// An equation's terms: the operands', and the optional result's.
+/// The terms of an equation: one for each operand, and the optional term of the result.
 fn terms(equation: &str) -> (Vec<String>, Option<String>) {
     let text: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
     let (operands, result) = match text.split_once("->") {
@@ -36,7 +37,8 @@ fn terms(equation: &str) -> (Vec<String>, Option<String>) {
     (operands.split(',').map(str::to_owned).collect(), result)
 }
 
-/// The labels of a term for a tensor of some dimensions (`None`: one per letter and `rest` more).
+/// The labels of a term. `rest`: the number of dimensions that `...` stands for, from the number of
+/// letters. `None` for a term that does not fit.
 fn labels(term: &str, rest: impl Fn(usize) -> Option<usize>) -> Option<Vec<Label>> {
     let letters: Vec<char> = term.replace("...", "\u{2026}").chars().collect();
     if !letters.iter().all(|&c| c.is_ascii_alphabetic() || c == '\u{2026}') {
@@ -54,7 +56,7 @@ fn labels(term: &str, rest: impl Fn(usize) -> Option<usize>) -> Option<Vec<Label
     Some(letters.iter().flat_map(labels_of).collect())
 }
 
-/// Einsum: transposes, products and sums by the letters of the equation.
+/// Einsum: transpositions, products and sums, by the letters of the equation.
 pub(super) fn einsum(core: &mut CoreBuilder, args: &Operands, equation: &str) -> Rule<Known> {
     let inputs = args.all()?;
     all_floats(&inputs)?;
@@ -89,7 +91,7 @@ pub(super) fn einsum(core: &mut CoreBuilder, args: &Operands, equation: &str) ->
     sum_of_products(core, operands, &output)
 }
 
-/// A tensor with each label once: the diagonal of repeated labels.
+/// A tensor with each label once: repeated labels select the diagonal.
 fn each_once(core: &mut CoreBuilder, known: &Known, labels: &[Label]) -> Rule<Labelled> {
     let shape = core.shape_of(known);
     let row_major = strides(&shape);
@@ -115,7 +117,7 @@ fn each_once(core: &mut CoreBuilder, known: &Known, labels: &[Label]) -> Rule<La
     Ok(Labelled { known, labels: once })
 }
 
-/// The operands are multiplied from the first to the last.
+/// The sum of products of the operands, multiplied from the first operand to the last.
 fn sum_of_products(
     core: &mut CoreBuilder,
     operands: Vec<Labelled>,
@@ -137,7 +139,7 @@ fn sum_of_products(
     ordered(core, &product, output)
 }
 
-/// A tensor summed along the dropped labels.
+/// A tensor summed along the labels that are not `kept`.
 fn without(core: &mut CoreBuilder, x: Labelled, kept: impl Fn(Label) -> bool) -> Rule<Labelled> {
     let axes: Vec<usize> = (0..x.labels.len()).filter(|&d| !kept(x.labels[d])).collect();
     if axes.is_empty() {
@@ -147,7 +149,7 @@ fn without(core: &mut CoreBuilder, x: Labelled, kept: impl Fn(Label) -> bool) ->
     Ok(Labelled { known, labels: x.labels.into_iter().filter(|&label| kept(label)).collect() })
 }
 
-/// A tensor with its dimensions in the order of labels; missing dimensions have size 1.
+/// A tensor whose dimensions have the order of labels. Missing dimensions have size 1.
 fn ordered(core: &mut CoreBuilder, x: &Labelled, order: &[Label]) -> Rule<Known> {
     let shape = core.shape_of(&x.known);
     let row_major = strides(&shape);
@@ -223,8 +225,8 @@ fn product_of_two(
     Ok(Labelled { known, labels })
 }
 
-/// The labels of the result: the labels of the given term, or else `...` and the labels used once,
-/// by alphabet.
+/// The labels of the result: the labels of the term, or without a term `...` and the letters that
+/// occur once, in alphabetical order.
 fn output(operands: &[Vec<Label>], term: Option<&str>) -> Option<Vec<Label>> {
     let all_labels: Vec<Label> = operands.concat();
     let rest = all_labels

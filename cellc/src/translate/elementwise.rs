@@ -1,4 +1,4 @@
-//! Operations element by element.
+//! Element-wise operations.
 
 use super::arithmetic::fold_or_emit;
 use super::compositions::{compose, remainder};
@@ -7,8 +7,7 @@ use super::refusal::Rule;
 use crate::core::{CoreBuilder, Known};
 use crate::model::Elementwise;
 
-/// Computes any operation element by element: with one core operation or several, or when
-/// compiling.
+/// Computes any element-wise operation: by one or several core operations, or when compiling.
 pub(super) fn compute(
     core: &mut CoreBuilder,
     function: impl Into<Elementwise>,

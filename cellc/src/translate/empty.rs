@@ -1,5 +1,5 @@
-//! Tensors without elements, as a split into parts of 0 gives: constants that no operation reads
-//! when the model runs.
+//! Tensors without elements, as a split into parts of length 0 has. They are constants that no
+//! run-time operation reads.
 
 use super::operands::Operands;
 use super::reduce::listed_axes;
@@ -9,7 +9,7 @@ use crate::core::{CoreBuilder, Known, broadcast, without_axes};
 use crate::model::{Axes, Node, Op, Reduce, Reduction, shape_text};
 
 impl<'a> Translator<'_, 'a> {
-    /// True if a node computes with a tensor without elements. The node is folded or refused.
+    /// True if a node computes with a tensor without elements. The node is then folded or refused.
     pub(super) fn reads_empty(&mut self, node: &'a Node) -> bool {
         let is_empty = |known: &Known| {
             known.element().is_float()
@@ -39,7 +39,7 @@ impl<'a> Translator<'_, 'a> {
     }
 }
 
-/// The result of an operation on tensors without elements. `Ok(None)` for an operation without a
+/// The result of an operation on tensors without elements. `Ok(None)` if the operation has no
 /// result.
 fn result_of_none(core: &mut CoreBuilder, args: &Operands) -> Rule<Option<Known>> {
     let shapes: Vec<Vec<usize>> = args.all()?.iter().map(|known| core.shape_of(known)).collect();
@@ -65,8 +65,8 @@ fn result_of_none(core: &mut CoreBuilder, args: &Operands) -> Rule<Option<Known>
     Ok(Some(Known::floats(shape, &vec![number; count], args.element())))
 }
 
-/// The shape of a product of two tensors of matrices with an inner size of 0; `None` for vectors
-/// and for shapes that do not fit.
+/// The shape of a product of matrices with an inner size of 0. `None` for vectors and for shapes
+/// that do not fit.
 fn product(shapes: &[Vec<usize>], transpose_a: bool, transpose_b: bool) -> Option<Vec<usize>> {
     let [a, b] = shapes else { return None };
     let (a_batch, [a_rows, a_columns]) = a.split_last_chunk()?;

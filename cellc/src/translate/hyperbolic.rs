@@ -1,9 +1,9 @@
-//! Trigonometric and hyperbolic functions, computed by the activations.
+//! Trigonometric and hyperbolic functions, composed of activations.
 //!
-//! Small results keep their digits: no step subtracts nearly equal rounded numbers. With
-//! activations of full accuracy the largest errors are 3 ulp (tan, asin, acos), 5 ulp (asinh,
-//! acosh, atanh) and 8 ulp (sinh, cosh); the errors of tan hold in the range of sine and cosine, up
-//! to arguments of 1,000.
+//! Small results keep their digits, as no step subtracts nearly equal rounded numbers. With
+//! activations of full accuracy, the largest errors are 3 ulp (tan, asin, acos), 5 ulp (asinh,
+//! acosh, atanh) and 8 ulp (sinh, cosh). The error of tan holds for arguments up to 1,000, the
+//! range of sine and cosine.
 
 use std::f32::consts::LN_2;
 
@@ -13,13 +13,13 @@ use crate::core::CoreBuilder;
 use crate::core::Known;
 use crate::model::{Activation, Binary, Comparison, Primitive, Unary};
 
-/// From here on asinh and acosh are log(2 v) to the last bit, and v * v may overflow.
+/// From this magnitude on, asinh and acosh are log(2 v) to the last bit, and v * v may overflow.
 const LARGE: f32 = 1_073_741_824.0;
 
-/// Below this limit asinh is v to the last bit.
+/// Below this magnitude, asinh is v to the last bit.
 const SMALL: f32 = 1.0 / 8192.0;
 
-/// The operations of one formula. Each method computes a function of the floating-point tensor `x`.
+/// The operations of one formula. Each public method computes a function of the tensor `x`.
 pub(super) struct Formula<'b> {
     pub(super) core: &'b mut CoreBuilder,
 }
@@ -64,7 +64,7 @@ impl Formula<'_> {
         self.quotient(&sine, &cosine)
     }
 
-    /// `e^2 / 2 + 1 / (2 e^2)` of `e = exp(|v| / 2)`, which overflows with the result.
+    /// `e^2 / 2 + 1 / (2 e^2)` with `e = exp(|v| / 2)`: e does not overflow before the result does.
     pub(super) fn cosh(&mut self, x: &Known) -> Rule<Known> {
         let magnitude = self.apply(Unary::Abs, &[x])?;
         let half = self.with(Binary::Multiply, &magnitude, 0.5)?;
@@ -84,7 +84,7 @@ impl Formula<'_> {
         self.product(&tanh, &cosh)
     }
 
-    /// `(1 - v) (1 + v)` and its factors.
+    /// `1 - v` and `1 + v`
     fn factors(&mut self, x: &Known) -> Rule<[Known; 2]> {
         Ok([self.minus_from(1.0, x)?, self.with(Binary::Add, x, 1.0)?])
     }
@@ -109,8 +109,8 @@ impl Formula<'_> {
         self.with(Binary::Multiply, &half, 2.0)
     }
 
-    /// `log(1 + v)`: with `w` the rounded `1 + v`, `v log(w) / (w - 1)`, as the quotient of the
-    /// last two hardly changes near 1.
+    /// `log(1 + v)` as `v log(w) / (w - 1)`, where `w` is `1 + v`, rounded: near 1, the rounding of
+    /// `w` hardly changes `log(w) / (w - 1)`.
     fn log_1p(&mut self, x: &Known) -> Rule<Known> {
         let w = self.with(Binary::Add, x, 1.0)?;
         let rest = self.with(Binary::Subtract, &w, 1.0)?;
@@ -121,7 +121,7 @@ impl Formula<'_> {
         self.apply(Primitive::Select, &[&is_tiny, x, &y])
     }
 
-    /// `log(2 v)` from [`LARGE`] on, and below it `near`.
+    /// `log(2 v)` from [`LARGE`] on, `near` below.
     fn or_log(&mut self, x: &Known, near: &Known) -> Rule<Known> {
         let log = self.apply(Activation::Log, &[x])?;
         let log = self.with(Binary::Add, &log, LN_2)?;
@@ -129,7 +129,7 @@ impl Formula<'_> {
         self.apply(Primitive::Select, &[&is_large, &log, near])
     }
 
-    /// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` of `a = |v|`, with the sign of v.
+    /// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` with `a = |v|`, with the sign of v.
     pub(super) fn asinh(&mut self, x: &Known) -> Rule<Known> {
         let magnitude = self.apply(Unary::Abs, &[x])?;
         let square = self.activation(Activation::Square, &magnitude)?;
@@ -147,7 +147,7 @@ impl Formula<'_> {
         self.apply(Primitive::Select, &[&is_small, x, &y])
     }
 
-    /// `log(1 + t + sqrt(t) sqrt(v + 1))` of `t = v - 1`; NaN where either root is.
+    /// `log(1 + t + sqrt(t) sqrt(v + 1))` with `t = v - 1`. NaN if a root is NaN.
     pub(super) fn acosh(&mut self, x: &Known) -> Rule<Known> {
         let t = self.with(Binary::Subtract, x, 1.0)?;
         let above = self.with(Binary::Add, x, 1.0)?;

@@ -1,5 +1,5 @@
-//! Arithmetic, decisions and conversions of integers at run time, as operations on floating-point
-//! numbers that hold integers.
+//! Arithmetic, comparisons and conversions of integers at run time. Floating-point operations
+//! compute them, on numbers that are integers.
 
 use std::collections::HashSet;
 
@@ -43,7 +43,7 @@ impl Translator<'_, '_> {
         true
     }
 
-    /// Notes the range of a difference of integers in floating point.
+    /// Notes the range of a floating-point difference of numbers that are integers.
     pub(super) fn range_of_difference(&mut self, node: &Node, function: Elementwise) {
         if let (Elementwise::Primitive(Primitive::Binary(Binary::Subtract)), [a, b]) =
             (function, &node.inputs[..])
@@ -53,8 +53,8 @@ impl Translator<'_, '_> {
         }
     }
 
-    /// Notes the range of sums of products of integers in floating point, as quantised operators
-    /// compute.
+    /// Notes the range of floating-point sums of products of numbers that are integers, as in
+    /// quantised operators.
     pub(super) fn range_of_products(&mut self, node: &Node) {
         let &[a, b] = &node.inputs[..] else { return };
         let (Some(of_a), Some(of_b)) = (self.bounded(a), self.bounded(b)) else { return };
@@ -78,11 +78,11 @@ impl Translator<'_, '_> {
         self.bound_float(node, [-most, most]);
     }
 
-    /// Interval of a value of the graph; `None` if unknown, or if a constant holds a number with a
-    /// fraction.
+    /// The interval of a value of the graph. `None` if the interval is unknown or infinite, or if a
+    /// constant has an element with a fraction.
     fn bounded(&self, value: ValueId) -> Option<Interval> {
         let known = self.known[value.0].as_ref()?;
-        // most weights have a fraction among their first elements, so this search is short
+        // most weights have a fraction among their first elements, so the search ends soon
         let is_integral =
             |tensor: &Tensor| (0..tensor.len()).all(|i| tensor.get_f64(i).fract() == 0.0);
         if known.tensor().is_some_and(|tensor| !is_integral(tensor)) {
@@ -101,7 +101,8 @@ impl Translator<'_, '_> {
     }
 }
 
-/// A tensor of integers in a range.
+/// A tensor of integers with a range. Refused unless f32 represents all integers of the range
+/// exactly.
 fn exact_integers(
     core: &mut CoreBuilder,
     source: Source,
@@ -120,7 +121,7 @@ fn exact_integers(
     wrapped(core, source, element, range)
 }
 
-/// Numbers converted to a type: narrow integers wrap around.
+/// Integers converted to a type: integers of 16 bits or fewer wrap around.
 pub(super) fn wrapped(
     core: &mut CoreBuilder,
     source: Source,
@@ -149,7 +150,7 @@ pub(super) fn wrapped(
     Ok(wrapped)
 }
 
-/// Operands of an operation on integers at run time, one or two.
+/// The one or two operands of an operation on integers at run time.
 struct IntegerOperands {
     sources: Vec<Source>,
     shapes: Vec<Vec<usize>>,
@@ -205,7 +206,7 @@ pub(super) fn unary(
             (clamp(core, x, min as f32, max as f32, shape)?, a.map(|v| v.clamp(min, max)))
         }
     };
-    // none of these rounds
+    // none of these operations rounds
     wrapped(core, source, inputs[0].element(), range)
 }
 
@@ -241,7 +242,7 @@ pub(super) fn binary(
         Binary::Minimum => [a[0].min(b[0]), a[1].min(b[1])],
     };
     match binary {
-        // a sum above 2^24 is rounded as its conversion to f32 would round it
+        // a sum above 2^24 is rounded to f32, as the conversion at its end would round it
         Binary::Add | Binary::Subtract if element.bits() > 16 && core.layer.becomes_float => {
             let known = Known::Source(source, element);
             core.facts.set_range(&known, range);
@@ -250,12 +251,12 @@ pub(super) fn binary(
         Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide => {
             exact_integers(core, source, element, range)
         }
-        // these round nothing
+        // maxima and minima do not round
         Binary::Maximum | Binary::Minimum => wrapped(core, source, element, range),
     }
 }
 
-/// The quotient of two integers, rounded to an integer; 0 for a divisor of 0.
+/// The quotient of two integers, rounded to an integer. 0 if the divisor is 0.
 fn whole_quotient(
     core: &mut CoreBuilder,
     operands: &IntegerOperands,
@@ -274,11 +275,12 @@ fn whole_quotient(
         quotient =
             pointwise(core, PointwiseFunction::Select, &[no_divisor, zero, quotient], shape)?;
     }
-    // f32 rounds a quotient of integers below 2^24 to an integer only if it is one
+    // for integers below 2^24, f32 does not round a fractional quotient to an integer, so the
+    // result of `rounded` is exact
     pointwise(core, PointwiseFunction::Activation(rounded), &[quotient], shape)
 }
 
-/// The remainder of a division of integers at run time; the dividend for a divisor of 0.
+/// The remainder of a division of integers at run time. The dividend if the divisor is 0.
 pub(super) fn remainder(
     core: &mut CoreBuilder,
     remainder: Remainder,
@@ -306,7 +308,7 @@ pub(super) fn sign(core: &mut CoreBuilder, input: Source, shape: &[usize]) -> Ru
     pointwise(core, PointwiseFunction::Select, &[number, sign, input], shape)
 }
 
-/// Truth from two numbers.
+/// A comparison of two numbers; the result is a truth value.
 pub(super) fn comparison(
     core: &mut CoreBuilder,
     comparison: Comparison,
@@ -329,7 +331,7 @@ pub(super) fn comparison(
     Ok(Known::Source(truth, ElementType::Bool))
 }
 
-/// Truth from truth.
+/// An operation on truth values; the result is a truth value.
 pub(super) fn logic(
     core: &mut CoreBuilder,
     logic: Logic,
@@ -350,7 +352,7 @@ pub(super) fn logic(
     Ok(Known::Source(truth, ElementType::Bool))
 }
 
-/// The second input where the first is true, the third elsewhere.
+/// The elements of the second input where the first input is true, elsewhere of the third input.
 pub(super) fn selection(core: &mut CoreBuilder, inputs: &[Known], shape: &[usize]) -> Rule<Known> {
     all_exact(inputs)?;
     let sources = inputs.iter().map(|input| core.source(input)).collect::<Result<Vec<_>, _>>()?;
@@ -402,8 +404,8 @@ pub(super) fn converted(
             core.facts.set_range(&converted, range.map(f64::trunc));
             return Ok(converted);
         }
-        // no standard defines conversions beyond the range of a narrow type: the range's end is
-        // taken
+        // no standard defines conversions beyond the range of a narrow type: the nearest number of
+        // the range is taken
         let [least, most] = Integers::limits(element);
         let inside = clamp(core, whole, least as f32, most as f32, &shape)?;
         let converted = Known::Source(inside, element);
@@ -423,7 +425,7 @@ pub(super) fn integers_of(core: &mut CoreBuilder, parameter: usize, element: Ele
     Known::Source(Source::Value(out), element)
 }
 
-/// The range of `size` elements reduced to one.
+/// The range of the reduction of `size` elements.
 pub(super) fn reduced_range(
     core: &mut CoreBuilder,
     combiner: Combiner,

@@ -1,4 +1,4 @@
-//! Linear attention.
+//! The translation of linear attention.
 
 use super::elementwise::compute;
 use super::operands::{Operands, all_floats, shapes_differ};
@@ -66,7 +66,7 @@ pub(super) fn linear_attention(
     Ok(vec![y, known(last)])
 }
 
-/// The sizes of an operation with the given queries, keys and values.
+/// The sizes of a linear attention, from the queries, keys and values.
 fn sizes(
     core: &CoreBuilder,
     args: &Operands,
@@ -159,7 +159,8 @@ fn rate_of(core: &mut CoreBuilder, rate: &Known, sizes: AttentionSizes) -> Rule<
     Ok(core.source(&rate)?)
 }
 
-/// Queries or keys, one for every matrix: neighbouring matrices may share one.
+/// Queries or keys with at least one head for every matrix. Neighbouring matrices that share a head
+/// get copies of the head.
 fn of_each_head(core: &mut CoreBuilder, known: &Known, sizes: AttentionSizes) -> Rule<Known> {
     let AttentionSizes { batch, steps, heads, key, .. } = sizes;
     let width = core.shape_of(known)[2..].iter().product::<usize>();

@@ -1,11 +1,11 @@
-//! Rows of a table, by run-time indices.
+//! Rows of a table at run-time indices.
 
 use super::operands::all_exact;
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::{CoreOp, Geometry, INTEGER_LIMIT, Known, Lookup, Source, strides};
 
-/// Parts of data along an axis, by computed indices.
+/// Parts of data along an axis, at computed indices.
 pub(super) fn look_up(
     core: &mut CoreBuilder,
     data: &Known,
@@ -44,7 +44,7 @@ pub(super) fn look_up(
     }
     let shape = [&inner[..axis], &of_indices[..], &inner[axis..]].concat();
     if size == 1 {
-        // every number names the only row
+        // every index selects the only row
         let repeated = vec![0; of_indices.len()];
         let strides = [&inner_strides[..axis], &repeated, &inner_strides[axis..]].concat();
         let strides = strides.iter().map(|&stride| stride as isize).collect();
@@ -56,7 +56,7 @@ pub(super) fn look_up(
     core.emit(CoreOp::Lookup(Lookup { table: table_source, size, len, indices, out }));
     let found = Known::Source(Source::Value(out), data.element());
     core.facts.set_range(&found, core.facts.range_of(data));
-    // the axis returns to its place
+    // the axis of the lookup returns to its place
     let row_major = strides(&found_shape);
     let (numbers, parts) = row_major.split_at(of_indices.len());
     let places = [&parts[..axis], numbers, &parts[axis..]].concat();

@@ -1,4 +1,4 @@
-//! TensorIterator, and Loop with a known trip count.
+//! Translation of TensorIterator, and of Loop with a known number of iterations.
 
 use std::collections::HashMap;
 
@@ -17,15 +17,14 @@ use crate::model::{
 };
 use crate::request::flag;
 
-/// The most unrolled iterations, for loops whose iterations differ in more than their
-/// inputs.
+/// The most unrolled iterations, for loops whose iterations differ in more than their inputs.
 const MOST_WRITTEN_OUT: usize = 64;
 
 /// The pieces of a tensor along an axis, one for each iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AxisPieces {
     pub(super) axis: usize,
-    /// The first element of any piece.
+    /// The lowest index of all elements in the pieces.
     pub(super) start: usize,
     pub(super) trips: usize,
     pub(super) part: usize,
@@ -34,16 +33,17 @@ pub(super) struct AxisPieces {
     pub(super) reverse: bool,
 }
 
-/// A loop under construction.
+/// A loop with one body for all iterations, under construction.
 struct Iteration<'n> {
     node: &'n Node,
     slices: Vec<LoopSlice>,
     carried: Vec<Carried>,
-    /// Carried values assumed to be constant: the Result of the body, and the initial value.
+    /// Carried integers that are assumed to keep their constant: the Result of the body, and the
+    /// initial value.
     constant: Vec<(usize, Known)>,
 }
 
-/// A back edge, before the body is known.
+/// A value carried by a back edge, before the body is translated.
 struct Carried {
     initial: Source,
     value: usize,
@@ -51,13 +51,13 @@ struct Carried {
     element: ElementType,
 }
 
-/// A loop that another form may fit.
+/// The error of a form that does not fit a loop. Another form may fit.
 struct Unfit;
 
 /// The pieces of each input of a loop.
 pub(super) type InputPieces = Vec<Option<AxisPieces>>;
 
-/// The iterations of a loop.
+/// The iterations of a loop: the pieces of each input, and the number of iterations.
 struct Iterations {
     pieces: InputPieces,
     /// The number of iterations. `None`: the condition decides.
@@ -70,14 +70,14 @@ impl<'a> Translator<'_, 'a> {
         let outer = self.loops.wanted.take();
         let inputs = self.inputs(node);
         let outputs = inputs.and_then(|inputs| self.loop_of_some_form(node, body, &inputs));
-        // an outer loop is unrolled only if its own iterations require it
+        // an outer loop is unrolled only if its own iterations require unrolling
         let wanted = self.loops.wanted.filter(|_| outputs.is_none());
         self.loops.wanted = outer.max(wanted);
         self.set_all(node, outputs);
     }
 
-    /// Translates a loop in the first form that fits: one loop, its iterations one after the other,
-    /// or a loop with a run-time number of iterations. `None` after an error.
+    /// Translates a loop in the first form that fits: one body for all iterations, unrolled
+    /// iterations, or a loop with a run-time number of iterations. `None` after an error.
     fn loop_of_some_form(
         &mut self,
         node: &'a Node,
@@ -93,7 +93,7 @@ impl<'a> Translator<'_, 'a> {
             Some(trips) if self.loops.wanted.is_none() => {
                 self.form(|this| this.rolled(node, body, inputs, &pieces, trips))
             }
-            // the number of iterations depends on the condition
+            // only a condition ends the loop, or the first condition is known only at run time
             _ => Err(Unfit),
         };
         let written_out = |this: &mut Self| {
@@ -110,7 +110,7 @@ impl<'a> Translator<'_, 'a> {
         })
     }
 
-    /// Tries one form of a loop. `None` after an error of its body.
+    /// Tries one form of a loop. `Ok(None)` after an error that another form would not avoid.
     fn form(
         &mut self,
         attempt: impl FnOnce(&mut Self) -> Option<Vec<Known>>,
@@ -121,7 +121,7 @@ impl<'a> Translator<'_, 'a> {
         })
     }
 
-    /// A loop without iterations: carried values keep their initial values.
+    /// The outputs of a loop without iterations: carried values keep their initial values.
     fn never(&mut self, node: &'a Node, body: &Loop, inputs: &[Known]) {
         for (port, output) in body.outputs.iter().enumerate() {
             let first = |input: &&LoopInput| input.back_edge == Some(output.result);
@@ -144,7 +144,7 @@ impl<'a> Translator<'_, 'a> {
         self.model.nodes.iter().any(|node| node.inputs.contains(&value))
     }
 
-    /// A loop as one, if every iteration does the same; `None` after an error.
+    /// Translates a loop to one body for all iterations. `None` after an error.
     fn rolled(
         &mut self,
         node: &'a Node,
@@ -212,7 +212,7 @@ impl<'a> Translator<'_, 'a> {
         Some(outputs)
     }
 
-    /// A loop as its iterations one after the other; `None` after an error.
+    /// Translates a loop to unrolled iterations. `None` after an error.
     fn written_out(
         &mut self,
         node: &'a Node,
@@ -274,7 +274,7 @@ impl<'a> Translator<'_, 'a> {
         outputs.map(|(pieces, output)| self.written_output(node, output, pieces)).collect()
     }
 
-    /// An output of a written-out loop, from its value in each iteration.
+    /// An output of an unrolled loop, from the tensor that each iteration computes.
     fn written_output(
         &mut self,
         node: &'a Node,
@@ -290,8 +290,8 @@ impl<'a> Translator<'_, 'a> {
         self.build(node, |core| put_together(core, &pieces, axis))
     }
 
-    /// The iterations by the first two inputs of a loop: the trip count, and the condition before
-    /// the first iteration. `None` after an error.
+    /// The number of iterations by the first two inputs of a loop: the trip count, and the
+    /// condition before the first iteration. `None` after an error.
     fn counted_iterations(&mut self, node: &'a Node, inputs: &[Known]) -> Option<Iterations> {
         const WHAT: &str = "the trip count";
         if let Known::Source(..) | Known::Iteration(..) = &inputs[0] {
@@ -308,7 +308,7 @@ impl<'a> Translator<'_, 'a> {
         }
         let count = self.rule(node, |_, args| args.integer(0, WHAT))?;
         let go = match &inputs[1] {
-            // the loop may have no iteration
+            // a run-time condition may leave the loop without an iteration
             Known::Source(_, ElementType::Bool) if self.core.shape_of(&inputs[1]).is_empty() => {
                 self.loops.want(LoopForm::Conditional);
                 1
@@ -370,7 +370,7 @@ impl<'a> Translator<'_, 'a> {
         Some(Iterations { pieces: by_input, trips })
     }
 
-    /// The pieces of a tensor.
+    /// The pieces of a tensor of shape `shape`.
     fn pieces(&mut self, node: &'a Node, slicing: Slicing, shape: &[usize]) -> Option<AxisPieces> {
         let axis = self.rule(node, |_, args| args.axis(slicing.axis, shape.len()))?;
         let size = shape[axis];
@@ -388,7 +388,7 @@ impl<'a> Translator<'_, 'a> {
         pieces
     }
 
-    /// The tensor in the body for an input of the loop.
+    /// The tensor that the body reads for an input of the loop.
     fn loop_input(
         &mut self,
         iteration: &mut Iteration<'a>,
@@ -437,7 +437,7 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Refuses integers carried by a loop that is not unrolled.
+    /// Refuses integers that a loop with one body slices, carries or returns.
     fn floats_in_a_loop(&mut self, node: &'a Node, known: &Known) -> Option<()> {
         if !known.element().is_float() {
             self.loops.want(LoopForm::WrittenOut);
@@ -445,7 +445,8 @@ impl<'a> Translator<'_, 'a> {
         self.build(node, |_| all_floats(std::slice::from_ref(known)))
     }
 
-    /// Reports differences between the stated and the given shapes of a body's parameters.
+    /// Warns if the shape of a tensor differs from the shape that the body states for its
+    /// parameter.
     fn check_body_parameter(&mut self, body: &Model, parameter: usize, known: &Known) {
         let node = &body.nodes[body.parameters[parameter]];
         let value = &body.values[node.outputs[0].0];
@@ -467,7 +468,7 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Translates a body to its results and its operations. `None` after an error.
+    /// Translates a body. Returns its results and its operations, or `None` after an error.
     pub(super) fn body(
         &mut self,
         body: &'a Model,
@@ -500,8 +501,7 @@ impl<'a> Translator<'_, 'a> {
         results.filter(|_| !wrong).map(|results| (results, nodes))
     }
 
-    /// Refuses a condition of the body that may be false before the last iteration. `None` after an
-    /// error.
+    /// Refuses a condition of the body that is not constantly true. `None` after an error.
     fn goes_on(
         &mut self,
         node: &'a Node,
@@ -517,7 +517,7 @@ impl<'a> Translator<'_, 'a> {
             Known::Constant(tensor, _) if tensor.len() == 1 && tensor.get_f64(0) != 0.0 => {
                 return Some(());
             }
-            // the loop ends after one iteration
+            // the condition is constantly false, so the loop ends after one iteration
             Known::Constant(..) => self.loops.want(LoopForm::WrittenOut),
             Known::Source(..) | Known::Iteration(..) => self.loops.want(LoopForm::Conditional),
         }
@@ -531,7 +531,7 @@ impl<'a> Translator<'_, 'a> {
         self.refuse(node, Refusal::new(found, "a condition that is constantly true", help));
     }
 
-    /// The values carried from iteration to iteration.
+    /// The carried values of a loop, each with its next value.
     fn carried(
         &mut self,
         iteration: &Iteration<'a>,
@@ -578,7 +578,7 @@ impl<'a> Translator<'_, 'a> {
         Some(self.loop_result(known, Some((axis, slicing.stride < 0)), shape, results))
     }
 
-    /// The axis of the pieces, and their total size.
+    /// The axis along which pieces are concatenated, and the size of the concatenation.
     pub(super) fn concatenated(
         &mut self,
         node: &'a Node,
@@ -622,7 +622,7 @@ impl<'a> Translator<'_, 'a> {
     }
 }
 
-/// The piece that one iteration sees.
+/// The piece of a tensor for one iteration.
 fn one_piece(
     core: &mut CoreBuilder,
     known: &Known,
@@ -638,7 +638,7 @@ fn one_piece(
     Ok(core.view(known, Geometry { offset, strides: signed(row_major), shape })?)
 }
 
-/// A tensor without the elements outside of the pieces.
+/// A tensor without the elements between and outside of the pieces.
 pub(super) fn only_pieces(
     core: &mut CoreBuilder,
     known: &Known,
@@ -694,8 +694,8 @@ pub(super) fn back_edge_differs(
     Refusal::new(found, valid, "correct the body, or the initial value")
 }
 
-/// Sets the iteration number, if a Parameter of the body reads the number. `number`: makes the
-/// tensor from the shape and the type of the Parameter.
+/// Sets the tensor of the body's Parameter with the iteration number, if there is one. `number`
+/// makes the tensor from the shape and the element type of the Parameter.
 fn set_iteration_number(
     body: &Loop,
     known: &mut [Option<Known>],
@@ -707,14 +707,14 @@ fn set_iteration_number(
     }
 }
 
-/// The shape and the element type of the Parameter that is the number of the iteration.
+/// The shape and the element type of the body's Parameter with the iteration number.
 pub(super) fn iteration_number(body: &Loop, value: ValueId) -> (Vec<usize>, ElementType) {
     let stated = &body.body.values[value.0];
     (vec![1; stated.shape.as_ref().map_or(0, Vec::len)], stated.element)
 }
 
-/// The places of pieces along an axis of a size; `None` if they do not fit. By OpenVINO's rules -1
-/// is the end, and the distance from start to end is a multiple of the stride.
+/// The pieces along an axis of `size` elements. `None` if the pieces do not fit. By OpenVINO's
+/// rules, -1 is the end, and the distance from start to end is a multiple of the stride.
 fn pieces(slicing: Slicing, axis: usize, size: usize) -> Option<AxisPieces> {
     let Slicing { start, end, stride, part_size, .. } = slicing;
     let whole = i64::try_from(size).ok()?;

@@ -1,4 +1,4 @@
-//! Products of matrices.
+//! Translation of matrix products.
 
 use super::layout::concats::put_together;
 use super::operands::{all_floats, shapes_differ};
@@ -10,14 +10,16 @@ use crate::core::{
 };
 use crate::model::Tensor;
 
-/// The most matrices of a constant that become dense layers: each layer has code of its own.
+/// The most matrices of a constant that become dense layers. Each dense layer has code of its own.
 const MOST_MATRICES: usize = 32;
 
-/// Largest product of two constants computed at every step. Such a product shows the user a
-/// recurrent layer that starts anew; larger products would take too long.
+/// Largest product of two constants, in multiply-adds, that stays an operation. Checks of states
+/// find by such a product a recurrent layer that starts every call anew. Larger products are
+/// folded.
 const MOST_REPEATED: usize = 1 << 24;
 
-/// A factor as a matrix, or many: a vector is a row on the left, a column on the right.
+/// A factor as one or many matrices. A vector on the left is one row, a vector on the right is one
+/// column.
 struct Factor {
     known: Known,
     /// `[.., rows, columns]`, before a transposition.
@@ -41,12 +43,12 @@ impl Factor {
         }
     }
 
-    /// The transposed factor.
+    /// The factor, transposed.
     fn turned(self) -> Self {
         Self { transposed: !self.transposed, ..self }
     }
 
-    /// Elements between matrices by dimension of a batch, between rows and between columns.
+    /// The strides of the factor: along the dimensions of the batch, along rows and along columns.
     fn strides(&self, batch: &[usize]) -> Vec<isize> {
         let row_major = strides(&self.shape);
         let outer = self.shape.len() - 2;
@@ -61,7 +63,7 @@ impl Factor {
         signed(of_batch.chain(matrix).collect())
     }
 
-    /// True for a constant of a few matrices.
+    /// True for a constant of at most [`MOST_MATRICES`] matrices.
     fn is_a_few_constants(&self) -> bool {
         self.known.tensor().is_some() && self.matrices() <= MOST_MATRICES
     }
@@ -75,7 +77,8 @@ impl Factor {
         self.batch().iter().product()
     }
 
-    /// The constant as one matrix, unchanged.
+    /// The constant as one matrix, not transposed. `None` for computed factors and for several
+    /// matrices.
     fn matrix(&self) -> Option<Tensor> {
         let tensor = self.known.tensor()?;
         let one = self.batch().iter().all(|&size| size == 1);
@@ -105,7 +108,8 @@ pub(super) fn product(
         return product_of_constants(core, &a, &b, &batch, shape);
     }
     core.computable(&shape)?;
-    // only dense layers have weights of fewer bits and integer arithmetic
+    // only dense layers have quantised weights and integer arithmetic, so quantised constants
+    // become dense layers
     let as_layers = core.layer.is_quantised;
     if let Some(w) = b.matrix() {
         // b is one matrix, so the rows of all matrices of a are rows of one matrix
@@ -114,7 +118,8 @@ pub(super) fn product(
         let chains = Dense::chains(inner, columns);
         return dense(core, &x, (&w, b.transposed), ([rows, inner, columns], chains), shape);
     }
-    // if columns are steps, one step is computed in the same way as several steps
+    // in a model of one step, one column may be one of many steps: it is computed as many columns
+    // are
     let is_vector = columns == 1 && (b.vector || !core.is_one_step);
     if let Some(w) = a.matrix().filter(|_| is_vector) {
         // (W x)' = x' W'
@@ -151,7 +156,7 @@ pub(super) fn product(
 struct Factors {
     a: Factor,
     b: Factor,
-    /// The common batch of their matrices.
+    /// The common batch of both factors.
     batch: Vec<usize>,
 }
 
@@ -196,7 +201,8 @@ fn product_of_constants(
     let element = a.known.element();
     let ((rows, inner), (_, columns)) = (a.rows_and_columns(), b.rows_and_columns());
     core.foldable(&shape, element)?;
-    // the strides of the batch, the rows and the columns, then of the summed dimension
+    // strides along the batch, the rows and the columns; `along` are the strides of the summed
+    // dimension
     let (mut of_a, mut of_b) = (a.strides(batch), b.strides(batch));
     let along = [of_a.remove(batch.len() + 1), of_b.remove(batch.len())];
     of_a.push(0);
@@ -226,8 +232,8 @@ fn dense(
     Ok(Known::Source(Source::Value(out), element))
 }
 
-/// The products `[batch.., rows, columns]` of x and several constant matrices, each a dense
-/// layer.
+/// The products `[batch.., rows, columns]` of x with several constant matrices: one dense layer for
+/// each matrix.
 fn matrix_by_matrix(
     core: &mut CoreBuilder,
     x: &Factor,
@@ -238,7 +244,8 @@ fn matrix_by_matrix(
     let tensor = w.tensor();
     let matrix = &w.shape[w.batch().len()..];
     let of_w = broadcast_strides(w.batch(), batch);
-    // the constant has several matrices along some dimensions; it is broadcast along others
+    // the constant has several matrices along the dimensions `batched`, and broadcasts along the
+    // other ones
     let (batched, along): (Vec<usize>, Vec<usize>) = (0..batch.len()).partition(|&d| of_w[d] > 0);
     let sizes = |dims: &[usize]| dims.iter().map(|&d| batch[d]).collect::<Vec<_>>();
     let (of_parts, of_rows) = (sizes(&batched), sizes(&along));
@@ -265,7 +272,7 @@ fn matrix_by_matrix(
         let chains = if in_chains { Dense::chains(inner, columns) } else { 1 };
         parts.push(dense(core, &x, (&w_matrix, w.transposed), (size, chains), shape)?);
     }
-    // the columns of all matrices become the columns of one matrix
+    // the products are concatenated along columns, then viewed with the batch in front
     let together = put_together(core, &parts, of_rows.len() + 1)?;
     let row_major = signed(strides(&[&of_rows[..], &[rows], &of_parts, &[columns]].concat()));
     let order = along.into_iter().chain([batch.len()]).chain(batched).chain([batch.len() + 1]);
@@ -289,7 +296,7 @@ fn both_computed(
 ) -> Rule<Source> {
     let one = b.batch().iter().all(|&size| size == 1);
     let count: usize = batch.iter().product();
-    // one matrix on the right: all rows on the left are rows of one matrix
+    // if the right factor is one matrix, the rows of all left matrices are the rows of one matrix
     let (of_a, of_b) = if one { (a.batch(), b.batch()) } else { (batch, batch) };
     let (batch, rows) = if one { (1, count * rows) } else { (count, rows) };
     let (a, b) = (matrices(core, a, of_a)?, matrices(core, b, of_b)?);
@@ -299,7 +306,7 @@ fn both_computed(
     Ok(Source::Value(out))
 }
 
-/// A factor in C order, transposed if asked, broadcast to a batch.
+/// A factor in C order, transposed if the factor says so, broadcast to a batch.
 fn matrices(core: &mut CoreBuilder, factor: &Factor, batch: &[usize]) -> Rule<Known> {
     let (rows, columns) = factor.rows_and_columns();
     if !factor.transposed && factor.batch() == batch {

@@ -1,7 +1,7 @@
-//! The translation of models to core operations: a node becomes core operations, or a constant if
-//! all its inputs are constants. `operations` calls the rule of each kind of node; a file has one
-//! rule or a family of rules, and refuses nodes without a translation. [`crate::compile`] lists the
-//! passes.
+//! The translation of models to core operations. A node becomes core operations, or a constant if
+//! all its inputs are constants. `operations` calls the rule for each kind of node. Every other
+//! file has one rule or a family of rules, which refuse nodes without a translation.
+//! [`crate::compile`] lists the passes.
 
 mod arithmetic;
 mod arrange;

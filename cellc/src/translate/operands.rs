@@ -1,4 +1,4 @@
-//! The operands of a node: tensors, and constants that are axes, sizes and lists of integers.
+//! The operands of a node: tensors, and constants that give axes, sizes and lists of integers.
 
 use std::fmt::Display;
 
@@ -15,14 +15,14 @@ use crate::rules::shape::verb;
 #[derive(Clone)]
 pub(super) struct Operands<'n> {
     pub(super) node: &'n Node,
-    /// By input; `None` after an error.
+    /// The tensors of the inputs. `None` after an error.
     pub(super) known: Vec<Option<Known>>,
     /// The graph of the node.
     pub(super) model: &'n Model,
 }
 
 impl Operands<'_> {
-    /// The operands with another tensor for an input.
+    /// The operands with another tensor for input `port`.
     pub(super) fn with(&self, port: usize, known: Known) -> Self {
         let mut args = self.clone();
         args.known[port] = Some(known);
@@ -34,7 +34,7 @@ impl Operands<'_> {
         self.known.len()
     }
 
-    /// The tensor of an input; `None` for a missing input and after an error.
+    /// The tensor of an input. `None` for a missing input or after an error.
     pub(super) fn known(&self, port: usize) -> Option<&Known> {
         self.known.get(port)?.as_ref()
     }
@@ -98,7 +98,7 @@ impl Operands<'_> {
     }
 }
 
-/// Refuses numbers of elements along an axis above the limit.
+/// Refuses a number of elements along an axis above the limit.
 pub(super) fn legal_extents(what: &str, numbers: impl IntoIterator<Item = i64>) -> Rule<()> {
     match numbers.into_iter().find_map(|number| wrong_extent(what, number)) {
         Some([found, valid, help]) => Err(Refusal::new(found, valid, help)),
@@ -106,7 +106,7 @@ pub(super) fn legal_extents(what: &str, numbers: impl IntoIterator<Item = i64>) 
     }
 }
 
-/// Refuses a list that has not one entry for each axis. `name`: the attribute or input.
+/// Refuses a list without exactly one entry for each axis. `name`: the attribute or input.
 pub(super) fn one_for_each_axis(name: &str, entries: &[impl Display], axes: usize) -> Rule<()> {
     if entries.len() == axes {
         return Ok(());
@@ -137,14 +137,14 @@ pub(super) fn shapes_differ(
     Refusal::new(format!("inputs of the shapes {}", texts.join(", ")), valid, help)
 }
 
-/// Inputs with both integers and floating point.
+/// The refusal of inputs that mix integers and floating point.
 pub(super) fn differ_in_type(inputs: &[Known]) -> Refusal {
     let names: Vec<&str> = inputs.iter().take(8).map(|input| input.element().name()).collect();
     let found = format!("inputs of the types {}", names.join(", "));
     Refusal::new(found, "one type for all inputs", "convert the others")
 }
 
-/// Refuses constants that f32 does not hold exactly.
+/// Refuses integer constants that f32 does not represent exactly.
 pub(super) fn all_exact(inputs: &[Known]) -> Rule<()> {
     for input in inputs.iter().filter(|input| !input.element().is_float()) {
         let wrong = match input {
@@ -161,14 +161,14 @@ pub(super) fn all_exact(inputs: &[Known]) -> Rule<()> {
     Ok(())
 }
 
-/// The refusal of an integer that f32 does not hold exactly.
+/// The refusal of an integer that f32 does not represent exactly.
 pub(super) fn too_large_integer(found: String) -> Refusal {
     let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
     let help = "clip the integers before, or compute this part outside of the model";
     Refusal::new(found, valid, help)
 }
 
-/// The number of groups if it is positive and divides all sizes, which are not 0.
+/// The number of groups, if positive and a divisor of all sizes. `None` also if a size is 0.
 pub(super) fn legal_groups(groups: i64, sizes: &[usize]) -> Option<usize> {
     let groups = usize::try_from(groups).ok().filter(|&groups| groups > 0)?;
     sizes.iter().all(|&size| size > 0 && size.is_multiple_of(groups)).then_some(groups)

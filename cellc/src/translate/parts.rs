@@ -1,5 +1,5 @@
-//! Tensors with a number of parts that only a call knows: what stands behind the last part, and
-//! the sizes of the tensor.
+//! Tensors with a run-time number of parts: the elements behind the last part, and the sizes of the
+//! tensor.
 
 use super::elementwise::compute;
 use super::operands::Operands;
@@ -7,12 +7,12 @@ use super::refusal::Rule;
 use crate::core::{CoreBuilder, DynamicLength, Known};
 use crate::model::{Binary, Comparison, ElementType, Primitive};
 
-/// An operand with a dynamic length.
+/// An operand with a run-time length.
 #[derive(Clone, Copy)]
 pub(super) struct OpenOperand {
     pub(super) port: usize,
     pub(super) length: DynamicLength,
-    /// The axis of the parts.
+    /// The axis with the run-time length.
     pub(super) axis: usize,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Lengthened {
     pub(super) length: DynamicLength,
 }
 
-/// A value with a number in place of the elements behind its last part.
+/// A tensor with the number `other` in place of the elements behind the last part.
 pub(super) fn padded_behind(
     core: &mut CoreBuilder,
     known: &Known,
@@ -40,7 +40,7 @@ pub(super) fn padded_behind(
     compute(core, Primitive::Select, vec![is_part, known.clone(), other.clone()])
 }
 
-/// The sizes of a node's first operand, which has a run-time number of parts along an axis.
+/// The sizes of a node's first operand, which has a run-time length along an axis.
 pub(super) fn sizes_at_run_time(
     core: &mut CoreBuilder,
     args: &Operands,

@@ -35,8 +35,8 @@ pub(super) fn gather_nd(core: &mut CoreBuilder, args: &Operands, gather: GatherN
     Ok(core.view(&found, Geometry::reshaped(to))?)
 }
 
-/// The number of leading axes that data and indices share. Only Gather may count from the end:
-/// `rank` is the number that its negative values are added to.
+/// The number of leading axes that data and indices share. A negative number counts from `rank`, if
+/// `least` allows negative numbers.
 fn batch_axes(args: &Operands, given: i64, [least, most]: [i64; 2], rank: i64) -> Rule<usize> {
     let counted = if given < 0 { given.saturating_add(rank) } else { given };
     match usize::try_from(counted) {
@@ -50,8 +50,8 @@ fn batch_axes(args: &Operands, given: i64, [least, most]: [i64; 2], rank: i64) -
     }
 }
 
-/// Gather with `batch_dims`: elements along an axis of data, by the indices of each row of the
-/// batch. The axes of the indices behind the batch replace the axis.
+/// Gather with `batch_dims`: each row of the batch has indices of its own into the axis of data.
+/// The axes of the indices behind the batch replace the axis.
 pub(super) fn gather_by_rows(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -89,7 +89,7 @@ fn transposed_by(core: &mut CoreBuilder, known: &Known, from: Vec<usize>) -> Rul
     Ok(core.view(known, Geometry { offset: 0, strides, shape })?)
 }
 
-/// The parts that the rows of the indices name, of shape `[rows of the indices.., part..]`.
+/// The parts at the rows of the indices, as `[rows of the indices.., part..]`.
 fn gathered_parts(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -109,7 +109,7 @@ fn gathered_parts(
     look_up(core, &table, &numbers, 0)
 }
 
-/// By row of constant indices, the place among all parts; the inner `None` where indices are
+/// By row of constant indices, the index of the part among all parts. `Ok(None)` if the indices are
 /// computed.
 fn known_places(
     args: &Operands,
@@ -135,7 +135,7 @@ fn known_places(
     Ok(Some(places))
 }
 
-/// By row of computed indices, the place among all parts.
+/// By row of computed indices, the index of the part among all parts.
 fn computed_places(
     core: &mut CoreBuilder,
     indices: &Known,
@@ -164,7 +164,7 @@ fn computed_places(
     total.ok_or(Refusal::Reported)
 }
 
-/// A sum and a term times a factor.
+/// A sum, plus a term times a factor.
 fn added(core: &mut CoreBuilder, sum: Option<Known>, term: Known, factor: usize) -> Rule<Known> {
     let factor = Known::number_like(&term, factor as f32);
     let term = compute(core, Binary::Multiply, vec![term, factor])?;
@@ -174,8 +174,8 @@ fn added(core: &mut CoreBuilder, sum: Option<Known>, term: Known, factor: usize)
     }
 }
 
-/// Data with parts replaced, or combined with the updates: each row of the indices names the
-/// place of a part.
+/// ScatterND: data with parts replaced by the updates, or combined with the updates. Each row of
+/// the indices selects one part.
 pub(super) fn scatter_nd(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -205,7 +205,7 @@ pub(super) fn scatter_nd(
     }
 }
 
-/// Data with parts replaced at computed places, one update after the other.
+/// Data with parts replaced at computed indices, one update after the other.
 fn scattered_parts(
     core: &mut CoreBuilder,
     [data, indices, updates]: [&Known; 3],
@@ -236,14 +236,14 @@ fn scattered_parts(
     Ok(core.view(&whole, Geometry::reshaped(shape))?)
 }
 
-/// Gather. Inputs: data, indices and axis.
+/// Gather. Inputs: data, indices, axis.
 pub(super) fn gather(core: &mut CoreBuilder, args: &Operands, batch_dims: i64) -> Rule<Known> {
     let (data, indices) = (args.get(0)?, args.get(1)?);
     let axis = args.integer(2, "the axis")?;
     let (shape, of_indices) = (core.shape_of(&data), core.shape_of(&indices));
     let axis = args.axis(axis, shape.len())?;
     if batch_dims != 0 {
-        // negative numbers count from the rank of the indices
+        // a negative `batch_dims` counts from the rank of the indices
         let (rank, most) = (of_indices.len() as i64, axis.min(of_indices.len()) as i64);
         let batch = batch_axes(args, batch_dims, [-rank, most], rank)?;
         return gather_by_rows(core, args, [&data, &indices], axis, batch);

@@ -1,4 +1,4 @@
-//! Powers.
+//! The translation of powers.
 
 use super::arithmetic::{broadcast_shape, fold_or_emit, folded, one_type, squared};
 use super::layout::broadcasts::broadcast_to;
@@ -7,10 +7,10 @@ use super::refusal::Rule;
 use crate::core::{CoreBuilder, Known, fold};
 use crate::model::{Activation, Binary, Comparison, Logic, Primitive, Tensor, Unary};
 
-/// Largest whole exponent computed by multiplications alone.
+/// Largest exponent for which multiplications compute a power.
 const MOST_MULTIPLIED: f32 = 128.0;
 
-/// A power.
+/// The first input to the power of the second.
 pub(super) fn power(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
     let shape = broadcast_shape(core, inputs)?;
     one_type(inputs)?;
@@ -55,8 +55,8 @@ fn raised_to_any(core: &mut CoreBuilder, base: &Known, exponent: &Known) -> Rule
     fold_or_emit(core, Primitive::Select, vec![is_negative, minus, power])
 }
 
-/// `base^exponent`: by multiplications for a small whole exponent, by a root for a whole number
-/// and a half, else `exp(exponent log(base))`.
+/// `base^exponent`: by multiplications for a small whole exponent, by multiplications and a root
+/// for a small whole number and a half, otherwise as `exp(exponent log(base))`.
 fn raised(core: &mut CoreBuilder, base: &Known, exponent: f32) -> Rule<Known> {
     let one = Known::number_like(base, 1.0);
     if exponent < 0.0
@@ -98,14 +98,14 @@ fn raised(core: &mut CoreBuilder, base: &Known, exponent: f32) -> Rule<Known> {
             square = squared(core, &square)?;
         }
     }
-    // every f32 of 2^24 or more is even
+    // an f32 of 2^24 or more is an even number
     let whole = exponent.fract() == 0.0;
     let odd = whole && exponent.abs() < 16_777_216.0 && exponent as i64 % 2 != 0;
     let size =
         if whole { fold_or_emit(core, Unary::Abs, vec![base.clone()])? } else { base.clone() };
     let logarithm = fold_or_emit(core, Activation::Log, vec![size])?;
-    // an odd power is an even power times or over the base: the product keeps the sign, and
-    // avoids 0 times infinity
+    // an odd power is computed from the even power nearer to 0, multiplied or divided by the base:
+    // this keeps the sign, and avoids 0 times infinity
     let even = if odd { exponent - exponent.signum() } else { exponent };
     let by = Known::number_like(base, even);
     let scaled = fold_or_emit(core, Binary::Multiply, vec![logarithm, by])?;

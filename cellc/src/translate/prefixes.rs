@@ -1,5 +1,5 @@
-//! Slices with a computed stop: the first elements along an axis, a run-time number of them, and
-//! products of matrices over them.
+//! Slices with a computed stop, whose output has a run-time length, and matrix products over such
+//! slices.
 
 use super::elementwise::compute;
 use super::integers::converted;
@@ -17,7 +17,7 @@ fn number(value: i64) -> Known {
     Known::integers(Vec::new(), &[value], ElementType::I64)
 }
 
-/// The axis of a Slice from 0 to a computed stop, in steps of 1. `None` for other slices.
+/// The axis of a Slice from 0 to a computed stop, with step 1. `None` for other slices.
 pub(super) fn axis_of_prefix(core: &CoreBuilder, args: &Operands) -> Option<usize> {
     let constant = |port: usize| match args.known(port)? {
         Known::Constant(tensor, _) if tensor.len() == 1 => tensor.get_i64(0),
@@ -34,7 +34,8 @@ pub(super) fn axis_of_prefix(core: &CoreBuilder, args: &Operands) -> Option<usiz
     (is_one && constant(1)? == 0 && constant(3)? == 1).then_some(axis)
 }
 
-/// All elements of a Slice's operand, with the number of elements before the computed stop.
+/// All elements of a Slice's operand. The run-time length is the number of elements before the
+/// computed stop.
 pub(super) fn prefix(core: &mut CoreBuilder, args: &Operands, axis: usize) -> Rule<Lengthened> {
     let (input, stop) = (args.get(0)?, args.get(2)?);
     let shape = core.shape_of(&input);
@@ -64,8 +65,8 @@ pub(super) fn prefix(core: &mut CoreBuilder, args: &Operands, axis: usize) -> Ru
     Ok(Lengthened { known, length })
 }
 
-/// The axis of a matrix product along which the product has a run-time length, if one factor has.
-/// `None` if the product sums over the run-time length. `transposed`: true for a transposed factor.
+/// The axis of a matrix product with a run-time length, if one factor has a run-time length. `None`
+/// if the product sums along the run-time length. `transposed`: true for a transposed factor.
 pub(super) fn axis_of_product(
     core: &CoreBuilder,
     args: &Operands,
@@ -87,8 +88,8 @@ pub(super) fn axis_of_product(
     (!meets).then_some(rank - from_end)
 }
 
-/// The product of factors with equal run-time lengths along the summed axis. `Ok(None)` for other
-/// factors.
+/// The product of two factors with the same run-time length along the summed axis. `Ok(None)` for
+/// other factors.
 pub(super) fn product_over_parts(
     core: &mut CoreBuilder,
     args: &Operands,

@@ -1,4 +1,4 @@
-//! Single operations element by element, and the lines of convolutions that they may work on.
+//! Single element-wise operations, and the joined lines of convolutions that they may read.
 
 use super::refusal::Rule;
 use crate::core::{
@@ -6,7 +6,7 @@ use crate::core::{
 };
 use crate::model::{Binary, ElementType};
 
-/// One operation.
+/// Emits one pointwise operation.
 pub(super) fn pointwise(
     core: &mut CoreBuilder,
     function: impl Into<PointwiseFunction>,
@@ -23,7 +23,7 @@ pub(super) fn pointwise(
     Ok(Source::Value(out))
 }
 
-/// The input between two bounds. An infinite bound is left out. NaN stays.
+/// The input clamped to two bounds. An infinite bound is left out. NaN stays NaN.
 pub(super) fn clamp(
     core: &mut CoreBuilder,
     input: Source,
@@ -49,7 +49,7 @@ pub(super) fn absolute(core: &mut CoreBuilder, input: Source, shape: &[usize]) -
     pointwise(core, Binary::Add, &[value, zero], shape)
 }
 
-/// The valid elements of lines computed as one line.
+/// The view of the valid elements of joined lines, noted for later operations.
 pub(super) fn of_lines(core: &mut CoreBuilder, lines: &Known, geometry: Geometry) -> Built<Known> {
     let view = core.view(lines, geometry.clone())?;
     if let (Known::Source(Source::Value(view), _), Known::Source(Source::Value(viewed), _)) =
@@ -60,9 +60,9 @@ pub(super) fn of_lines(core: &mut CoreBuilder, lines: &Known, geometry: Geometry
     Ok(view)
 }
 
-/// A pointwise operation on the valid elements of lines, if all other operands are constants
-/// per channel: computed on whole lines, so that the convolution applies the operation before
-/// its sums are stored. `None` for other operands.
+/// A pointwise operation on the valid elements of joined lines, if all other operands are constants
+/// per channel. The operation is computed on whole lines, so that the convolution applies it to
+/// sums before they are stored. `None` for other operands.
 fn pointwise_of_lines(
     core: &mut CoreBuilder,
     function: PointwiseFunction,
@@ -78,7 +78,7 @@ fn pointwise_of_lines(
     let Some((at, viewed, geometry)) = line else { return Ok(None) };
     let to = core.model.values[viewed].shape.clone();
     let channels = geometry.shape[1];
-    // the operand's shape for the operation, and for joined lines
+    // each operand, with the constant per channel that needs the shape of joined lines
     let mut flat = Vec::new();
     for (i, input) in inputs.iter().enumerate() {
         match input {

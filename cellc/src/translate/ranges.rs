@@ -1,4 +1,4 @@
-//! Range: numbers whose count is known when compiling, or by a call within a bound.
+//! Range: the number of elements is known when compiling, or at run time up to a limit.
 
 use super::dynamic_lengths::COUNT_ALL;
 use super::elementwise::compute;
@@ -12,7 +12,7 @@ use crate::diagnostic::quoted;
 use crate::model::limits::MOST_ELEMENTS;
 use crate::model::{Binary, ElementType, Op, Tensor};
 
-/// Range. Inputs: start, stop and step.
+/// Range. Inputs: start, stop, step.
 pub(super) fn range(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let number = |known: Known| {
         let one = |tensor: &&Tensor| known.element().is_float() && tensor.len() == 1;
@@ -51,8 +51,7 @@ pub(super) fn range(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     }
 }
 
-/// A Range with a run-time length, at most the largest limit. A mask from the Range would be
-/// broadcast for the length 1 and fit no tensor for other lengths below the steps.
+/// A Range with a run-time length. Refused without an upper limit for the length.
 fn range_of_run_time(core: &mut CoreBuilder, args: &Operands, what: &str) -> Rule<Known> {
     if let Some(range) = bounded_range(core, args, what) {
         core.foldable(&[range.most], ElementType::I64)?;
@@ -73,11 +72,11 @@ fn range_of_run_time(core: &mut CoreBuilder, args: &Operands, what: &str) -> Rul
 struct BoundedRange {
     start: i64,
     step: i64,
-    /// The largest length.
+    /// The upper limit of the length.
     most: usize,
 }
 
-/// A Range of integers with a computed stop; `None` without a limit for the stop.
+/// A Range of integers with a computed stop. `None` if the stop has no limit.
 fn bounded_range(core: &CoreBuilder, args: &Operands, what: &str) -> Option<BoundedRange> {
     let known = |port: usize| match args.known(port) {
         Some(Known::Constant(tensor, element)) if !element.is_float() && tensor.len() == 1 => {
@@ -89,7 +88,7 @@ fn bounded_range(core: &CoreBuilder, args: &Operands, what: &str) -> Option<Boun
     let stop = args.known(1).filter(|stop| what == "the stop" && !stop.element().is_float())?;
     let [least, largest] = core.facts.range_of(stop);
     let last = if step > 0 { largest } else { least };
-    // a number without a limit may be the largest integer
+    // a stop that may reach the largest run-time integer has no limit
     if core.shape_of(stop).iter().any(|&size| size != 1)
         || last.abs() >= f64::from(INTEGER_LIMIT - 1)
     {
@@ -100,7 +99,7 @@ fn bounded_range(core: &CoreBuilder, args: &Operands, what: &str) -> Option<Boun
     is_allowed.then_some(BoundedRange { start, step, most: most as usize })
 }
 
-/// A tensor of the largest number of elements, with zeros behind the existing elements.
+/// A tensor of the largest length. Zeros follow the elements before the stop.
 fn open_range(
     core: &mut CoreBuilder,
     args: &Operands,

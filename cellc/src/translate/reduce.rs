@@ -1,4 +1,4 @@
-//! Reductions along axes, and powers.
+//! Reductions along axes.
 
 use super::arithmetic::squared;
 use super::elementwise::compute;
@@ -39,7 +39,7 @@ pub(super) fn reduce(
     }
 }
 
-/// A reduction of a tensor with a run-time number of parts.
+/// A reduction of a tensor with a run-time length.
 fn reduced_parts(
     core: &mut CoreBuilder,
     reduction: Reduction,
@@ -90,7 +90,7 @@ fn reduced_parts(
     compute(core, Binary::Divide, vec![sum, count])
 }
 
-/// The given axes in order; all axes if none are given.
+/// The given axes in ascending order, or all axes if none are given.
 pub(super) fn listed_axes(args: &Operands, given: &[i64], rank: usize) -> Rule<Vec<usize>> {
     let mut axes = Vec::new();
     for &axis in given {
@@ -107,7 +107,7 @@ pub(super) fn listed_axes(args: &Operands, given: &[i64], rank: usize) -> Rule<V
     Ok(axes)
 }
 
-/// A reduction along axes in order.
+/// A reduction along `axes`, which are in ascending order.
 pub(super) fn reduced(
     core: &mut CoreBuilder,
     reduction: Reduction,
@@ -176,8 +176,8 @@ pub(super) fn reduced(
     Ok(core.view(&value, Geometry::reshaped(kept))?)
 }
 
-/// The tensor with the largest finite numbers in place of infinities. Subtracting the result
-/// keeps infinities infinite.
+/// The tensor with the largest finite numbers in place of infinities. An infinity minus this number
+/// stays infinite, where infinity minus infinity would be NaN.
 fn finite(core: &mut CoreBuilder, input: &Known) -> Rule<Known> {
     let is_finite = |tensor: &Tensor| (0..tensor.len()).all(|i| tensor.get_f64(i).is_finite());
     if !input.element().is_float() || input.tensor().is_some_and(is_finite) {
@@ -191,7 +191,7 @@ fn finite(core: &mut CoreBuilder, input: &Known) -> Rule<Known> {
     compute(core, Unary::Clamp { min: -max, max }, vec![input.clone()])
 }
 
-/// All elements along axes by one operation; the axes have a size of 1 then.
+/// The reduction of all elements along axes by one combiner. The reduced axes keep size 1.
 fn combined(
     core: &mut CoreBuilder,
     combiner: Combiner,
@@ -199,7 +199,7 @@ fn combined(
     axes: &[usize],
 ) -> Rule<Known> {
     let mut value = input.clone();
-    // runs of neighbouring axes, the last one first
+    // one reduction for each run of neighbouring axes, the last run first
     let mut open = axes;
     while let Some(&last) = open.last() {
         let mut first = open.len() - 1;

@@ -10,9 +10,9 @@ use crate::rules::size_limits::too_large_text;
 /// The reason why a rule does not translate a node.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// A report says why: the node of an operand was refused, or a node of a body.
+    /// An earlier report gives the reason: the node of an operand or a node of a body was refused.
     Reported,
-    /// The node is wrong, or beyond a limit.
+    /// The node is wrong or beyond a limit.
     Because(Box<Reason>),
 }
 
@@ -30,14 +30,14 @@ pub(super) struct Reason {
     repetition: Repetition,
 }
 
-/// The errors before an error that make it superfluous.
+/// The earlier errors that make an error superfluous.
 #[derive(Debug)]
 enum Repetition {
-    /// None.
+    /// No error.
     Always,
     /// An error of the same layer.
     OncePerLayer,
-    /// Any error: later nodes share this one.
+    /// Any error: one error stands for all later nodes.
     OncePerModel,
 }
 
@@ -51,7 +51,7 @@ impl Refusal {
         Self::at(&Origin::Unknown, found, valid, help)
     }
 
-    /// An error at a place; [`Origin::Unknown`]: at the place of the node.
+    /// An error at a place in the input. [`Origin::Unknown`]: at the place of the node.
     pub(super) fn at(
         origin: &Origin,
         found: impl Into<Message>,
@@ -69,17 +69,17 @@ impl Refusal {
         }))
     }
 
-    /// The error, reported only if it is the first.
+    /// The error, reported only if no error was reported before.
     pub(super) fn shared(self) -> Self {
         self.repeated(Repetition::OncePerModel)
     }
 
-    /// The refusal of an operation on constants without a result.
+    /// The refusal of an operation on constants that has no result.
     pub(super) fn undefined(reason: &str) -> Self {
         Self::new(reason, "an operation that has a result", UNDEFINED)
     }
 
-    /// The error, reported only if it is the first of its layer.
+    /// The error, reported only if no error was reported for the layer.
     pub(super) fn once_per_layer(self) -> Self {
         self.repeated(Repetition::OncePerLayer)
     }
@@ -91,7 +91,7 @@ impl Refusal {
         self
     }
 
-    /// The diagnostic of a node; `None` after other reports.
+    /// The diagnostic of a node. `None` if earlier reports make it superfluous.
     pub(super) fn diagnostic(self, node: &Node, reported: &Diagnostics) -> Option<Diagnostic> {
         let Self::Because(reason) = self else { return None };
         let Reason { origin, found, valid, help, repetition } = *reason;

@@ -1,5 +1,5 @@
 //! Weights whose gates the graph reorders before a cell reads them, as converters do for run-time
-//! W, R and B. `pack` then reads the original tensor, by a layout with the place of each gate.
+//! W, R and B. `pack` then reads the original tensor, by a layout with the position of each gate.
 
 use std::collections::HashMap;
 
@@ -19,28 +19,29 @@ const VALID: &str = "a constant, an input of the model, or all gates of one in a
 pub(super) struct CellSources {
     pub(super) w: Source,
     pub(super) r: Source,
-    /// `None` where B is left out.
+    /// The tensors of B. `None` for a tensor that is left out.
     pub(super) b: Vec<Option<Source>>,
     pub(super) p: Option<Source>,
 }
 
 /// The weights of a recurrent operation.
 pub(super) enum CellWeights {
-    /// Constants and inputs, in an order of gates that packing knows.
+    /// Constants and inputs, with the layout of their gates.
     Given(WeightSources),
-    /// Values that the model computes.
+    /// Tensors that the model computes.
     Computed,
 }
 
 /// One element of an input or a constant, by its place in C order.
 type Element = (Source, usize);
 
-/// An element of weights: one element, or the sum of two.
+/// An element of weights: an element of an input or a constant, or the sum of two of these
+/// elements.
 #[derive(Clone, Copy, PartialEq)]
 struct Sum(Element, Option<Element>);
 
 impl Sum {
-    /// The sum moved by `by` elements in each tensor.
+    /// The sum of the elements that are `by` places later in each tensor.
     fn moved(self, by: usize) -> Self {
         let moved = |(source, element): Element| (source, element + by);
         Self(moved(self.0), self.1.map(moved))
@@ -51,10 +52,10 @@ impl Sum {
     }
 }
 
-/// By part of a tensor, the summed parts of other tensors.
+/// By part of a tensor: the parts of other tensors that are added.
 type SummedParts = Vec<Vec<(Source, usize)>>;
 
-/// A tensor whose parts a graph puts into another order.
+/// An input or a constant whose parts a graph reorders.
 struct Reordering {
     root: Source,
     /// By part of the result, the part of the root.
@@ -74,10 +75,11 @@ impl<'v> Views<'v> {
         Self { core, by_value: by_value.collect() }
     }
 
-    /// The one or two elements behind an element of a tensor.
+    /// The one or two elements of inputs and constants from which an element of a tensor is
+    /// computed.
     ///
     /// # Errors
-    /// The name of an operation that neither moves elements nor adds two of them.
+    /// The name of an operation other than moves of elements and sums of two elements.
     fn element(&self, source: Source, index: usize) -> Result<Sum, String> {
         let value = match source {
             Source::Parameter(_) | Source::Constant(_) => return Ok(Sum((source, index), None)),
@@ -141,12 +143,12 @@ impl<'v> Views<'v> {
         }
     }
 
-    /// The parts of a tensor of `sets` directions, each part `count` adjacent elements: by part of
-    /// the first set, its sources. Every further set has the same parts of the next set of each
-    /// source.
+    /// The parts of a tensor of `sets` directions, each part `count` adjacent elements. By part of
+    /// the first set: the parts of inputs and constants that are added. Every further set must
+    /// consist of the same parts of the next set of each tensor.
     ///
     /// # Errors
-    /// The operation or the arrangement that has no such parts.
+    /// The operation or the arrangement that keeps no part whole.
     fn parts(&self, source: Source, [sets, count]: [usize; 2]) -> Result<SummedParts, String> {
         let parts = self.core.len(source) / (sets * count);
         let mut found = Vec::new();
@@ -178,10 +180,10 @@ impl<'v> Views<'v> {
         Ok(found)
     }
 
-    /// The tensor that a graph reorders, and the order of its parts in the result.
+    /// The tensor whose parts a graph reorders, and the order of these parts in the result.
     ///
     /// # Errors
-    /// As for [`Self::parts`], and parts that are sums or belong to several tensors.
+    /// The errors of [`Self::parts`], and parts that are sums or belong to several tensors.
     fn order(&self, source: Source, sizes: [usize; 2]) -> Result<Reordering, String> {
         let parts = self.parts(source, sizes)?;
         let (root, _) = parts[0][0];
@@ -197,11 +199,11 @@ impl<'v> Views<'v> {
     }
 }
 
-/// What messages say of a tensor whose elements are reordered within gates or across tensors.
+/// The text of messages about a tensor whose elements are reordered within gates or across tensors.
 const NO_WHOLE_GATES: &str =
     "operations that leave no gate whole, or take gates of several tensors";
 
-/// The index of an element along each axis, the last axis first.
+/// The indices of an element along the axes, the last axis first.
 fn coordinates(shape: &[usize], index: usize) -> impl Iterator<Item = usize> {
     let mut quotient = index;
     shape.iter().rev().map(move |&size| {
@@ -230,7 +232,8 @@ pub(super) fn regrouped(
     }
 }
 
-/// The constants and inputs behind the weights of a cell, with the layout of their gates.
+/// The constants and inputs from which the weights of a cell are reordered, with the layout of
+/// their gates.
 ///
 /// # Errors
 /// The operation that computes weights.
@@ -258,7 +261,7 @@ fn sources(
     let Biases { sums, tensors: b } = biases(&layout, &of_b).map_err(computed(CellPort::B(0)))?;
     layout.biases = sums;
     for (tensor, parts) in b.iter().zip(layout.bias_tensors()) {
-        // the sets of a tensor of which the last parts are not read would begin elsewhere
+        // a tensor whose last parts are unread has sets that begin at other places
         if sets > 1 && core.model.len(*tensor) != sets * parts * hidden {
             return Err(computed(CellPort::B(0))(NO_WHOLE_GATES.to_owned()));
         }
@@ -289,10 +292,10 @@ fn sources(
     Ok(WeightSources { w: weight(of_w)?, r: weight(of_r)?, b, p, set: 0, layout })
 }
 
-/// The weights that an input or a constant holds.
+/// The weights in an input or a constant.
 ///
 /// # Errors
-/// For an input that other operations read.
+/// An input that other operations read, too.
 fn weight_source(core: &CoreBuilder, source: Source) -> Result<WeightSource, String> {
     match source {
         Source::Constant(i) => Ok(WeightSource::Constant(i)),
@@ -307,7 +310,7 @@ fn weight_source(core: &CoreBuilder, source: Source) -> Result<WeightSource, Str
     }
 }
 
-/// A constant reordered for a cell: parts at the places `from` move to the places `to`.
+/// A constant reordered for a cell: the parts at the positions `from` move to the positions `to`.
 fn in_order(
     core: &mut CoreBuilder,
     constant: usize,
@@ -329,22 +332,22 @@ fn in_order(
 
 /// The biases of a cell.
 struct Biases {
-    /// By part, the summed terms.
+    /// By part of B: the terms that are added.
     sums: Vec<Vec<BiasPart>>,
-    /// The tensors of the terms.
+    /// The tensors that contain the terms.
     tensors: Vec<Source>,
 }
 
-/// The biases of a cell from tensors with the parts `of_b`; `None` for a missing tensor.
+/// The biases of a cell. `of_b`: the parts of each tensor of B, `None` for a missing tensor.
 fn biases(layout: &WeightLayout, of_b: &[Option<SummedParts>]) -> Result<Biases, String> {
     let mut tensors: Vec<Source> = Vec::new();
     let mut sums = Vec::new();
     for terms in &layout.biases {
         let mut sum = Vec::new();
         for term in terms {
-            // a B that is left out adds nothing
+            // a missing tensor of B is zero
             let Some(parts) = &of_b[term.tensor] else { continue };
-            // a sum of sums would be added in another order
+            // a term that is a sum would change the order of additions
             if terms.len() > 1 && parts[term.part].len() > 1 {
                 return Err("sums of more than two parts".to_owned());
             }

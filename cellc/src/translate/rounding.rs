@@ -1,4 +1,4 @@
-//! Conversions between element types; those of constants are done when compiling.
+//! Conversions between element types. Conversions of constants are computed when compiling.
 
 use std::cmp::Ordering;
 
@@ -17,7 +17,7 @@ pub(super) fn convert(core: &mut CoreBuilder, known: &Known, element: ElementTyp
         let tensor = to_integers(tensor, element).map_err(Refusal::undefined)?;
         return Ok(Known::Constant(tensor, element));
     }
-    // folded tensors are f32, even if the model has another type for them
+    // a folded tensor is stored as f32, even if the model states another type
     let is_folded = tensor.element() == ElementType::F32 && *before != ElementType::F32;
     let is_same = before.is_float() && (*before == element || is_folded);
     match Some(tensor).filter(|_| !is_same).and_then(|tensor| rounded(tensor, element)) {
@@ -29,7 +29,7 @@ pub(super) fn convert(core: &mut CoreBuilder, known: &Known, element: ElementTyp
     }
 }
 
-/// The tensor after a conversion to `element`; `None` if no element changes.
+/// The tensor after a conversion to `element`. `None` if no element changes.
 pub(super) fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
     let stored = tensor.element();
     let exact = match (stored, element) {
@@ -37,7 +37,8 @@ pub(super) fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
         (ElementType::F64 | ElementType::I32 | ElementType::I64, _) => stored == element,
         (ElementType::U32 | ElementType::U64, _) => stored == element,
         (_, ElementType::F32) => true,
-        // 8 bits of mantissa hold what 8 bits of integer can say
+        // every integer of 8 bits is exact in every floating-point type: bf16 has 8 bits of
+        // mantissa
         (
             ElementType::I4
             | ElementType::U4
@@ -73,9 +74,9 @@ fn odd_f32(tensor: &Tensor, i: usize) -> f32 {
         return tensor.get_f32(i);
     }
     let nearest = tensor.get_f32(i);
-    // how the magnitude of what was rounded compares with the element's
+    // whether the rounded magnitude is below or above the magnitude of the element
     let magnitude = match tensor.get_i64(i) {
-        // 2^63 needs more than an i64
+        // i128, as the magnitude of the least i64 is 2^63
         Some(exact) => (nearest.abs() as i128).cmp(&i128::from(exact).abs()),
         None => f64::from(nearest.abs())
             .partial_cmp(&tensor.get_f64(i).abs())
@@ -116,8 +117,8 @@ mod tests {
             .collect()
     }
 
-    /// Every boundary between two neighbours of a 16-bit type, approached from both sides by less
-    /// than f32 can say.
+    /// Every tie between two neighbours of a 16-bit type, and the next f64 on both sides, which f32
+    /// cannot tell from the tie.
     #[test]
     fn ties_and_their_neighbours_round_once() {
         let to_f16 = |bits: u16| F16::from_bits(bits).to_f64();
@@ -128,7 +129,7 @@ mod tests {
         ] {
             for low in 0..finite {
                 let tie = (value(low) + value(low + 1)) / 2.0;
-                // half the last bit of f64
+                // the neighbouring numbers of f64
                 let above = f64::from_bits(tie.to_bits() + 1);
                 let below = f64::from_bits(tie.to_bits() - 1);
                 let even = low + (low & 1);
@@ -154,8 +155,8 @@ mod tests {
 
     #[test]
     fn integers_round_once() {
-        // 2^24 + 1 lies between two f32; 2^31 + 2^7 + 1 is just above a tie of f32; 2^62 + 2^38 + 1
-        // too, below the last bit of f64
+        // 2^24 + 1 lies between two f32. 2^31 + 2^7 + 1 lies just above a tie of f32. 2^62 + 2^38 +
+        // 1 does, too, and f64 rounds it to the tie.
         let values = [
             (1i64 << 24) + 1,
             (1 << 31) + (1 << 7) + 1,
@@ -167,7 +168,7 @@ mod tests {
         let wanted: Vec<f32> = values.iter().map(|&v| v as f32).collect();
         let f32s = rounded(&integers, ElementType::F32).unwrap();
         assert_eq!((0..5).map(|i| f32s.get_f32(i)).collect::<Vec<_>>(), wanted);
-        // a tie of bf16, and what is nearest to it above and below
+        // a tie of bf16, and the next integers above and below
         let tie = (1i64 << 62) + (1 << 54);
         let bf16s = rounded(&i64s(&[tie, tie + 1, tie - 1, -tie - 1]), ElementType::Bf16).unwrap();
         let (low, high) = (4_611_686_018_427_387_904.0, 4_647_714_815_446_351_872.0);
@@ -207,7 +208,7 @@ mod tests {
         }
         assert!(rounded(&i64s(&[1]), F64).is_some());
         assert_eq!((I32.size(), I64.size()), (4, 8));
-        // every 8-bit integer is exact in the narrowest type
+        // bf16 has the shortest mantissa, and represents every integer of 8 bits exactly
         for i in 0..=255u8 {
             assert_eq!(super::Bf16::from_f32(f32::from(i)).to_f32(), f32::from(i));
         }

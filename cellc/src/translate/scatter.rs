@@ -1,4 +1,4 @@
-//! Elements that are taken, or replaced, one by one at places along an axis.
+//! Elements that are selected or replaced one by one, by indices along an axis.
 
 use super::elementwise::compute;
 use super::layout::concats::put_together;
@@ -13,10 +13,11 @@ use crate::core::axis_index;
 use crate::core::{Geometry, Known, strides};
 use crate::model::{Binary, Comparison, Primitive, ReverseSequence, Unary, shape_text};
 
-/// The most updates at run-time indices: kernels compare each update with each place.
+/// The most updates at run-time indices: kernels compare each update with each place along the
+/// axis.
 const MOST_SCATTERED: usize = 64;
 
-/// Refuses more updates at computed places than [`MOST_SCATTERED`].
+/// Refuses more updates at computed indices than [`MOST_SCATTERED`].
 pub(super) fn few_scattered(count: usize) -> Rule<()> {
     if count > MOST_SCATTERED {
         let found = format!("{count} updates at places that are computed");
@@ -26,13 +27,13 @@ pub(super) fn few_scattered(count: usize) -> Rule<()> {
     Ok(())
 }
 
-/// The most pieces of a tensor.
+/// The most runs that a tensor is put together from.
 const MOST_PIECES: usize = 4096;
 
 /// A run of elements: its tensor, first element and length.
 type Run = (usize, usize, usize);
 
-/// Adds an element to a list of runs. Adds nothing above the largest number of runs.
+/// Appends an element to a list of runs. A list of more than [`MOST_PIECES`] runs stays as it is.
 fn add(runs: &mut Vec<Run>, operand: usize, at: usize) {
     let many = runs.len() > MOST_PIECES;
     match runs.last_mut() {
@@ -42,7 +43,7 @@ fn add(runs: &mut Vec<Run>, operand: usize, at: usize) {
     }
 }
 
-/// A tensor made of runs of elements of other tensors, in order.
+/// A tensor that consists of runs of elements of other tensors, in order.
 fn of_runs(
     core: &mut CoreBuilder,
     operands: &[&Known],
@@ -65,7 +66,7 @@ fn of_runs(
     Ok(core.view(&whole, Geometry::reshaped(shape))?)
 }
 
-/// A constant index along an axis. Negative indices count from the end.
+/// The place of a constant index along an axis. Negative indices count from the end.
 pub(super) fn checked_index(index: i64, size: usize) -> Rule<usize> {
     axis_index(index, size).ok_or_else(|| {
         let found = format!("the index {index} along an axis of {size} elements");
@@ -74,7 +75,8 @@ pub(super) fn checked_index(index: i64, size: usize) -> Rule<usize> {
     })
 }
 
-/// Data with the updates at their places among its elements.
+/// Data with elements replaced by, or combined with, the updates. `places`: by update, the index of
+/// the element in C order.
 pub(super) fn scattered(
     core: &mut CoreBuilder,
     data: &Known,
@@ -89,7 +91,7 @@ pub(super) fn scattered(
         places.iter().enumerate().for_each(|(k, &at)| sources[at] = Some(k));
         return replaced(core, data, updates, &sources, shape);
     };
-    // several updates of one place belong to different rounds
+    // the updates of one element belong to different rounds
     let mut rounds: Vec<Vec<Option<usize>>> = Vec::new();
     let mut met = vec![0; len];
     for (k, &at) in places.iter().enumerate() {
@@ -124,7 +126,8 @@ pub(super) fn scattered(
     Ok(whole)
 }
 
-/// Data with elements replaced by updates, or kept.
+/// Data with some elements replaced. `sources`: by element, the index of the update; `None` keeps
+/// the element.
 fn replaced(
     core: &mut CoreBuilder,
     data: &Known,
@@ -142,15 +145,15 @@ fn replaced(
     of_runs(core, &[data, updates], &runs, shape)
 }
 
-/// The elements of data that constant indices name.
+/// The elements of data at constant indices.
 struct NamedElements {
-    /// By index, the place of its element in C order.
+    /// By index: the place of the element in data, in C order.
     places: Vec<usize>,
     /// The shape of the indices.
     shape: Vec<usize>,
 }
 
-/// The elements named by indices along an axis of data of a shape.
+/// The elements at constant indices along an axis of data. `shape`: the shape of data.
 fn named_elements(
     core: &CoreBuilder,
     args: &Operands,
@@ -174,7 +177,7 @@ fn named_elements(
             "correct the indices",
         ));
     }
-    // the place in the data for each index
+    // the place of the element in data, for each index
     let (own, index_strides) = (strides(shape), strides(&of_indices));
     let mut places = Vec::with_capacity(indices.len());
     for (k, &index) in indices.iter().enumerate() {
@@ -193,7 +196,7 @@ fn named_elements(
     Ok(NamedElements { places, shape: of_indices })
 }
 
-/// Data with elements replaced by, or combined with, updates: each index names a place along an
+/// ScatterElements: data with elements replaced by, or combined with, updates at indices along an
 /// axis.
 pub(super) fn scatter_elements(
     core: &mut CoreBuilder,
@@ -220,7 +223,7 @@ pub(super) fn scatter_elements(
     scattered(core, &data, &updates, &places, combine)
 }
 
-/// Computed places along an axis, counted from the start.
+/// Computed indices along an axis, counted from the start and clamped to the axis.
 pub(super) fn counted_places(core: &mut CoreBuilder, indices: &Known, size: usize) -> Rule<Known> {
     let [least, most] = core.facts.range_of(indices);
     if least >= 0.0 && most < size as f64 {
@@ -235,7 +238,7 @@ pub(super) fn counted_places(core: &mut CoreBuilder, indices: &Known, size: usiz
     compute(core, Unary::Clamp { min, max }, vec![counted])
 }
 
-/// 0, 1, .. along an axis.
+/// The multiples of `step` from 0 on, along an axis.
 pub(super) fn numbers_along(
     like: &Known,
     axis: usize,
@@ -249,8 +252,8 @@ pub(super) fn numbers_along(
     Known::integers(shape, &numbers, like.element())
 }
 
-/// One update after the other: each element of the data is replaced if the index names its
-/// place.
+/// ScatterElements with computed indices: one update after the other replaces the elements whose
+/// place equals the index.
 fn scattered_at_run_time(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -272,7 +275,7 @@ fn scattered_at_run_time(
     few_scattered(count)?;
     let indices = counted_places(core, indices, size)?;
     let numbers = numbers_along(&indices, axis, rank, size, 1);
-    // elements that no index reaches keep their values
+    // the part of the data within the shape of the indices; elements outside keep their values
     let mut reached = shapes[1].clone();
     reached[axis] = size;
     let row_major = strides(&shapes[0]);
@@ -306,8 +309,8 @@ fn scattered_at_run_time(
     Ok(whole)
 }
 
-/// ReverseSequence: the first steps of each sequence in reverse, up to the length of the sequence.
-/// Lengths are clamped to 0 and the number of steps.
+/// ReverseSequence with computed lengths: the first steps of each sequence in reverse order, up to
+/// its length. Lengths are clamped to 0 and the number of steps.
 pub(super) fn reversed_at_run_time(
     core: &mut CoreBuilder,
     data: &Known,
@@ -332,7 +335,7 @@ pub(super) fn reversed_at_run_time(
     let is_inside = compute(core, Comparison::Less, vec![numbers.clone(), lengths])?;
     let places = compute(core, Primitive::Select, vec![is_inside, backwards, numbers])?;
     let places = compute(core, Binary::Add, vec![places, first])?;
-    // the steps of all sequences as rows of one table
+    // the steps of all sequences become rows of one table
     let row_major = strides(&shape);
     let rest: Vec<usize> = (0..shape.len()).filter(|&d| d != batch && d != steps).collect();
     let order: Vec<usize> = [batch, steps].into_iter().chain(rest.iter().copied()).collect();
@@ -355,7 +358,7 @@ pub(super) fn reversed_at_run_time(
     )?)
 }
 
-/// Every element by its place among all elements of the data.
+/// GatherElements with computed indices: each index becomes the place of the element in C order.
 fn gathered_at_run_time(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -384,7 +387,7 @@ fn gathered_at_run_time(
     look_up(core, &elements, &places, 0)
 }
 
-/// The element at each index along an axis.
+/// GatherElements: the element at each index along an axis.
 pub(super) fn gather_elements(core: &mut CoreBuilder, args: &Operands, axis: i64) -> Rule<Known> {
     let data = args.get(0)?;
     let shape = core.shape_of(&data);
@@ -399,7 +402,7 @@ pub(super) fn gather_elements(core: &mut CoreBuilder, args: &Operands, axis: i64
     of_runs(core, &[&data], &runs, to)
 }
 
-/// ScatterUpdate. Inputs: data, indices, updates and axis.
+/// ScatterUpdate. Inputs: data, indices, updates, axis.
 pub(super) fn scatter_update(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let (data, indices, new) = (args.get(0)?, args.get(1)?, args.get(2)?);
     let (numbers, axis) = (args.integers(1, "the indices")?, args.integer(3, "the axis")?);
@@ -444,7 +447,7 @@ pub(super) fn scatter_update(core: &mut CoreBuilder, args: &Operands) -> Rule<Kn
     put_together(core, &parts, axis)
 }
 
-/// ReverseSequence. Inputs: data and the lengths of the sequences.
+/// ReverseSequence. Inputs: data, lengths of the sequences.
 pub(super) fn reverse_sequence(
     core: &mut CoreBuilder,
     args: &Operands,

@@ -1,4 +1,4 @@
-//! Translation of recurrent operations: a cell for each direction, and the concatenation of their
+//! Translation of recurrent operations: one cell for each direction, and the concatenation of the
 //! outputs.
 
 use super::refusal::{Refusal, Rule};
@@ -86,7 +86,7 @@ pub(super) fn cells(
     Ok(outputs.collect())
 }
 
-/// The ledger of a recurrent operation with its weights.
+/// The ledger of a recurrent operation. A missing B gets an entry.
 fn ledger(node: &Node, weights: &WeightSources) -> Vec<LedgerEntry> {
     let mut ledger = node.ledger.clone();
     if weights.b.contains(&WeightSource::Zero) {
@@ -109,7 +109,7 @@ pub(super) fn ways(direction: Direction) -> &'static [bool] {
     }
 }
 
-/// The values of all directions along axis 1.
+/// The values of all directions, concatenated along axis 1.
 fn side_by_side(core: &mut CoreBuilder, values: &[usize]) -> Source {
     if let [value] = values {
         return Source::Value(*value);
@@ -123,7 +123,7 @@ fn side_by_side(core: &mut CoreBuilder, values: &[usize]) -> Source {
 }
 
 impl<'a> Translator<'_, 'a> {
-    /// How many steps the rows have; `None` after an error.
+    /// The number of steps of each row. `None` after an error.
     pub(super) fn lengths(
         &mut self,
         recurrent: &Recurrent<'a>,
@@ -175,7 +175,8 @@ impl<'a> Translator<'_, 'a> {
     }
 }
 
-/// The refusal of a constant length that is negative or past the last step. `name`: the input.
+/// The refusal of a constant length that is negative or above the number of steps. `name`: the
+/// input.
 fn out_of_range(name: &str, length: i64, row: usize, steps: usize) -> Refusal {
     let found = format!("{name} says {length} steps for row {row} of X");
     let valid = format!("0 to {steps}, the number of steps of X");

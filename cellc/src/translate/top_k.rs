@@ -1,4 +1,4 @@
-//! The best elements along an axis.
+//! The largest or smallest elements along an axis.
 
 use super::operands::{Operands, all_exact};
 use super::refusal::{Refusal, Rule};
@@ -9,10 +9,10 @@ use crate::model::{self, ElementType};
 /// for each selected element.
 const MOST_WANTED: usize = 64;
 
-/// The most elements in a row: their indices are stored in f32.
+/// The most elements in a row: f32 stores their indices exactly.
 const MOST_PLACES: usize = 1 << 24;
 
-/// TopK. Inputs: data and the count. Outputs: the elements and their indices.
+/// TopK. Inputs: data, count. Outputs: the elements and their indices.
 pub(super) fn top_k(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -38,7 +38,7 @@ pub(super) fn top_k(
     best.selected(core, args, &input).map(Vec::from)
 }
 
-/// The best elements along an axis.
+/// The selection of the best elements along an axis.
 struct BestAlongAxis {
     axis: usize,
     size: usize,
@@ -65,7 +65,7 @@ impl BestAlongAxis {
         let axis_last = |others: &[usize], last: usize| {
             [&others[..axis], &others[axis + 1..], &[last]].concat()
         };
-        // a view with the axis last
+        // the axis becomes the last axis, so that rows are contiguous
         let rows_view = Geometry {
             offset: 0,
             strides: axis_last(&row_major, row_major[axis])

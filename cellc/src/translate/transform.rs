@@ -1,5 +1,5 @@
-//! Fourier transforms of constant length, as products with a constant matrix, and the arithmetic
-//! around them.
+//! Fourier transforms of constant length, as products with a constant matrix, and constant windows
+//! and weights for spectra.
 
 use std::f64::consts::TAU;
 
@@ -12,7 +12,7 @@ use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, axis_index, signed, strides};
 use crate::model::{Binary, Dft, ElementType, SpectralWindow, Tensor, shape_text};
 
-/// Cosine and sine of a part of a turn, exact at quarters.
+/// Cosine and sine of `part / whole` turns, exact at quarters of a turn.
 fn of_turn(part: usize, whole: usize) -> [f64; 2] {
     match part * 4 {
         0 => [1.0, 0.0],
@@ -26,22 +26,22 @@ fn of_turn(part: usize, whole: usize) -> [f64; 2] {
     }
 }
 
-/// The matrix of a transform of one axis.
+/// The matrix of a transform along one axis.
 #[derive(Clone, Copy)]
 struct TransformMatrix {
     /// The length of the transform.
     length: usize,
     inverse: bool,
-    /// True for a real signal with half of its spectrum.
+    /// True for a real signal and half of its spectrum.
     one_sided: bool,
-    /// Elements read from the input; missing elements are zero.
+    /// The number of elements of the input that the transform reads. Missing elements are zero.
     taken: usize,
-    /// Numbers per element of the input: 1 for real, 2 for complex.
+    /// Parts of each element of the input: 1 for real, 2 for complex numbers.
     parts: usize,
 }
 
 impl TransformMatrix {
-    /// Elements of the result, and parts of each.
+    /// The number of elements of the result, and the number of parts of each element.
     fn result(&self) -> [usize; 2] {
         match (self.one_sided, self.inverse) {
             (true, false) => [self.length / 2 + 1, 2],
@@ -50,7 +50,8 @@ impl TransformMatrix {
         }
     }
 
-    /// What a part of an element of the input adds to a part of an element of the result.
+    /// The factor of part `part` of input element `from` in part `of_result` of result element
+    /// `to`.
     fn entry(&self, [from, part]: [usize; 2], [to, of_result]: [usize; 2]) -> f64 {
         let turns = (from as u128 * to as u128 % self.length as u128) as usize;
         let [cosine, sine] = of_turn(turns, self.length);
@@ -63,12 +64,12 @@ impl TransformMatrix {
         if !self.inverse {
             return entry;
         }
-        // the other half of the spectrum is the conjugate of this one
+        // counts twice, as the other half of the spectrum is the conjugate of this half
         let twice = self.one_sided && from > 0 && 2 * from != self.length;
         entry * if twice { 2.0 } else { 1.0 } / self.length as f64
     }
 
-    /// All entries, each row times the weight of its element.
+    /// The matrix. `weight`: a factor for each element of the input.
     fn tensor(&self, weight: impl Fn(usize) -> f64) -> Known {
         let [count, parts] = self.result();
         let mut entries = Vec::with_capacity(self.taken * self.parts * count * parts);
@@ -84,7 +85,7 @@ impl TransformMatrix {
     }
 }
 
-/// A matrix as a constant.
+/// The matrix as a constant; refused above the limits for constants.
 fn transform_matrix(
     core: &mut CoreBuilder,
     matrix: TransformMatrix,
@@ -96,7 +97,7 @@ fn transform_matrix(
     Ok(matrix.tensor(weight))
 }
 
-/// A transform along one axis of a tensor whose last dimension is the parts of numbers.
+/// A transform along one axis of a tensor. The last dimension holds the parts of each number.
 fn transformed(
     core: &mut CoreBuilder,
     x: &Known,
@@ -115,7 +116,7 @@ fn transformed(
         parts,
     };
     let entries = transform_matrix(core, matrix, |_| 1.0)?;
-    // the axis and the parts last
+    // the axis and the parts become the last dimensions
     let row_major = signed(strides(&shape));
     let others: Vec<usize> = (0..outer.len()).filter(|&d| d != axis).collect();
     let sizes: Vec<usize> = others.iter().map(|&d| shape[d]).collect();
@@ -128,7 +129,7 @@ fn transformed(
     let rows =
         core.view(&rows, Geometry::reshaped([&sizes[..], &[matrix.taken * parts]].concat()))?;
     let y = product(core, &[rows, entries], false, false)?;
-    // and back to their places
+    // the axis moves back to its place
     let [count, parts] = matrix.result();
     let row_major = signed(strides(&[&sizes[..], &[count, parts]].concat()));
     let position = |d: usize| others.iter().position(|&other| other == d).unwrap_or(others.len());
@@ -164,7 +165,7 @@ pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, attributes: Dft) -> R
         let help = format!("reshape the input, or correct {}", args.node.spelling.onesided);
         return Err(shapes_differ(&[shape], valid, help));
     }
-    // what the last dimension of ONNX counts as an axis, OpenVINO does not
+    // ONNX counts the dimension of the parts among the axes, OpenVINO does not
     let signal = core.shape_of(&x).len() - 1;
     let rank = if attributes.parts_of_real { signal + 1 } else { signal };
     let places: Option<Vec<usize>> = axes.iter().map(|&axis| axis_index(axis, rank)).collect();
@@ -179,8 +180,8 @@ pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, attributes: Dft) -> R
         return Err(Refusal::new(found, "axes of the signal, each once", "correct the axes"));
     };
     let lengths = dft_lengths(core, args, attributes, &places, &x)?;
-    // of a real signal the first transform, of a real result the last one, is along the last
-    // axis that is named
+    // of several axes, the transform along the last one reads the real signal first, or computes
+    // the real result last
     let (&last, others) = places.split_last().expect("translate: an axis");
     let (&length, of_others) = lengths.split_last().expect("translate: an axis");
     let whole = Dft { one_sided: false, ..attributes };
@@ -312,7 +313,7 @@ pub(super) fn spectral_window(
     })
 }
 
-/// A constant of numbers by their place, of the element type that the output states.
+/// A constant whose numbers follow from their index, with the element type that the output states.
 fn set_numbers(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -370,7 +371,7 @@ pub(super) fn mel_weights(core: &mut CoreBuilder, args: &Operands) -> Rule<Known
             ((length + 1) as f64 * hertz / rate as f64).floor() as usize
         })
         .collect();
-    // the last one is where the last band has come down to 0
+    // the last band ends at 0 at the last place, which may lie one element behind the spectrum
     if places[bands] >= rows || places[bands + 1] > rows {
         let found = format!("bands up to {high} Hz of a spectrum up to {} Hz", rate as f64 / 2.0);
         return Err(Refusal::new(found, valid, "correct the upper frequency"));

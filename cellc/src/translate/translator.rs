@@ -1,5 +1,5 @@
-//! The translation of a model to core operations: the tensors of the walk over its nodes, and the
-//! core model under construction. The rules for operations stand in the other files.
+//! The translation of a model to core operations: the tensors of the current graph, and the core
+//! model under construction. The rules for operations are in the other files.
 
 use std::collections::HashMap;
 
@@ -25,27 +25,27 @@ pub(crate) struct TranslateInput<'a> {
     pub(crate) is_partial: bool,
 }
 
-/// A form of a loop other than one body for all iterations.
+/// A form of a loop other than one body for all iterations. The later form takes precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LoopForm {
-    /// The iterations one after the other.
+    /// Unrolled iterations.
     WrittenOut,
-    /// A number of iterations that a run-time condition decides.
+    /// A loop whose number of iterations depends on a run-time condition.
     Conditional,
 }
 
-/// The forms of the loops of a model.
+/// The forms that the loops of a model need.
 #[derive(Clone, Copy, Default)]
 pub(super) struct LoopForms {
-    /// The form that the current loop wants, if it failed because of its form and not because of
-    /// its body.
+    /// The form that the current loop needs, if a form failed that another form may replace. `None`
+    /// if the body has an error.
     pub(super) wanted: Option<LoopForm>,
     /// True if a loop takes its upper limit from the options.
     pub(super) needs_max_steps: bool,
 }
 
 impl LoopForms {
-    /// Notes that the current loop wants a form.
+    /// Notes that the current loop needs a form.
     pub(super) fn want(&mut self, form: LoopForm) {
         self.wanted = self.wanted.max(Some(form));
     }
@@ -63,7 +63,7 @@ pub(super) struct Variables<'a> {
 /// The translation of a model to core operations.
 pub(super) struct Translator<'c, 'a> {
     pub(super) context: TranslateInput<'a>,
-    /// The current graph: the model, or the body of a loop.
+    /// The current graph: the model, or the body of a loop or a branch.
     pub(super) model: &'a Model,
     pub(super) inputs: &'c InputSizes,
     /// The tensors of the current graph, by value. `None`: the node of the value has not been
@@ -71,14 +71,14 @@ pub(super) struct Translator<'c, 'a> {
     pub(super) known: Vec<Option<Known>>,
     /// The core model so far.
     pub(super) core: CoreBuilder,
-    /// The nesting depth of loops.
+    /// The nesting depth of loops and branches.
     pub(super) depth: usize,
     /// The number of visited nodes; nodes of bodies count once per iteration.
     pub(super) visited: usize,
     pub(super) loops: LoopForms,
     /// The run-time length of the outputs of the current operation.
     pub(super) current_length: Option<DynamicLength>,
-    /// Values with an end that a slice may remove, with the operands of their nodes.
+    /// Values whose end a slice may drop, with the operands of their nodes.
     pub(super) cuttable: HashMap<ValueId, Operands<'a>>,
     /// The variables that ReadValue and Assign name.
     pub(super) variables: Variables<'a>,
@@ -87,7 +87,7 @@ pub(super) struct Translator<'c, 'a> {
 }
 
 impl<'c, 'a> Translator<'c, 'a> {
-    /// A translation before its first node.
+    /// The state of a translation before the first node.
     pub(super) fn new(
         context: TranslateInput<'a>,
         inputs: &'c InputSizes,
@@ -136,8 +136,8 @@ impl<'c, 'a> Translator<'c, 'a> {
         };
     }
 
-    /// Runs one attempt of several. An attempt that ends in `Err` leaves no operation and no
-    /// diagnostic behind.
+    /// Tries one translation of several. A translation that ends in `Err` leaves no operation and
+    /// no diagnostic behind.
     pub(super) fn speculate<T, E>(
         &mut self,
         attempt: impl FnOnce(&mut Self) -> Result<T, E>,
@@ -154,7 +154,7 @@ impl<'c, 'a> Translator<'c, 'a> {
         result
     }
 
-    /// Appends the operations of `add` to a body, and returns the body.
+    /// Appends the operations that `add` emits to a body, and returns the body.
     pub(super) fn appended<T>(
         &mut self,
         body: Vec<CoreNode>,
@@ -223,7 +223,7 @@ impl<'c, 'a> Translator<'c, 'a> {
         self.known[output.0] = Some(known);
     }
 
-    /// Sets the tensors of a node's outputs, in order. `None`: after an error, nothing is set.
+    /// Sets the tensors of a node's outputs, in order. Sets nothing if `outputs` is `None`.
     pub(super) fn set_all(&mut self, node: &Node, outputs: Option<Vec<Known>>) {
         for (port, known) in outputs.into_iter().flatten().enumerate() {
             self.set(node, port, known);
@@ -237,7 +237,7 @@ impl<'c, 'a> Translator<'c, 'a> {
         }
     }
 
-    /// Reports a promise of the model about a tensor that does not hold.
+    /// Warns if the shape of a tensor differs from the shape that the model states.
     pub(super) fn check_stated(&mut self, node: &Node, output: ValueId, shape: &[usize]) {
         let value = &self.model.values[output.0];
         let Some(stated) = &value.shape else { return };

@@ -1,11 +1,12 @@
-//! Inputs that are weights of cells, and that operations read as data.
+//! Inputs that are weights of cells and that other operations read.
 
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, needed};
 use crate::diagnostic::{Diagnostics, quoted};
 use crate::model::Model;
 use crate::rules::report::refusal;
 
-/// Marks inputs of cells with computed weights as data: `pack` leaves them alone.
+/// Marks weight inputs that operations read as data as no weights, so that `pack` leaves them
+/// alone. Refuses inputs that a cell also packs.
 pub(crate) fn unpack_weights_read_as_data(
     model: &Model,
     core: &mut CoreModel,
@@ -32,7 +33,7 @@ pub(crate) fn unpack_weights_read_as_data(
     }
 }
 
-/// Marks the parameters that needed operations read, weights of cells left out.
+/// Marks the parameters that needed operations read as operands. Weights of cells are no operands.
 fn read_as_data(nodes: &[CoreNode], needed: &[bool], read: &mut [bool]) {
     for node in nodes.iter().filter(|node| node.op.outputs().iter().any(|&value| needed[value])) {
         for source in node.op.reads() {

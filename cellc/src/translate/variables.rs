@@ -18,8 +18,8 @@ pub(super) struct Declaration<'n> {
 }
 
 impl Declaration<'_> {
-    /// Refuses an initial value with another shape or type than declared. `origin`: that of the
-    /// declaration.
+    /// Refuses an initial value whose shape or type differs from the declaration. `origin`: the
+    /// place of the declaration.
     fn admits(
         self,
         node: &Node,
@@ -50,9 +50,9 @@ impl Declaration<'_> {
     }
 }
 
-/// The initial value of a variable.
+/// The initial value of a variable, with its shape and element type.
 struct Initial {
-    /// `None`: zeros.
+    /// The constant. `None`: zeros.
     tensor: Option<Tensor>,
     shape: Vec<usize>,
     element: ElementType,
@@ -107,7 +107,7 @@ impl<'a> Translator<'_, 'a> {
         Some(Initial { tensor: Some(tensor), shape, element })
     }
 
-    /// The index of a variable, which the first read adds. `None` after an error.
+    /// The index of a variable. The first ReadValue adds the variable. `None` after an error.
     fn variable(
         &mut self,
         node: &Node,
@@ -187,8 +187,8 @@ impl<'a> Translator<'_, 'a> {
         self.depth > 0
     }
 
-    /// The next values of the variables, after the last node: an Assign may come before its
-    /// ReadValue.
+    /// Sets the next values of the variables. Runs after the last node, as an Assign may come
+    /// before its ReadValue.
     pub(crate) fn assignments(&mut self) {
         let mut seen: HashMap<&str, &Node> = HashMap::new();
         let assigned = std::mem::take(&mut self.variables.assigned);
@@ -231,8 +231,8 @@ impl<'a> Translator<'_, 'a> {
             next.filter(|&next| next != Source::Variable(index));
     }
 
-    /// Reports an Assign of a variable that nothing reads. `never`: a variable that is read and
-    /// never assigned. The two may be one variable with a misspelt name.
+    /// Reports an Assign of a variable that no ReadValue reads. `never`: a variable that is read
+    /// and never assigned, perhaps the same variable under a misspelt name.
     fn assigned_without_read(&mut self, node: &Node, name: &str, never: Option<&str>) {
         // an error of the ReadValue explains the missing variable
         if self.diagnostics.has_errors() || self.context.is_partial {
@@ -252,7 +252,7 @@ impl<'a> Translator<'_, 'a> {
     }
 }
 
-/// True if two constants have equal bits.
+/// True if two constants have equal shapes and equal bits.
 fn equal(a: &Tensor, b: &Tensor) -> bool {
     let bits = |tensor: &Tensor, i: usize| match tensor.element() {
         ElementType::F64 => tensor.get_f64(i).to_bits(),

@@ -1,5 +1,5 @@
-//! Convolutions along the lines of several axes, joined into one line. With strides, x is first
-//! taken apart into phases, over which windows move element by element.
+//! Convolutions along several axes whose lines are joined into one line. With strides, x is first
+//! divided into phases, over which windows move element by element.
 
 use super::pads::padded;
 use super::windows::{Axis, common_divisor};
@@ -11,21 +11,22 @@ use crate::model::Tensor;
 use crate::translate::primitives::of_lines;
 use crate::translate::refusal::Rule;
 
-/// The most computed positions for four valid positions, if lines are joined into one.
+/// The most computed positions for each four valid positions, if lines are joined into one.
 const MOST_OF_FOUR: usize = 6;
 
-/// As [`MOST_OF_FOUR`], for depthwise convolutions, which are scalar products otherwise.
+/// As [`MOST_OF_FOUR`], for depthwise convolutions. Without joined lines they become scalar
+/// products.
 const MOST_OF_FOUR_DEPTHWISE: usize = 12;
 
-/// The most phases of all axes together. Each is copied by a loop of its own.
+/// The most phases of all axes together: each phase has a copying loop of its own.
 const MOST_PHASES: usize = 16;
 
-/// Windows that move element by element along several axes, as one axis.
+/// Windows that move element by element along several axes, joined into one axis.
 pub(super) struct Lines {
     /// The axes with padding. Lines have no padding at their end, as the padding in front of the
     /// next line serves both lines.
     pub(super) padded: Vec<Axis>,
-    /// The first element that is read.
+    /// The first element of the joined lines that windows read.
     pub(super) start: usize,
     /// The axes in phases. Empty: no strides.
     phases: Vec<Phased>,
@@ -33,12 +34,13 @@ pub(super) struct Lines {
     pub(super) positions: usize,
     /// By axis: the taps.
     pub(super) taps: Vec<Vec<TapLoop>>,
-    /// By axis: positions between neighbours.
+    /// By axis: the distance between neighbouring windows, in positions.
     pub(super) strides: Vec<usize>,
 }
 
 impl Lines {
-    /// `None` if too many of the computed positions would be across line ends, or for many phases.
+    /// The joined lines. `None` if too many of the computed positions lie across line ends, or for
+    /// too many phases.
     pub(super) fn new(axes: &[Axis], counts: &[usize], is_depthwise: bool) -> Option<Self> {
         let most = if is_depthwise { MOST_OF_FOUR_DEPTHWISE } else { MOST_OF_FOUR };
         let valid: usize = counts.iter().product();
@@ -47,12 +49,12 @@ impl Lines {
             .filter(|lines| lines.positions * 4 <= valid * most)
     }
 
-    /// True if the weights never become words of integers.
+    /// True if the convolution computes in f32 whatever precision the options ask for.
     pub(super) fn stays_f32(&self, counts: &[usize]) -> bool {
         !self.phases.is_empty() || counts.iter().product::<usize>() < LEAST_POSITIONS
     }
 
-    /// Windows over x in phases. `None` for many phases, and if windows read padding only.
+    /// Windows over x in phases. `None` for too many phases, or if the windows read padding alone.
     fn in_phases(axes: &[Axis], counts: &[usize]) -> Option<Self> {
         let mut phases: Vec<Phased> =
             axes.iter().zip(counts).map(|(axis, &count)| phased(axis, count)).collect();
@@ -64,7 +66,7 @@ impl Lines {
         }
         let lens: Vec<usize> = phases.iter().map(|axis| axis.len).collect();
         let strides = strides(&lens);
-        // the phases of the last axis follow each other, then those of the axis before
+        // the phases of the last axis follow each other, then the phases of the axis before
         let mut next = lens.iter().product();
         for (axis, &step) in phases.iter_mut().zip(&strides).rev() {
             (axis.step, axis.phase) = (step, next);
@@ -79,7 +81,7 @@ impl Lines {
         Some(Self { padded: axes.to_vec(), start: 0, phases, positions, taps, strides })
     }
 
-    /// `None` for strides above 1 and for negative padding.
+    /// Windows over x in C order. `None` for strides above 1 or negative padding.
     fn whole(axes: &[Axis], counts: &[usize]) -> Option<Self> {
         if axes.iter().any(|axis| axis.stride != 1 || axis.begin < 0 || axis.end < 0) {
             return None;
@@ -89,7 +91,7 @@ impl Lines {
         if let [.., before, last] = &mut padded[..] {
             let gap = last.begin.max(last.end);
             start = (gap - last.begin) as usize;
-            // padding at the end of the last line
+            // the last line needs padding behind it, as no line follows
             before.end += i64::from(last.end > 0);
             (last.begin, last.end) = (gap, 0);
         }
@@ -108,7 +110,7 @@ impl Lines {
     }
 }
 
-/// An axis with `count` windows in phases; the places of the phases are still open.
+/// An axis with `count` windows, in phases. [`Lines::in_phases`] sets the places of the phases.
 fn phased(axis: &Axis, count: usize) -> Phased {
     let Axis { size, kernel, dilation, begin, .. } = *axis;
     // a single window has each tap in a phase of its own
@@ -146,7 +148,7 @@ fn taps_in_phases(kernel: usize, phased: &Phased) -> Vec<TapLoop> {
     (0..kernel).map(|tap| TapLoop { first: offset(tap), ..TapLoop::even(1, 0) }).collect()
 }
 
-/// Windows over lines that are joined into one line with zeros between them.
+/// Windows over lines that are joined into one line, with zeros between the lines.
 pub(super) fn along_lines(
     core: &mut CoreBuilder,
     x: &Known,
@@ -158,7 +160,7 @@ pub(super) fn along_lines(
     let Channels { batch, groups, inputs, outputs } = channel_counts;
     let stays_f32 = lines.stays_f32(counts);
     let element = x.element();
-    // kernels of one and of two axes add the padding while they read windows
+    // kernels add the padding of one or two axes while they read windows
     let (x, pads, line_gaps) = match &lines.padded[..] {
         _ if !lines.phases.is_empty() => (x.clone(), (0, 0), (1, 0)),
         [axis] => (x.clone(), (axis.begin as usize, axis.end as usize), (1, 0)),

@@ -1,6 +1,6 @@
-//! Convolutions and pools. Many windows become a Convolve; a few become patches of the padded
-//! input, the rows of a dense layer. Both forms give the same bits: in a model of one step, windows
-//! have one position and are rows of a dense layer.
+//! Convolutions and pools. A convolution with many windows becomes a Convolve. With few windows,
+//! the windows become patches of the padded input, which are the rows of a dense layer. Both forms
+//! give equal bits: a model of one step has one position, whose window is a row of a dense layer.
 //!
 //! Sums run in the order of the weights: over input channels, and within a channel over the taps of
 //! the kernel. Depthwise convolutions have one channel.
@@ -30,10 +30,10 @@ pub(super) use pools::pool;
 use transposed::transposed;
 use windows::{Axis, Patches, note_windows, window_axes, window_counts};
 
-/// Number of window positions from which lanes run along the positions.
+/// The least number of window positions for which lanes run along the positions.
 const LEAST_POSITIONS: usize = 8;
 
-/// The last elements of an axis of a convolution's output, which a slice drops.
+/// The end of an axis of a convolution's output that a slice drops.
 #[derive(Clone, Copy)]
 pub(super) struct DroppedEnd {
     /// The axis among those of the windows.
@@ -63,7 +63,8 @@ struct Factors {
     kernel: Vec<usize>,
 }
 
-/// The output of a convolution. `Ok(None)` if it cannot be computed without the elements of `cut`.
+/// The output of a convolution. `Ok(None)` if the output cannot be computed without the elements
+/// that `cut` drops.
 pub(super) fn convolution(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -95,7 +96,7 @@ fn factors(core: &mut CoreBuilder, args: &Operands, convolution: &Convolution) -
     let (shape, mut weights) = (core.shape_of(&x), core.shape_of(&w));
     let stated = match convolution.groups {
         Groups::Count(count) => count,
-        // the first dimension of the weights counts the groups
+        // the first dimension of the weights is the number of groups
         Groups::InWeights if weights.len() == shape.len() + 1 => {
             let groups = weights.remove(0);
             weights[0] *= groups;
@@ -132,8 +133,8 @@ fn factors(core: &mut CoreBuilder, args: &Operands, convolution: &Convolution) -
     Ok(Factors { x, w, groups, kernel })
 }
 
-/// A convolution along an axis with a run-time number of elements: zeros follow the last element.
-/// `Ok(None)` unless windows move element by element along the axis.
+/// A convolution along an axis with a run-time number of elements, with zeros behind the last
+/// element. `Ok(None)` unless windows move element by element along the axis.
 pub(super) fn convolution_of_open_length(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -167,7 +168,7 @@ pub(super) fn convolution_of_open_length(
     Ok(y.map(|known| Lengthened { known, length }))
 }
 
-/// The convolution itself: x `[N, C, ..]`, w `[M, C / g, ..]`, bias `[M]`.
+/// The sums of a convolution: x `[N, C, ..]`, w `[M, C / g, ..]`, bias `[M]`.
 fn sums(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -183,9 +184,10 @@ fn sums(
     core.computable(&[&[batch, outputs], &counts[..]].concat())?;
     let is_depthwise = inputs == 1 && groups > MOST_DENSE_GROUPS;
     let depthwise = w.tensor().filter(|_| is_depthwise);
-    // patches of a depthwise convolution would be scalar products
+    // without a Convolve, a depthwise convolution would become scalar products
     let least = if is_depthwise { 1 } else { LEAST_POSITIONS };
-    // only dense layers have weights of fewer bits and integer arithmetic
+    // apart from depthwise convolutions, only dense layers have quantised weights and integer
+    // arithmetic
     let may_run_along_lines = !core.is_one_step && (is_depthwise || !core.layer.is_quantised);
     if let Some(weights) = w.tensor().filter(|_| may_run_along_lines)
         && positions >= least
@@ -231,7 +233,7 @@ fn sums(
     Ok(core.view(&y, geometry)?)
 }
 
-/// Why a depthwise convolution is computed in f32, for the report.
+/// The reason why a depthwise convolution computes in f32, for the report.
 fn why_not_along_lines(core: &CoreBuilder, axes: &[Axis], positions: usize) -> &'static str {
     match axes {
         _ if core.is_one_step => "a model that is computed step by step",
@@ -287,7 +289,7 @@ fn sums_of_group(
     Ok(Known::Source(Source::Value(out), patches.x.element()))
 }
 
-/// One channel for each group: the patches of each channel times its own weights.
+/// Groups with one input channel: the patches of each channel, times the weights of the channel.
 fn channel_by_channel(
     core: &mut CoreBuilder,
     patches: &Patches,
@@ -361,14 +363,14 @@ fn with_bias(core: &mut CoreBuilder, bias: Option<&Known>, y: Known, axis: usize
     pointwise_of(core, Binary::Add, &[y, bias], to)
 }
 
-/// An operation element by element on floats of which one at least is computed.
+/// An element-wise operation on floats, at least one of which is computed.
 fn pointwise_of(
     core: &mut CoreBuilder,
     function: Binary,
     inputs: &[Known],
     shape: Vec<usize>,
 ) -> Rule<Known> {
-    // the larger of two integers is an integer, so nothing is rounded
+    // a maximum rounds nothing, so its operands may be integers
     if function != Binary::Maximum {
         all_floats(inputs)?;
     }

@@ -7,22 +7,22 @@ use crate::translate::layout::concats::put_together;
 use crate::translate::operands::{Operands, legal_extents};
 use crate::translate::refusal::{Refusal, Rule};
 
-/// The elements of padding.
+/// The value of padding.
 pub(super) enum PadValue {
     Number(f32),
-    /// One element.
+    /// A computed tensor of one element.
     Computed(Known),
 }
 
-/// The pads of one axis.
+/// The padding of one axis.
 struct AxisPads {
     axis: usize,
-    /// Negative numbers cut elements off.
+    /// The number of elements before the data. Negative: elements of the data are cut off.
     begin: i64,
     end: i64,
 }
 
-/// A tensor with more elements along its last axes, or fewer where a pad is negative.
+/// A tensor with padding along its last axes. Negative padding cuts elements off.
 pub(super) fn padded(core: &mut CoreBuilder, x: &Known, axes: &[Axis], value: f32) -> Rule<Known> {
     let first = core.shape_of(x).len() - axes.len();
     let mut x = x.clone();
@@ -34,7 +34,7 @@ pub(super) fn padded(core: &mut CoreBuilder, x: &Known, axes: &[Axis], value: f3
     Ok(x)
 }
 
-/// Some elements of a tensor along an axis: the first, the step to the next, their number.
+/// `count` elements of a tensor along an axis, from element `start` on, with a distance of `step`.
 fn part(
     core: &mut CoreBuilder,
     x: &Known,
@@ -49,7 +49,7 @@ fn part(
     Ok(core.view(x, Geometry { offset, strides, shape })?)
 }
 
-/// A tensor with more elements at the sides of an axis, or fewer.
+/// A tensor with padding at both ends of an axis. Negative padding cuts elements off.
 pub(super) fn pad_axis(
     core: &mut CoreBuilder,
     x: &Known,
@@ -72,7 +72,7 @@ pub(super) fn pad_axis(
             format!("pads of {begin} and {end} by the elements of a side, on {size} elements");
         return Err(Refusal::new(found, format!("at most {most}"), "correct the pads"));
     }
-    // the first element of the padding at either side, and the direction of the next
+    // the first element that the padding at each end repeats, and the direction of the next element
     let (before, after) = match mode {
         PadMode::Constant | PadMode::Edge => ((0, 0), (size - 1, 0)),
         PadMode::Reflect => ((begin, -1), (size.saturating_sub(2), -1)),
@@ -95,7 +95,7 @@ pub(super) fn pad_axis(
     put_together(core, &pieces, axis)
 }
 
-/// A tensor without the elements that negative pads cut off.
+/// A tensor without the elements that negative padding cuts off.
 fn cropped(
     core: &mut CoreBuilder,
     x: &Known,
@@ -114,7 +114,7 @@ fn cropped(
     part(core, x, axis, (start as usize, 1, count))
 }
 
-/// `count` pads along an axis of a tensor.
+/// `count` elements of constant padding along an axis of a tensor.
 fn pads_of_value(
     core: &mut CoreBuilder,
     x: &Known,
@@ -137,7 +137,8 @@ fn pads_of_value(
     }
 }
 
-/// Pad. The padding is given for each axis of the data, or for the axes of the fifth input.
+/// Pad. The padding is given for each axis of the data, or for each axis that the fifth input
+/// names.
 pub(in crate::translate) fn pad(
     core: &mut CoreBuilder,
     args: &Operands,

@@ -1,4 +1,4 @@
-//! Maxima and means of windows.
+//! Pools: maxima and means of windows.
 
 use super::pads::{PadValue, pad_axis, padded};
 use super::pointwise_of;
@@ -11,9 +11,9 @@ use crate::translate::refusal::{Refusal, Rule};
 /// The input and the windows of a pool.
 struct Pooled {
     x: Known,
-    /// The axes with the pads of the model.
+    /// The axes with the padding of the model.
     stated: Vec<Axis>,
-    /// The axes with pads up to the end of the last window.
+    /// The axes with padding up to the end of the last window.
     axes: Vec<Axis>,
     /// The number of windows, by axis.
     counts: Vec<usize>,
@@ -23,7 +23,7 @@ struct Pooled {
     to: Vec<usize>,
 }
 
-/// The help for windows of pads alone.
+/// The valid windows, for errors about windows that contain padding alone.
 const EACH_WINDOW: &str = "an element of the data in each window";
 
 /// The maxima or means of the windows of `[N, C, ..]`.
@@ -40,7 +40,7 @@ pub(in crate::translate) fn pool(
         return Err(Refusal::new(found, valid, "leave the indices unused"));
     }
     let x = args.get(0)?;
-    // the largest of integers is an integer, so nothing is rounded
+    // a maximum rounds nothing, so its operands may be integers
     let range = (attributes.kind == PoolKind::Max && !x.element().is_float())
         .then(|| core.facts.range_of(&x));
     if range.is_none() {
@@ -85,7 +85,7 @@ fn pooled(core: &mut CoreBuilder, args: &Operands, pool: &Pool, x: Known) -> Rul
     }
     note_windows(core, &x, &stated);
     let mut axes = stated.clone();
-    // the elements of the last windows beyond the end
+    // extends the padding to the end of the last window
     for (axis, &count) in axes.iter_mut().zip(&counts) {
         let reached = (count - 1) * axis.stride + axis.reach();
         axis.end = axis.end.max(reached as i64 - axis.size as i64 - axis.begin);
@@ -95,7 +95,7 @@ fn pooled(core: &mut CoreBuilder, args: &Operands, pool: &Pool, x: Known) -> Rul
     Ok(Pooled { x, stated, axes, counts, taps, to })
 }
 
-/// The largest element of each window. `range`: the range of integers.
+/// The largest element of each window. `range`: the range of x, for integers.
 fn maximum_of_windows(
     core: &mut CoreBuilder,
     Pooled { x, axes, counts, taps, to, .. }: Pooled,
@@ -106,8 +106,9 @@ fn maximum_of_windows(
         let found = "a window that holds nothing but pads";
         return Err(Refusal::new(found, EACH_WINDOW, "pad the input by an operator of its own"));
     }
-    // an element of the data in every window at the border may stand for the padding; without
-    // such an element, and in a model of one step, the smallest number stands for it
+    // Without gaps between taps, a window that reaches into the padding contains the element at the
+    // border, so copies of this element do not change the maximum. With gaps, and in a model of one
+    // step, the padding is the smallest number.
     let (mode, least) = if gapped || core.is_one_step {
         (PadMode::Constant, range.map_or(f32::NEG_INFINITY, |[least, _]| least as f32))
     } else {
@@ -134,7 +135,7 @@ fn maximum_of_windows(
     Ok(most)
 }
 
-/// The mean of the elements of each window. `count_pads`: true if pads count as elements.
+/// The mean of the elements of each window. `count_pads`: true if padding counts as elements.
 fn average_of_windows(
     core: &mut CoreBuilder,
     Pooled { x, stated, axes, counts, taps, to }: Pooled,
@@ -156,7 +157,7 @@ fn average_of_windows(
     let sum = Known::Source(Source::Value(out), element);
     let mut counted = elements_of_windows(&stated, &counts, count_pads);
     let mut shape = [&[1, 1], &counts[..]].concat();
-    // one number suffices if all windows contain equally many elements
+    // one divisor suffices if all windows contain equally many elements
     if counted.iter().all(|&n| n == counted[0]) {
         counted.truncate(1);
         shape.fill(1);

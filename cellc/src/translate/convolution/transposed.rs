@@ -1,6 +1,6 @@
-//! Transposed convolutions by phases. The output elements of a phase are as far apart as the
-//! stride, and each is a sum under every stride-th tap: a phase is a convolution of stride 1.
-//! Phases with equal windows are output channels of one convolution.
+//! Transposed convolutions by phases. The output elements of a phase are a stride apart, and each
+//! sums products with every stride-th tap: a phase is a convolution of stride 1. Phases with equal
+//! windows are output channels of one convolution.
 //!
 //! Sums run over input channels, and within a channel over the taps in reverse.
 
@@ -18,16 +18,16 @@ use crate::translate::refusal::{Refusal, Rule};
 #[derive(Clone, Copy)]
 struct Extent {
     axis: Axis,
-    /// Elements before the first output element that are cut off. Negative: zeros.
+    /// Output elements that are cut off at the front. Negative: zeros are added.
     begin: i64,
     /// Output elements.
     out: usize,
 }
 
-/// Phases along one axis with equal windows over x.
+/// The phases along one axis that have equal windows over x.
 #[derive(Clone)]
 struct Phases {
-    /// By phase: its first tap.
+    /// By phase: the first tap.
     first_taps: Vec<usize>,
     /// The distance between taps.
     taps_apart: usize,
@@ -37,8 +37,8 @@ struct Phases {
     windows: Option<Axis>,
 }
 
-/// The output of a transposed convolution. `Ok(None)` if nothing would be left without the elements
-/// of `cut`.
+/// The output of a transposed convolution. `Ok(None)` if no output is left without the elements
+/// that `cut` drops.
 pub(super) fn transposed(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -72,8 +72,8 @@ pub(super) fn transposed(
     Ok(Some(in_order(core, &phases, &extents)?))
 }
 
-/// x with the padding of each axis along which all phases have equal windows, if there are several
-/// phases along other axes: one padded tensor, in a stream one history, serves all of them.
+/// x with the padding of each axis along which all phases have equal windows, if another axis has
+/// several phases. All phases then read one padded tensor, which needs one history in a stream.
 fn padded_once(core: &mut CoreBuilder, x: &Known, along: &mut [Vec<Phases>]) -> Rule<Known> {
     let mut x = x.clone();
     if along.iter().all(|phases| phases.len() == 1) {
@@ -90,7 +90,8 @@ fn padded_once(core: &mut CoreBuilder, x: &Known, along: &mut [Vec<Phases>]) -> 
     Ok(x)
 }
 
-/// All phases of the axes behind the chosen ones: `[N, M, phases.., positions..]`.
+/// The phases of all axes, as `[N, M, phases.., positions..]`. `chosen`: the phases of the first
+/// axes.
 fn all_phases(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -110,7 +111,7 @@ fn all_phases(
     put_together(core, &parts, 2 + chosen.len())
 }
 
-/// Phases with equal windows along each axis: `[N, M, phases.., positions..]`.
+/// The output of phases with equal windows along each axis, as `[N, M, phases.., positions..]`.
 fn phases(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -156,8 +157,8 @@ fn phases(
     Ok(core.view(&y, Geometry::reshaped(apart))?)
 }
 
-/// The weights `[C, M / g, k..]` of some phases as `[M phases, C / g, taps..]`: every stride-th
-/// tap, in reverse.
+/// The weights `[C, M / g, k..]` of some phases as `[M phases, C / g, taps..]`: the taps of each
+/// phase in reverse.
 fn weights(
     core: &mut CoreBuilder,
     factors: &Factors,
@@ -169,7 +170,7 @@ fn weights(
     let (inner, outer) = (shape[0] / groups, shape[1]);
     let row_major = signed(strides(&shape));
     let taps: Vec<usize> = axes.iter().map(|axis| axis.kernel).collect();
-    // by phase: the offset of the last tap of all axes
+    // by phase: the offset of the last tap along all axes
     let mut last = vec![0];
     for ((phases, taps), stride) in along.iter().zip(&taps).zip(&row_major[2..]) {
         let tap = |first: &usize| (first + (taps - 1) * phases.taps_apart) * *stride as usize;
@@ -193,7 +194,7 @@ fn weights(
     Ok(core.view(&w, Geometry::reshaped(shape))?)
 }
 
-/// The output `[N, M, out..]` of `[N, M, phases.., positions..]`.
+/// The output `[N, M, out..]` of the phases `[N, M, phases.., positions..]`.
 fn in_order(core: &mut CoreBuilder, all: &Known, extents: &[Extent]) -> Rule<Known> {
     let shape = core.shape_of(all);
     let row_major = signed(strides(&shape));
@@ -208,7 +209,7 @@ fn in_order(core: &mut CoreBuilder, all: &Known, extents: &[Extent]) -> Rule<Kno
     let whole: Vec<usize> = (0..rank).map(|at| shape[2 + at] * shape[2 + rank + at]).collect();
     let whole = [&shape[..2], &whole].concat();
     let y = core.view(&y, Geometry::reshaped(whole.clone()))?;
-    // the last phases may have an element too many
+    // the last phases may have one element more than the output
     let wanted = [&shape[..2], &outs(extents)[..]].concat();
     Ok(core.view(&y, Geometry { offset: 0, strides: signed(strides(&whole)), shape: wanted })?)
 }
@@ -218,7 +219,7 @@ fn outs(extents: &[Extent]) -> Vec<usize> {
 }
 
 impl Extent {
-    /// The phases, in the order of the output; neighbours with equal windows together.
+    /// The phases in the order of the output. Neighbouring phases with equal windows are joined.
     fn phases(&self) -> Vec<Phases> {
         let mut merged: Vec<Phases> = Vec::new();
         for phase in 0..self.axis.stride.min(self.out) {
@@ -231,13 +232,13 @@ impl Extent {
         merged
     }
 
-    /// The phase that starts at an element of the output: its first tap, and the rest.
+    /// The phase of element `phase` of the output: the first tap, and the phase without first taps.
     fn phase(&self, phase: usize) -> (usize, Phases) {
         let Self { axis: Axis { size, kernel, stride, dilation, .. }, begin, out } = *self;
         let positions = out.div_ceil(stride);
         let taps_apart = stride / common_divisor(stride, dilation);
         let apart = taps_apart * dilation / stride;
-        // the place without a cut
+        // the place in the output before elements are cut off
         let full = begin + phase as i64;
         let is_own = |tap: &usize| (full - (tap * dilation) as i64).rem_euclid(stride as i64) == 0;
         let first = (0..taps_apart.min(kernel)).find(is_own);
@@ -255,7 +256,7 @@ impl Extent {
     }
 }
 
-/// The sizes of the output along `rank` axes. `None`: they follow from the input.
+/// The given sizes of the output along `rank` axes. `None`: the sizes follow from the input.
 fn output_sizes(args: &Operands, convolution: &Convolution, rank: usize) -> Rule<Option<Vec<i64>>> {
     let sizes: Vec<i64> = match &convolution.output_sizes {
         OutputSizes::Follow => return Ok(None),
@@ -275,7 +276,7 @@ fn output_sizes(args: &Operands, convolution: &Convolution, rank: usize) -> Rule
     Ok(Some(sizes))
 }
 
-/// The output along axis `at`. `size`: its size, if given.
+/// The output along axis `at`. `size`: the given size of the output, if any.
 fn extent(
     args: &Operands,
     convolution: &Convolution,
@@ -317,12 +318,12 @@ fn extent(
     Ok(Extent { axis, begin, out: out as usize })
 }
 
-/// The elements cut off before the first one of an axis. `total`: the elements cut off at both
-/// ends; negative if zeros are added.
+/// The elements cut off at the front of an axis. `total`: the elements cut off at both ends;
+/// negative if zeros are added.
 ///
-/// For an input with the output's shape (OpenVINO): the larger half with same_upper, the smaller
-/// half with same_lower, else pads_begin. For ONNX's output_shape: the smaller half with
-/// SAME_UPPER, else the larger half.
+/// If an input gives the output's shape (OpenVINO): the larger half of `total` for same_upper, the
+/// smaller half for same_lower, otherwise pads_begin. For ONNX's output_shape: the smaller half for
+/// SAME_UPPER, otherwise the larger half.
 fn cut_at_begin(convolution: &Convolution, axis: Axis, total: i64) -> i64 {
     let smaller = total.max(0) / 2;
     let larger = total.max(0) - smaller;

@@ -6,7 +6,7 @@ use crate::model::{Padding, Rounding, Window, counted, shape_text};
 use crate::translate::operands::{Operands, legal_extents, one_for_each_axis};
 use crate::translate::refusal::{Refusal, Rule};
 
-/// One axis of a convolution; all sizes are known.
+/// One axis of a convolution or a pool, with all sizes known.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Axis {
     pub(super) size: usize,
@@ -18,12 +18,12 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// How far the taps of one window reach.
+    /// The number of elements from the first tap of a window to the last.
     pub(super) fn reach(self) -> usize {
         (self.kernel - 1) * self.dilation + 1
     }
 
-    /// True if a window contains padding only.
+    /// True if one of the windows contains padding only.
     pub(super) fn has_window_of_pads(self, windows: usize) -> bool {
         (0..windows).any(|window| {
             let first = (window * self.stride) as i64 - self.begin;
@@ -32,8 +32,8 @@ impl Axis {
         })
     }
 
-    /// The axis with pads of the same number of windows as the axis has strides; `upper`: of an odd
-    /// number of pads, the last is at the end.
+    /// The axis with padding for `ceil(size / stride)` windows. `upper`: an odd element of padding
+    /// goes to the end, otherwise to the front.
     fn padded_to_same(mut self, upper: bool) -> Self {
         let windows = self.size.div_ceil(self.stride);
         let total = ((windows - 1) * self.stride + self.reach()).saturating_sub(self.size) as i64;
@@ -42,7 +42,7 @@ impl Axis {
         self
     }
 
-    /// The number of windows; `None` for an axis shorter than a window.
+    /// The number of windows. `None` if the axis is shorter than a window.
     pub(super) fn windows(self, rounding: Rounding) -> Option<usize> {
         let padded = self.size as i64 + self.begin + self.end;
         let rest = usize::try_from(padded - self.reach() as i64).ok()?;
@@ -60,7 +60,7 @@ pub(super) fn common_divisor(a: usize, b: usize) -> usize {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
-/// The windows of a tensor `[N, C, ..]`: sizes, and strides in the tensor.
+/// The windows of a tensor `[N, C, ..]`: for each dimension, the size and the stride in the tensor.
 pub(super) struct Patches {
     pub(super) x: Known,
     pub(super) batch: (usize, isize),
@@ -70,13 +70,13 @@ pub(super) struct Patches {
 }
 
 impl Patches {
-    /// A tensor of some dimensions, from one element on.
+    /// The view with these sizes and strides, from element `offset` on.
     pub(super) fn view(offset: usize, dims: impl IntoIterator<Item = (usize, isize)>) -> Geometry {
         let (shape, strides) = dims.into_iter().unzip();
         Geometry { offset, strides, shape }
     }
 
-    /// The distance between a tap and the first tap of its window.
+    /// The distance of a tap from the first tap of its window.
     pub(super) fn offset(&self, tap: usize) -> usize {
         let mut rest = tap;
         let mut offset = 0;
@@ -149,7 +149,7 @@ pub(super) fn window_axes(window: &Window, spatial: &[usize], kernel: &[usize]) 
     (0..rank).map(|at| padded_axis(unpadded(at), at, &window.padding)).collect()
 }
 
-/// Axis `at` of windows, with its pads.
+/// Axis `at` with its padding.
 fn padded_axis(axis: Axis, at: usize, padding: &Padding) -> Rule<Axis> {
     match padding {
         Padding::Valid => Ok(axis),
@@ -201,8 +201,8 @@ fn longer_input(core: &CoreBuilder, args: &Operands) -> String {
     }
 }
 
-/// Notes the axis that is shorter than its windows and the number of missing elements, if there is
-/// one such axis.
+/// Notes the axis that is shorter than its windows, with the number of missing elements, if exactly
+/// one axis is shorter.
 fn note_short(core: &mut CoreBuilder, axes: &[Axis]) {
     let missing = |axis: &Axis| axis.reach() as i64 - axis.size as i64 - axis.begin - axis.end;
     let mut short = axes.iter().enumerate().filter(|(_, axis)| missing(axis) > 0);
@@ -212,7 +212,7 @@ fn note_short(core: &mut CoreBuilder, axes: &[Axis]) {
     }
 }
 
-/// Notes the axes with padding in the first windows.
+/// Notes the axes whose first windows reach into the padding.
 pub(super) fn note_windows(core: &mut CoreBuilder, x: &Known, axes: &[Axis]) {
     let padded = axes.iter().filter(|axis| axis.begin > 0 && axis.kernel > 1);
     let fronts = padded.map(|axis| Front {

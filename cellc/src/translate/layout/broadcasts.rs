@@ -6,7 +6,8 @@ use crate::model::{BroadcastMode, shape_text};
 use crate::translate::operands::Operands;
 use crate::translate::refusal::{Refusal, Rule};
 
-/// The shape of an input for broadcasting to `to`, with the input's axes at the given places.
+/// The shape with which an input broadcasts to `to`: the axes of the input are at the places
+/// `axes`, other axes have size 1. `None` if the input does not fit.
 fn spread(own: &[usize], axes: &[i64], to: &[usize]) -> Option<Vec<usize>> {
     let mut spread = vec![1; to.len()];
     let mut next = 0;
@@ -24,7 +25,7 @@ fn spread(own: &[usize], axes: &[i64], to: &[usize]) -> Option<Vec<usize>> {
     Some(spread)
 }
 
-/// Broadcast. Inputs: data, the target shape and, of an explicit broadcast, the axes.
+/// Broadcast. Inputs: data, target shape, and the axes for an explicit broadcast.
 pub(in crate::translate) fn broadcast_input(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -69,8 +70,8 @@ pub(in crate::translate) fn broadcast_input(
     Ok(core.view(&input, Geometry { offset: 0, strides, shape: to })?)
 }
 
-/// A tensor repeated to a broadcast shape: for a Select with a uniform constant condition, the
-/// chosen operand.
+/// A tensor repeated to a broadcast shape, such as the operand that a constant condition of a
+/// Select chooses.
 pub(in crate::translate) fn broadcast_to(
     core: &mut CoreBuilder,
     chosen: &Known,
@@ -80,7 +81,7 @@ pub(in crate::translate) fn broadcast_to(
     Ok(core.view(chosen, Geometry { offset: 0, strides, shape })?)
 }
 
-/// Tile. Inputs: data and the repeats of each axis.
+/// Tile. Inputs: data, repeats of each axis.
 pub(in crate::translate) fn tile(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let input = args.get(0)?;
     let repeats = args.integers(1, "the repeats")?;

@@ -1,4 +1,4 @@
-//! Tensors side by side.
+//! Concatenations.
 
 use crate::core::{
     Concat, CoreBuilder, CoreOp, ElementsBefore, Front, Known, Source, axis_index, fold,
@@ -19,7 +19,8 @@ pub(in crate::translate) fn concat(
     put_together(core, &inputs, axis)
 }
 
-/// Notes a Concat of one number in front of a tensor. The tensor may lack its last elements.
+/// Notes a Concat of a constant of equal elements in front of a tensor. The tensor may be a slice
+/// that lacks the last elements.
 fn note_front(core: &mut CoreBuilder, inputs: &[Known], axis: i64) {
     let [Known::Constant(front, _), behind @ ..] = inputs else { return };
     let Some(axis) = axis_index(axis, front.shape().len()) else { return };
@@ -30,7 +31,7 @@ fn note_front(core: &mut CoreBuilder, inputs: &[Known], axis: i64) {
     {
         return;
     }
-    // a tensor of one step is empty without its last step
+    // a slice that drops the only step is empty
     let is_given = |known: &&Known| known.tensor().is_none_or(Tensor::is_empty);
     let Some(behind) = behind.iter().find(is_given) else { return };
     let size = core.shape_of(behind).get(axis).copied().unwrap_or(0);
@@ -40,7 +41,7 @@ fn note_front(core: &mut CoreBuilder, inputs: &[Known], axis: i64) {
     core.note_lookback(behind, ElementsBefore::Pads, fronts);
 }
 
-/// Tensors, one or more, side by side along an axis.
+/// The concatenation of one or more tensors along an axis.
 pub(in crate::translate) fn put_together(
     core: &mut CoreBuilder,
     inputs: &[Known],

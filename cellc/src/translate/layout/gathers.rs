@@ -1,11 +1,12 @@
-//! Elements and parts at indices that are known when compiling.
+//! Elements and parts at constant indices.
 
 use super::slices::{AxisSlice, geometry};
 use crate::core::CoreBuilder;
 use crate::core::{Concat, CoreOp, Geometry, Known, Source, fold, signed, strides};
 use crate::translate::refusal::{Refusal, Rule};
 
-/// The most indices of a Gather of a computed tensor that are no progression.
+/// The most runs of neighbouring indices in a Gather from a computed tensor, unless the indices are
+/// an arithmetic progression.
 const MOST_GATHERED: usize = 256;
 
 /// The elements at indices along an axis; the dimensions of the indices replace the axis.
@@ -51,7 +52,7 @@ fn gather_one_by_one(
     places: &[usize],
     to: Vec<usize>,
 ) -> Rule<Known> {
-    // neighbouring indices form runs, each with its first index and its length
+    // runs of neighbouring indices, each with its first index and its length
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for &index in places {
         let many = runs.len() == MOST_GATHERED;

@@ -47,27 +47,28 @@ impl AxisSlice {
         };
         let span = if step > 0 { stop - start } else { start - stop };
         let count = if span <= 0 { 0 } else { (span + step.abs() - 1) / step.abs() };
-        // a slice of one element has no distance to a next element
+        // the step of a slice of one element is not used
         let step = if count > 1 { step } else { 1 };
         Self { start: start.max(0) as usize, count: count as usize, step: step as isize }
     }
 }
 
-/// What the masks of a StridedSlice make of one entry of begin, end and strides.
+/// The meaning of one entry of begin, end and strides, by the masks of a StridedSlice.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SliceEntry {
     /// The axes without an entry.
     Ellipsis,
     /// An axis of size 1 that the operation inserts.
     NewAxis,
-    /// One element along an axis, which the output drops. Without a begin: the first element.
+    /// One element along an axis, which the output drops. Without a begin, the first element.
     Index { has_begin: bool },
-    /// A range along an axis. Default begin: the first element. Default end: past the last one.
+    /// A range along an axis. Without a begin or an end, the range starts or stops at the end of
+    /// the axis.
     Range { has_begin: bool, has_end: bool },
 }
 
 impl SliceEntry {
-    /// Entry `i` of a StridedSlice.
+    /// The meaning of entry `i` of a StridedSlice.
     fn new(masks: &SliceMasks, i: usize) -> Self {
         let is_set = |mask: &[bool]| mask.get(i).copied().unwrap_or(false);
         let has_begin = !is_set(&masks.begin);
@@ -94,7 +95,7 @@ pub(in crate::translate) struct Slices {
 }
 
 impl Slices {
-    /// Slices that keep every axis of the input.
+    /// Slices whose output has every axis of the input.
     fn of_every_axis(along: Vec<AxisSlice>) -> Self {
         let axes = (0..along.len()).map(Some).collect();
         Self { along, axes }
@@ -107,19 +108,19 @@ impl Slices {
         self.axes.extend((first..self.along.len()).map(Some));
     }
 
-    /// The view of the slices in a tensor with a shape.
+    /// The view of the slices in a tensor of shape `shape`.
     pub(in crate::translate) fn geometry(&self, shape: &[usize]) -> Geometry {
         let view = geometry(shape, &self.along);
         Geometry {
             offset: view.offset,
-            // an added axis has size 1 and any stride
+            // an added axis has size 1, so any stride is valid
             strides: self.axes.iter().map(|axis| axis.map_or(0, |at| view.strides[at])).collect(),
             shape: self.axes.iter().map(|axis| axis.map_or(1, |at| view.shape[at])).collect(),
         }
     }
 }
 
-/// The view of one slice per axis in a tensor with a shape.
+/// The view of one slice per axis in a tensor of shape `shape`.
 pub(in crate::translate) fn geometry(shape: &[usize], along: &[AxisSlice]) -> Geometry {
     let row_major = strides(shape);
     Geometry {
@@ -287,7 +288,7 @@ pub(in crate::translate) fn masked_slices(
     Ok(slices)
 }
 
-/// One element along an axis; without a begin, the first.
+/// One element along an axis. Without a begin, the first element.
 fn one_element(begin: i64, has_begin: bool, axis: usize, size: usize) -> Rule<AxisSlice> {
     let start = if has_begin { axis_index(begin, size) } else { Some(0).filter(|_| size > 0) };
     let Some(start) = start else {
