@@ -193,7 +193,7 @@ pub(crate) enum Treatment {
 }
 
 impl Work {
-    /// `times` element operations for each element of a value.
+    /// One element operation for each element of a tensor.
     pub(super) fn elements(source: Source, effort: Effort) -> Self {
         Self::Elements { tensor: source, times: 1, effort }
     }
