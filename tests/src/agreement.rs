@@ -1,4 +1,4 @@
-//! Whether what was computed is what it should be.
+//! Compares computed values with the reference and its bounds.
 
 use cellc::internals::bound::bound;
 use cellc::internals::reference::{Outcome, reference};
@@ -10,20 +10,19 @@ pub fn exact(values: &[Vec<f32>]) -> Vec<Vec<f64>> {
     values.iter().map(|all| all.iter().map(|v| f64::from(*v)).collect()).collect()
 }
 
-/// A step of one instruction set beside the reference and its bound.
+/// A step on one instruction set, with the reference and its error bounds.
 #[derive(Debug)]
 pub struct Compared {
-    /// What the program computed.
+    /// The values computed by the program.
     pub found: Outcome<f64>,
-    /// What it should be.
+    /// The values of the reference.
     pub right: Outcome<f64>,
-    /// How far one may be from the other.
+    /// The maximum distances between the two.
     pub limits: Outcome<f64>,
 }
 
 impl Compared {
-    /// Interprets one step by the program of an instruction set. The variables become what it
-    /// leaves.
+    /// Interprets one step by the program of an instruction set, and updates the variables.
     pub fn step(
         subject: &Subject,
         isa: usize,
@@ -43,8 +42,8 @@ impl Compared {
         }
     }
 
-    /// Every element with its part and place: what was computed, what it should be, how far it may
-    /// be off.
+    /// Every element: indices of part and element, computed value, value of the reference, and
+    /// maximum distance.
     pub fn elements(&self) -> impl Iterator<Item = ((usize, usize), f64, f64, f64)> {
         let all = self.found.parts().zip(self.right.parts()).zip(self.limits.parts()).enumerate();
         all.flat_map(|(part, ((found, right), limits))| {
@@ -57,12 +56,12 @@ impl Compared {
     }
 }
 
-/// A step of every instruction set, each from variables of its own, which become what it leaves.
-/// What `judge` says of the first of those that fuse multiply-add, and of the first of those that
-/// do not, holds of the others: they have the same bits. Only bodies that differ are interpreted.
+/// Computes a step on every instruction set, each with its own variables, and updates them. `judge`
+/// sees the first instruction set that fuses multiply-add, and the first that does not. The others
+/// have the same bits; only distinct bodies are interpreted.
 ///
 /// # Panics
-/// If they have not.
+/// If the bits differ.
 pub fn on_all_isas(
     subject: &Subject,
     parameters: &[Vec<f32>],

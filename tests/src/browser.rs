@@ -1,4 +1,4 @@
-//! Pages in a browser without a window.
+//! Pages in a headless browser.
 
 use std::env;
 use std::fs;
@@ -12,11 +12,11 @@ use tempfile::TempDir;
 
 use crate::skipped::has;
 
-/// How long a page may take.
+/// The time limit for a page.
 const LONGEST: Duration = Duration::from_secs(180);
 
-/// Chromium, or the browser that the variable CHROMIUM names, with a profile of its own. `None`:
-/// there is none, and the test leaves something out.
+/// Chromium, or the browser that the variable CHROMIUM names, with a new profile. `None` without a
+/// browser: the test skips something.
 fn browser() -> Option<(Command, TempDir)> {
     let browser = match env::var("CHROMIUM") {
         Ok(browser) => browser,
@@ -34,7 +34,7 @@ fn browser() -> Option<(Command, TempDir)> {
     Some((command, profile))
 }
 
-/// The elements of a page after it was loaded.
+/// The elements of a page after loading, as HTML. `None` without a browser.
 ///
 /// # Panics
 /// If the browser reports an error.
@@ -47,10 +47,10 @@ pub fn elements(page: &Path) -> Option<String> {
     Some(String::from_utf8(output.stdout).expect("a page is UTF-8"))
 }
 
-/// What a page posts to its own address.
+/// The text that a page posts to its own address. `None` without a browser.
 ///
 /// # Panics
-/// If it posts nothing in time.
+/// If the page posts nothing in time.
 pub fn posted(page: &Path) -> Option<String> {
     let (mut browser, _profile) = browser()?;
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
@@ -72,7 +72,7 @@ pub fn posted(page: &Path) -> Option<String> {
     Some(found.expect("the page posts its result"))
 }
 
-/// Answers one request. What it posts, if it does.
+/// Answers one request. Returns the body of a POST.
 fn answered(stream: TcpStream, page: &[u8]) -> Option<String> {
     stream.set_nonblocking(false).expect("a stream may wait");
     stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a time");

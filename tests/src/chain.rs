@@ -1,4 +1,4 @@
-//! A model of several cells, which the corpus has none of.
+//! A chain of several cells. No model of the corpus has several cells.
 
 use cellc::Options;
 use cellc::internals::compile::compile;
@@ -7,8 +7,9 @@ use cellc::internals::front::openvino;
 use crate::model_file::{ModelFile, Stored};
 use crate::subject::Subject;
 
-/// GRUCells one after another, each with an initial state of its own, of sizes that instruction
-/// sets tile differently; the last one starts from a constant.
+/// The numbers of units of the GRUCells of the chain. Instruction sets tile these sizes
+/// differently. Each cell has an initial state of its own; the state of the last cell is a
+/// constant.
 pub const SIZES: [usize; 4] = [4, 20, 7, 33];
 const INPUT_SIZE: usize = 3;
 
@@ -20,7 +21,7 @@ fn values(len: usize, seed: usize) -> impl Iterator<Item = f32> {
 /// The chain, compiled, with inputs for one call.
 ///
 /// # Panics
-/// If it is refused.
+/// If cellc refuses the model.
 pub fn subject(
     name: &str,
     options: &Options,

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// The command `cellc`, built once by the cargo that runs the tests.
 ///
 /// # Panics
-/// If it cannot be built.
+/// If the command cannot be built.
 pub fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| built("cellc"))
@@ -18,7 +18,7 @@ pub fn program() -> &'static Path {
 /// A program of the workspace, built by the cargo that runs the tests.
 ///
 /// # Panics
-/// If it cannot be built.
+/// If the program cannot be built.
 pub fn built(name: &str) -> PathBuf {
     let program = |artifact: &Value| {
         let path =
@@ -28,11 +28,11 @@ pub fn built(name: &str) -> PathBuf {
     artifacts(&parts(name), program).pop().expect("cargo says where the program is")
 }
 
-/// The libraries that a build of a program of the workspace compiles: none if an earlier build left
-/// them as this one needs them.
+/// The libraries that a build of a program of the workspace compiles: none if the libraries of an
+/// earlier build are up to date.
 ///
 /// # Panics
-/// If it cannot be built.
+/// If the program cannot be built.
 pub fn compiled_for(name: &str) -> Vec<String> {
     let library = |artifact: &Value| {
         let is_compiled = artifact["fresh"] == false && artifact["executable"].is_null();
@@ -41,19 +41,19 @@ pub fn compiled_for(name: &str) -> Vec<String> {
     artifacts(&parts(name), library)
 }
 
-/// What cargo is told to build for a program.
+/// The arguments of cargo that select the build of a program.
 fn parts(name: &str) -> [&str; 5] {
-    // as a part of the whole workspace: a package alone has other features, and all that it needs
-    // is compiled again; and beside the command, as libraries that only macros and build scripts
-    // need are compiled without the profile's `lto`
+    // The whole workspace, because a single package has other features, and its dependencies would
+    // be compiled again. The command, too, because libraries that only macros and build scripts
+    // need would be compiled without the profile's `lto`.
     ["--workspace", "--bin", "cellc", "--bin", name]
 }
 
-/// The Rust library `cellc_runtime`, which brings the macros, built by the cargo that runs the
+/// The Rust library `cellc_runtime`, which re-exports the macros, built by the cargo that runs the
 /// tests.
 ///
 /// # Panics
-/// If it cannot be built.
+/// If the library cannot be built.
 pub fn runtime() -> PathBuf {
     let of_library = |artifact: &Value| {
         let files = artifact["filenames"]
@@ -65,12 +65,13 @@ pub fn runtime() -> PathBuf {
             .find(|file| file.ends_with(".rlib"))
             .map(PathBuf::from)
     };
-    // beside the package of the tests, which decides on features
+    // the package of the tests is built, too, because it decides on features
     let parts = ["--package", "cellc-tests", "--package", "cellc-runtime", "--lib"];
     artifacts(&parts, of_library).pop().expect("cargo says where the library is")
 }
 
-/// What `found` takes from cargo's messages about a build of these parts.
+/// The values of `found` for cargo's messages about a build. `parts`: the arguments of cargo that
+/// select the build.
 fn artifacts<T>(parts: &[&str], found: impl Fn(&Value) -> Option<T>) -> Vec<T> {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--offline", "--quiet", "--message-format=json"])

@@ -1,5 +1,5 @@
-//! The corpus: models as OpenVINO saves them and ONNX files, inputs, what OpenVINO or ONNX Runtime
-//! computed and what a float64 oracle computed.
+//! The corpus: models saved by OpenVINO, ONNX files, inputs, and the outputs of OpenVINO or ONNX
+//! Runtime and of a float64 oracle.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,15 +16,15 @@ use crate::subject::Subject;
 /// One model with its runs.
 #[derive(Debug)]
 pub struct Case {
-    /// Its folder's name.
+    /// The name of the case's folder.
     pub name: String,
-    /// Which program made it, and how to make it again.
+    /// The program that made the model, and how to make the model again.
     pub origin: String,
     /// The model as it was read.
     pub model: Model,
     /// The runs, in order.
     pub runs: Vec<Run>,
-    /// By output: how far from the oracle an element may be.
+    /// By output: the maximum distance of an element from the oracle.
     pub tolerance: Vec<f64>,
 }
 
@@ -35,19 +35,19 @@ pub struct Run {
     pub shapes: Vec<Vec<usize>>,
     /// Every input in C order.
     pub inputs: Vec<Vec<f32>>,
-    /// What OpenVINO computed; of an ONNX file, what ONNX Runtime computed. Empty where that
-    /// refuses the model.
+    /// The outputs of OpenVINO or, for an ONNX file, of ONNX Runtime. Empty if the engine refuses
+    /// the model.
     pub openvino: Vec<Vec<f32>>,
-    /// What it should be.
+    /// The outputs of the oracle.
     pub oracle: Vec<Vec<f64>>,
 }
 
-/// Where the cases are.
+/// The folder of the cases.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")
 }
 
-/// Where the cases of ONNX are.
+/// The folder of the ONNX cases.
 pub fn onnx_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases")
 }
@@ -55,17 +55,17 @@ pub fn onnx_folder() -> PathBuf {
 /// All cases, sorted by name.
 ///
 /// # Panics
-/// If one cannot be read.
+/// If a case cannot be read.
 pub fn cases() -> Vec<Case> {
     let names = names(&folder());
     assert!(names.len() >= 36, "the corpus has lost cases: {names:?}");
     names.iter().map(|name| case(name)).collect()
 }
 
-/// What is in a folder, sorted.
+/// The names of the entries of a folder, sorted.
 ///
 /// # Panics
-/// If it cannot be read.
+/// If the folder cannot be read.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("the folder is there");
     let name =
@@ -78,7 +78,7 @@ pub fn names(folder: &Path) -> Vec<String> {
 /// One case.
 ///
 /// # Panics
-/// If it cannot be read.
+/// If the case cannot be read.
 pub fn case(name: &str) -> Case {
     case_in(&folder().join(name))
         .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"))
@@ -87,10 +87,10 @@ pub fn case(name: &str) -> Case {
 /// The case in a folder.
 ///
 /// # Errors
-/// What is wrong with the model.
+/// The problems of the model.
 ///
 /// # Panics
-/// If something else cannot be read.
+/// If another file cannot be read.
 pub fn case_in(folder: &Path) -> Result<Case, Diagnostics> {
     let name = folder.file_name().expect("a name").to_string_lossy();
     let text = fs::read_to_string(folder.join("case.json")).expect("case.json is there");
@@ -119,16 +119,16 @@ impl Case {
     /// compilation.
     ///
     /// # Panics
-    /// If it is refused.
+    /// If the model is refused.
     pub fn subjects(&self, options: &Options, ending: &str) -> Vec<(Subject, Vec<usize>)> {
         self.compiled(options, ending)
             .unwrap_or_else(|problems| panic!("{} is refused: {problems:?}", self.name))
     }
 
-    /// [`Self::subjects`].
+    /// As [`Self::subjects`].
     ///
     /// # Errors
-    /// What is wrong with the model.
+    /// The problems of the model.
     pub fn compiled(
         &self,
         options: &Options,
@@ -198,7 +198,7 @@ struct Tolerance {
     _rule: Rule,
 }
 
-/// There is one; another is an error.
+/// The only rule. Another rule is an error.
 #[derive(Deserialize)]
 enum Rule {
     #[serde(rename = "|out-oracle| <= abs")]

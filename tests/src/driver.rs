@@ -1,7 +1,8 @@
 //! Runs generated code: one program that calls every subject on every instruction set of this
 //! machine, in Rust or in C.
 //!
-//! It is the program of `cellc check`, whose pure function and struct are called.
+//! The program is the harness of `cellc check`. It calls the pure function and the struct of every
+//! subject.
 
 use std::convert::Infallible;
 use std::fs;
@@ -22,7 +23,7 @@ use crate::subject::{Subject, Values, Way, bits};
 /// Runs a command to its end.
 ///
 /// # Panics
-/// With everything it said, if it fails.
+/// If the command fails. The message has the command's output.
 pub fn run(command: &mut Command) {
     let output = command.output().unwrap_or_else(|e| panic!("{command:?} does not start: {e}"));
     assert!(
@@ -36,7 +37,7 @@ pub fn run(command: &mut Command) {
 /// Runs commands to their ends, as many at a time as the machine has processors.
 ///
 /// # Panics
-/// If one fails.
+/// If a command fails.
 pub fn run_all(commands: Vec<Command>) {
     let done: Result<(), Infallible> = harness::run_all(commands, |command| {
         run(command);
@@ -55,7 +56,7 @@ pub fn rustc() -> Command {
 /// The C compilers of this machine: gcc and clang, whichever are installed.
 ///
 /// # Panics
-/// If there is none.
+/// If no C compiler is installed.
 pub fn c_compilers() -> Vec<&'static str> {
     let found: Vec<_> = [&["gcc", "cc"][..], &["clang", "clang-19", "clang-14"]]
         .iter()
@@ -65,8 +66,8 @@ pub fn c_compilers() -> Vec<&'static str> {
     found
 }
 
-/// The C compilers of this machine, each with the subjects that it compiles: the first with all,
-/// any other with some that have every form of generated code.
+/// The C compilers of this machine, each with the subjects that it compiles. The first compiles all
+/// subjects, the others a selection with every form of generated code.
 ///
 /// # Panics
 /// If there is no compiler.
@@ -79,8 +80,8 @@ pub fn c_compilers_with(subjects: &[Subject]) -> Vec<(&'static str, Vec<Subject>
 }
 
 /// The instruction sets on which [`rust`] and [`c`] run subjects: the scalar body of small
-/// networks, those of [`arch::ALL`] that this machine has, and tiles where they are emulated; the
-/// others are printed.
+/// networks, those of [`arch::ALL`] that this machine has, and AMX if it is emulated. All others
+/// are reported as skipped.
 pub fn isas() -> Vec<&'static str> {
     let mut isas = [vec![arch::PLAIN.name], isas_of_machine()].concat();
     if emulated_amx::stands_in() {
@@ -92,14 +93,14 @@ pub fn isas() -> Vec<&'static str> {
     isas
 }
 
-/// The instruction sets that this machine has, as its operating system says.
+/// The instruction sets of this machine, according to `/proc/cpuinfo`.
 pub fn isas_of_machine() -> Vec<&'static str> {
     let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = flags.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
-    // avx_vnni is avxvnni in Rust
+    // the flag avx_vnni is the feature avxvnni of Rust
     let has = |feature: &str| line.split_whitespace().any(|flag| flag.replace('_', "") == feature);
     let have = asked_isas().filter(|isa| {
-        // tiles have no stable feature in Rust
+        // tiles have no stable feature in Rust, so the flags are asked for
         let has_tiles = !isa.dots.iter().any(|dot| matches!(dot, arch::Dot::Tiles { .. }))
             || ["amxtile", "amxint8"].into_iter().all(has);
         has_tiles && isa.rust.features.split(',').filter(|f| !f.is_empty()).all(has)
@@ -107,15 +108,15 @@ pub fn isas_of_machine() -> Vec<&'static str> {
     have.map(|isa| isa.name).collect()
 }
 
-/// Those for which a program asks when it runs: what a compiler chooses is for other machines.
+/// The instruction sets that a program detects at run time. All others are for other machines.
 fn asked_isas() -> impl Iterator<Item = &'static arch::Isa> {
     arch::ALL.into_iter().filter(|isa| !matches!(isa.detection, arch::Detection::Compiling(_)))
 }
 
-/// Writes the generated files of all subjects into a folder, which is made anew.
+/// Writes the generated files of all subjects into a new folder, in place of an old one.
 ///
 /// # Panics
-/// If that fails.
+/// If a file cannot be written.
 pub fn write_files(folder: &Path, subjects: &[Subject], language: Language) {
     if folder.exists() {
         fs::remove_dir_all(folder).expect("the old folder goes");
@@ -126,33 +127,33 @@ pub fn write_files(folder: &Path, subjects: &[Subject], language: Language) {
     }
 }
 
-/// For rustc: functions of core that are unsafe check what they ask of their callers. Code of
-/// several rows takes it ten times as long then.
+/// The flag of rustc that makes unsafe functions of core check their preconditions. Code of several
+/// rows then takes ten times as long to compile.
 pub const ASSERTED: &str = "-Cdebug-assertions=on";
 
 /// Compiles the subjects' Rust as modules of one library, with `flags`, and runs a program that
-/// calls it. No sum may overflow.
+/// calls the library. Integer overflow panics.
 ///
 /// # Panics
-/// If it does not compile, with warnings refused, or does not run.
+/// If the library does not compile without warnings, or if the program fails.
 pub fn rust(folder: &Path, subjects: &[Subject], flags: &[&str]) -> Values {
-    // several units would be optimised twice, the second time together
+    // several codegen units would be optimised twice: each alone, then all together
     let strict = ["-Dwarnings", "-Coverflow-checks=on", "-Ccodegen-units=1"];
     let compiler = vec![rustc().get_program().to_owned()];
     let flags = strict.iter().chain(flags).map(|flag| flag.to_string()).collect();
-    // what calls the library is long, and not what is tested: it is not optimised
+    // the calling program is long and not under test: it is not optimised
     let around = vec![strict[0].to_owned()];
     call_all(folder, subjects, &Toolchain { language: Language::Rust, compiler, flags, around })
 }
 
-/// What some systems have on, and what brings symbols of its own, off.
+/// Turns off two defaults of some systems that add symbols to objects.
 pub const PLAIN: [&str; 2] = ["-fno-stack-protector", "-U_FORTIFY_SOURCE"];
 
-/// Compiles the subjects' C to an object each, named as they are, and runs it. Sanitizers among the
-/// flags are linked too.
+/// Compiles the C of each subject to an object with the subject's name, and runs a program that
+/// calls the objects. Sanitizers among the flags are linked, too.
 ///
 /// # Panics
-/// If it does not compile, with warnings refused, or does not run.
+/// If an object does not compile without warnings, or if the program fails.
 pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) -> Values {
     let strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"].into_iter().chain(PLAIN);
     let (sanitizers, flags): (Vec<&str>, Vec<_>) =
@@ -166,8 +167,8 @@ pub fn c(folder: &Path, subjects: &[Subject], compiler: &str, flags: &[&str]) ->
     )
 }
 
-/// Every call of every subject on every instruction set of this machine, by the function and by the
-/// struct; on tiles too where they are emulated.
+/// Calls every subject on every instruction set of this machine, and on AMX if it is emulated, by
+/// the function and by the struct.
 fn call_all(folder: &Path, subjects: &[Subject], toolchain: &Toolchain) -> Values {
     write_files(folder, subjects, toolchain.language);
     let toolchain = match emulated_amx::stands_in() {
@@ -179,18 +180,18 @@ fn call_all(folder: &Path, subjects: &[Subject], toolchain: &Toolchain) -> Value
     let program =
         Executable::build(folder, &called, toolchain).unwrap_or_else(|failed| panic!("{failed}"));
     let values = values(&program, subjects);
-    // the library and the program are large where there are many subjects
+    // the library and the program of many subjects are large: remove both
     for large in ["libsubjects.rlib", "harness"] {
         _ = fs::remove_file(folder.join(large));
     }
     values
 }
 
-/// What a program around the subjects gives for every call of every one, on every instruction set
-/// of this machine.
+/// The results of a program around the subjects, for every call of every subject on every
+/// instruction set of this machine.
 ///
 /// # Panics
-/// If it does not run, or something that a struct says of itself is wrong.
+/// If the program does not run, or if it finds a fault of a struct.
 pub fn values(program: &Executable, subjects: &[Subject]) -> Values {
     let mut values = Values::new();
     for (at, subject) in subjects.iter().enumerate() {
@@ -233,10 +234,10 @@ fn numbers(subject: &Subject, parameters: &[Vec<f32>]) -> Vec<InputElements> {
     parameters.iter().enumerate().map(one).collect()
 }
 
-/// The symbols that an object leaves to others; `None` where no nm works, and the test is skipped.
+/// The undefined symbols of an object. `None` if nm does not work here: the test is skipped.
 ///
 /// # Panics
-/// If nm cannot read it.
+/// If nm cannot read the object.
 pub fn undefined(folder: &Path, object: &str) -> Option<Vec<String>> {
     if !has("nm") {
         return None;
@@ -248,11 +249,11 @@ pub fn undefined(folder: &Path, object: &str) -> Option<Vec<String>> {
     Some(listing.split_whitespace().filter(|word| *word != "U").map(str::to_owned).collect())
 }
 
-/// The symbols of an object that are neither its own nor one of the three that compilers themselves
-/// call; `None` where no nm works, and the test is skipped.
+/// The undefined symbols of an object, without the functions that compilers themselves call and the
+/// global offset table. `None` if nm does not work here: the test is skipped.
 ///
 /// # Panics
-/// If nm cannot read it.
+/// If nm cannot read the object.
 pub fn foreign(folder: &Path, object: &str) -> Option<Vec<String>> {
     let own = ["memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"];
     let mut symbols = undefined(folder, object)?;

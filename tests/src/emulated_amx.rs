@@ -1,6 +1,6 @@
-//! AMX where the machine lacks it: subjects are told that there are tiles, and their programs are
-//! linked with `machines/amx.c`, which carries out the instructions. All else that their bodies for
-//! AMX have is AVX-512 with VNNI, which the machine must have.
+//! Emulates AMX on a machine without it: generated files are changed to report tiles, and their
+//! programs are linked with `machines/amx.c`, which executes the instructions for tiles. All other
+//! instructions of bodies for AMX are AVX-512 with VNNI, which the machine must have.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,15 +15,15 @@ use crate::driver::{isas_of_machine, run};
 use crate::skipped::has;
 use crate::subject::Subject;
 
-/// What generated C asks of the processor, of the operating system and of Linux, and what is asked
-/// instead.
+/// The conditions for tiles in generated C (on the processor, the operating system and Linux), and
+/// their replacements.
 const IN_C: &[[&str; 2]] = &[
     ["0x600e6u", "0xe6u"],
     ["0x3000000u", "0u"],
     ["return result == 0;", "return (void)result, 1;"],
 ];
 
-/// The same in Rust.
+/// The conditions in generated Rust, and their replacements.
 const IN_RUST: &[[&str; 2]] = &[
     ["TILE_CONFIGURATION: u64 = 1 << 17;", "TILE_CONFIGURATION: u64 = 0;"],
     ["TILES: u64 = 1 << 18;", "TILES: u64 = 0;"],
@@ -32,21 +32,22 @@ const IN_RUST: &[[&str; 2]] = &[
     ["    result == 0\n", "    let _ = result;\n    true\n"],
 ];
 
-/// Whether it is needed here, and runs: Linux on x86-64, with all that AMX extends.
+/// True if the machine needs the emulation and can run it: Linux on x86-64, with everything that
+/// AMX extends, but without AMX.
 pub fn stands_in() -> bool {
     let machine = isas_of_machine();
     let runs = cfg!(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64"));
-    // in Rust, too, cc compiles the emulation
+    // cc compiles the emulation for Rust, too
     runs && machine.contains(&AVX512_VNNI.name) && !machine.contains(&AMX.name) && has("cc")
 }
 
-/// Tells the subjects, whose files are in the folder, that there are tiles; and what links their
-/// programs with the emulation.
+/// Changes the subjects' files in the folder so that they report tiles. Returns a toolchain that
+/// links programs with the emulation.
 ///
 /// # Panics
-/// If a subject asks for tiles otherwise than is known here, or the emulation does not compile.
+/// If the file of a subject lacks one of the conditions, or if the emulation does not compile.
 pub fn serve(subjects: &[Subject], folder: &Path, toolchain: &Toolchain) -> Toolchain {
-    // in C by the same compiler, as sanitizers have parts of their own
+    // for C by the compiler of the subjects, because every compiler has sanitizers of its own
     let (extension, answers, compiler) = match toolchain.language {
         Language::C => ("c", IN_C, toolchain.compiler.clone()),
         Language::Rust => ("rs", IN_RUST, vec![OsString::from("cc")]),
@@ -62,7 +63,7 @@ pub fn serve(subjects: &[Subject], folder: &Path, toolchain: &Toolchain) -> Tool
         fs::write(&path, text).expect("a file");
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("machines/amx.c");
-    // not the name of a subject's object
+    // no subject's object has this name
     let object = folder.join("machines-amx.o");
     let flags = ["-std=gnu11", "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-c"];
     run(Command::new(&compiler[0])
@@ -73,7 +74,7 @@ pub fn serve(subjects: &[Subject], folder: &Path, toolchain: &Toolchain) -> Tool
         .arg(&object));
     let (mut toolchain, object) = (toolchain.clone(), object.display());
     match toolchain.language {
-        // where nothing is linked, gcc leaves it out, and clang would warn
+        // gcc ignores the object if nothing is linked, but clang would warn
         Language::C => {
             toolchain.compiler.extend([
                 "-Wno-unused-command-line-argument".into(),

@@ -1,5 +1,4 @@
-//! Models whose cells are given their weights at run time, and the same with these weights as
-//! constants.
+//! Models whose cells have run-time weights, and equal models with constant weights.
 
 use cellc::Options;
 use cellc::internals::compile::compile;
@@ -10,33 +9,33 @@ use crate::model_file::{ModelFile, Port, Stored};
 use crate::random::unit;
 use crate::subject::Subject;
 
-/// Where the weights are.
+/// The place of the cells' weights.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Weights {
-    /// All are in the model.
+    /// All weights are constants of the model.
     Constant,
-    /// All are given.
+    /// All weights are Parameters.
     Given,
-    /// R is a constant, all others are given.
+    /// R is a constant, all other weights are Parameters.
     GivenButR,
 }
 
-/// The rows of a matrix: drawn, and such as are rounded in ways of their own.
+/// The rows of a matrix: random rows, and rows that are special cases of rounding.
 fn rows(random: &mut Random, count: usize, len: usize) -> Vec<f32> {
     let mut all = Vec::new();
     for row in 0..count {
         let mut drawn = || unit(random) * 0.3;
         let mut whole = |most: f32| (drawn() * 3.0 * most).round();
         match (row + count) % 11 {
-            // multiples of a scale, some beyond 127 times it, and whole numbers
+            // multiples of a scale, some beyond 127 times the scale, and integers
             1 => all.extend((0..len).map(|_| whole(127.0) / 256.0)),
             2 => all.extend((0..len).map(|_| whole(200.0) * 0.0123)),
             3 => all.extend((0..len).map(|_| whole(9.0))),
             4 => all.extend((0..len).map(|_| 0.0)),
-            // off by the rounding of what computed them
+            // multiples with rounding errors
             5 => all.extend((0..len).map(|_| whole(127.0) / 100.0 - 0.127 + 0.127)),
             6 => all.extend((0..len).map(|k| if k == 1 { 3.0 } else { drawn() / 100.0 })),
-            // the scale is a denormal, or none
+            // the scale is a denormal or zero
             7 => all.extend((0..len).map(|_| drawn() * 1e-36)),
             8 => all.extend((0..len).map(|_| whole(9.0) * f32::from_bits(1))),
             9 => all.extend((0..len).map(|_| drawn() * 1e30)),
@@ -46,11 +45,11 @@ fn rows(random: &mut Random, count: usize, len: usize) -> Vec<f32> {
     all
 }
 
-/// A GRU that resets before or after the product, an LSTM, an RNN and a dense layer, one after
+/// A GRU that resets before or after the product, an LSTM, an RNN and two dense layers, one after
 /// another, compiled, with a call.
 ///
 /// # Panics
-/// If it is refused.
+/// If the model is refused.
 pub fn subject(
     name: &str,
     options: &Options,
@@ -102,8 +101,8 @@ pub fn subject(
         x = file.operations(kind, set, &data, &ports.iter().collect::<Vec<_>>(), &states).remove(0);
         file.result(&x);
     }
-    // matrices are constants: given ones would be data. One stands as rows of inputs, the other one
-    // as rows of outputs
+    // the matrices of dense layers are constants: Parameters would be data. The first matrix has a
+    // row for each input, the second a row for each output
     for (outputs, transposed) in [(9, false), (21, true)] {
         let inputs = x.shape[1];
         let mut values = drawn(&mut random, &[outputs, inputs]);

@@ -1,4 +1,4 @@
-//! Numbers that are kept in a file, by the compiler that they hold for: none grows unnoticed.
+//! Measured numbers that a file keeps by compiler: no number grows unnoticed.
 
 use std::env;
 use std::fmt::Write as _;
@@ -6,21 +6,21 @@ use std::fs;
 use std::io::{Write as _, stderr};
 use std::path::{Path, PathBuf};
 
-/// By how much a number may differ from the one that is kept, in hundredths.
+/// The maximum difference of a number from the kept number, in percent.
 const LIMIT: u64 = 3;
 
-/// A file of numbers: a line holds a compiler with its version, what was counted, and how many.
+/// A file of numbers: each line has a compiler with its version, a name and a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
-    /// Its name in `tests/tests`.
+    /// The name of the file in `tests/tests`.
     pub file: &'static str,
-    /// What the lines hold, for the first line.
+    /// The meaning of the lines, for the first line of the file.
     pub about: &'static str,
-    /// What writes it anew.
+    /// The command that writes the file anew.
     pub update: &'static str,
 }
 
-/// What there is to say about the numbers found, and which of it is refused.
+/// Messages about numbers: the messages in `refused` fail the test, the others are only printed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Verdict {
     said: Vec<String>,
@@ -28,10 +28,10 @@ struct Verdict {
 }
 
 impl Kept {
-    /// Everything that is kept, whatever the compiler.
+    /// All kept numbers with their names, for every compiler.
     ///
     /// # Panics
-    /// If the file is not there.
+    /// If there is no such file.
     pub fn all(&self) -> Vec<(String, u64)> {
         let text = self.text();
         let lines = text.lines().filter(|line| !line.starts_with('#')).map(read);
@@ -46,12 +46,12 @@ impl Kept {
         fs::read_to_string(self.path()).expect("the numbers that are kept")
     }
 
-    /// Compares what was found with what is kept for that compiler, says what has become less, and
-    /// keeps what was found if the variable `CELLC_BLESS` is set.
+    /// Compares the found numbers with the numbers kept for a compiler, and prints which have
+    /// become smaller. If the variable `CELLC_BLESS` is set, the found numbers are written first.
     ///
     /// # Panics
-    /// If something has grown, or is not kept; where `CI` is set, if nothing is kept for that
-    /// compiler.
+    /// If a number has grown, or if no such number is kept. If `CI` is set, also if no numbers are
+    /// kept for the compiler.
     pub fn check(&self, compiler: &str, found: &[(String, u64)]) {
         if env::var_os("CELLC_BLESS").is_some() {
             fs::write(self.path(), self.blessed(&self.text(), compiler, found))
@@ -60,18 +60,18 @@ impl Kept {
         self.check_some(compiler, found);
     }
 
-    /// Compares some of what is kept; writes nothing.
+    /// Compares some of the kept numbers. Writes nothing.
     ///
     /// # Panics
     /// As [`Self::check`].
     pub fn check_some(&self, compiler: &str, found: &[(String, u64)]) {
         let verdict = self.verdict(&self.text(), compiler, found, env::var_os("CI").is_some());
-        // seen where the test passes too
+        // standard error is visible even if the test passes
         verdict.said.iter().for_each(|line| writeln!(stderr(), "{line}").expect("standard error"));
         assert!(verdict.refused.is_empty(), "{}", verdict.refused.join("\n"));
     }
 
-    /// The file with the numbers of one compiler in place of those that stand in it.
+    /// The text of the file with new numbers for one compiler.
     fn blessed(&self, text: &str, compiler: &str, found: &[(String, u64)]) -> String {
         let mut out = format!("# {}; written by {}\n", self.about, self.update);
         for line in text.lines().filter(|line| !line.starts_with('#') && read(line).0 != compiler) {
@@ -83,7 +83,7 @@ impl Kept {
         out
     }
 
-    /// `required`: whether a compiler of which no numbers are kept is refused.
+    /// `required`: true if it is an error that no numbers are kept for the compiler.
     fn verdict(
         &self,
         text: &str,
@@ -124,7 +124,7 @@ impl Kept {
     }
 }
 
-/// A line of a file.
+/// Splits a line of a file into compiler, name and number.
 fn read(line: &str) -> (&str, &str, u64) {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [compiler, name, count] = words[..] else {
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(of("1.95.0", 969, 104), (1, 1));
         assert_eq!(of("1.96.0", 5000, 500), (1, 0));
         assert_eq!(file.verdict(&kept, "1.95.0", &named(&[("three", 1)]), false).refused.len(), 1);
-        // what nobody has counted is no success
+        // if numbers are required, a compiler without kept numbers is refused
         assert_eq!(file.verdict(&kept, "1.96.0", &named(&[("one", 1000)]), true).refused.len(), 1);
 
         let both = file.blessed(&kept, "1.96.0", &named(&[("one", 7)]));

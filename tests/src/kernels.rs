@@ -1,4 +1,4 @@
-//! A program made by hand of every form that kernels have, whatever lowering makes of models today.
+//! A program made by hand with every form of kernels, independent of what lowering makes today.
 
 use cellc::Options;
 use cellc::internals::arch::{self, Dot, Isa};
@@ -65,7 +65,7 @@ fn set(var: Var, value: Expr) -> Stmt {
     Stmt::Set { var, value }
 }
 
-/// Extents and strides, outermost first: how often, how far reading goes, how far writing.
+/// Copies elements. `dims`: extents, strides of reading and strides of writing, outermost first.
 fn copy(from: impl Into<Place>, to: impl Into<Place>, dims: &[(usize, isize, usize)]) -> Stmt {
     let dim = |&(extent, from_stride, to_stride)| CopiedDim { extent, from_stride, to_stride };
     Stmt::Copy(Copied::new(from, to, dims.iter().map(dim).collect()))
@@ -207,7 +207,7 @@ fn steps() -> Kernel {
     kernel
 }
 
-/// What is kept, and what goes out.
+/// Updates a variable, copies it, and stores under a condition.
 fn keep() -> Kernel {
     let mut kernel = kernel("keep", &[(A, false), (B, false), (FIRST, true), (C, true)]);
     let t = kernel.local("t", COUNT);
@@ -232,12 +232,12 @@ fn keep() -> Kernel {
     kernel
 }
 
-/// Sums of products of integers on so many lanes: of pairs and of bytes, those of x without a sign
-/// where the instruction set has none, begun at what is not 0, and what is made of bits. No byte
-/// that has a sign is -128.
+/// Sums of products of integers on every number of lanes up to the instruction set's: of pairs and
+/// of bytes, of unsigned bytes if the instruction set has only these products. One sum starts from
+/// other bits than 0. Operands are made of the bits of floats; no signed byte is -128.
 fn integers(isa: &Isa) -> Kernel {
     let mut kernel = kernel("integers", &[(X, false), (INTEGERS, true)]);
-    // what narrower vectors leave
+    // the value of all elements that narrower vectors do not write
     kernel.body.push(copy(X, INTEGERS, &[(62, 0, 1)]));
     let mut at_lane = 0;
     for lanes in [16, 8, 4, 2, 1].into_iter().filter(|lanes| *lanes <= isa.lanes) {
@@ -307,7 +307,7 @@ fn integers(isa: &Isa) -> Kernel {
                 let of =
                     if own.in_word == 2 { LaneOp::DotPairsByLane } else { LaneOp::DotQuadsByLane };
                 let sum = kernel.local("of_lanes", ty);
-                // elements are what the weights are, in another order of lanes
+                // the second operand has bits of the first, and of another order of lanes
                 let elements = op(
                     LaneOp::Xor,
                     [Expr::Var(a), op(LaneOp::And, [Expr::Var(b), number(0x7f00_7f00)])],
@@ -352,7 +352,7 @@ fn results() -> Kernel {
     kernel
 }
 
-/// The same for each of these instruction sets.
+/// The program with a body for each instruction set.
 fn program<'a>(isas: impl Iterator<Item = &'a Isa>) -> Program {
     let buffer = |name: &str, role, element, len| Buffer {
         name: name.to_owned(),
@@ -370,7 +370,7 @@ fn program<'a>(isas: impl Iterator<Item = &'a Isa>) -> Program {
             f32("own", Role::Scratch, 24),
         ],
         kernels: vec![copies(), steps(), keep(), integers(isa), results()],
-        // b in front of a, and not at the start
+        // b lies in front of a, and not at the start of the block
         block: vec![(A, 64), (B, 16), (C, 48)],
         block_len: 144,
         ..Body::default()

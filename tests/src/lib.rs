@@ -1,4 +1,4 @@
-//! What the tests in `tests/` share: the corpus, models drawn at random, and what drives generated
+//! Helpers of the tests in `tests/`: the corpus, models drawn at random, and drivers of generated
 //! code.
 
 pub mod agreement;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// An IR that is being written. Layers are numbered as they come.
+/// An IR under construction. Layers are numbered in the order in which they are added.
 #[derive(Clone, Debug, Default)]
 pub struct ModelFile {
     layers: String,
@@ -12,7 +12,7 @@ pub struct ModelFile {
     pub weights: Vec<u8>,
     /// Multiplications of a step.
     pub work: usize,
-    /// Whether a Parameter is W, R, B or P.
+    /// True if weights are Parameters.
     pub weights_at_run_time: bool,
 }
 
@@ -25,8 +25,7 @@ pub struct Port {
     pub shape: Vec<usize>,
 }
 
-/// What a layer says about an output: a name and an element type, where they are not empty, and the
-/// shape.
+/// The properties of an output in the IR: name and element type, unless empty, and shape.
 #[derive(Clone, Copy, Default)]
 struct Output<'a> {
     name: &'a str,
@@ -37,39 +36,38 @@ struct Output<'a> {
 /// How a constant is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
-    /// As it is.
+    /// As f32.
     F32,
-    /// Rounded, and converted by the model.
+    /// Rounded to f16, and converted to f32 by the model.
     F16,
 }
 
-/// A body that is computed for every piece of its first input, along an axis, with one value that
-/// goes from trip to trip.
+/// A body that is computed for each piece of its inputs along an axis, with values that are carried
+/// from iteration to iteration.
 #[derive(Clone, Debug)]
 pub struct Iterated {
-    /// The body; its weights are the model's from then on.
+    /// The body. Its weights become those of the model.
     pub body: ModelFile,
-    /// What its Parameters are: a port outside, the axis along which it is cut into pieces of 1
-    /// (and whether the last piece is first), and the Result that it is from the second trip on.
+    /// The Parameters of the body.
     pub inputs: Vec<IteratedInput>,
-    /// Its Results: the port, and the axis along which the pieces of all trips stand, and whether
-    /// the first trip's is last; without, the last trip's is the result.
+    /// The Results of the body.
     pub outputs: Vec<IteratedOutput>,
-    /// Where it is a Loop that a condition ends: how often it is computed at most, whether it is at
-    /// all, and the port in the body that says whether it goes on.
+    /// For a Loop with a condition: the maximum number of iterations, the port that tells if the
+    /// first iteration runs, and the port in the body that tells if another iteration runs.
     pub until: Option<(usize, Port, Port)>,
 }
 
 /// A Parameter of a body.
 #[derive(Clone, Debug)]
 pub struct IteratedInput {
-    /// What it is outside.
+    /// The port outside of the body.
     pub of: Port,
-    /// In the body.
+    /// The Parameter in the body.
     pub parameter: Port,
-    /// The axis along which it is cut, and whether backwards.
+    /// The axis along which the input is cut into pieces of size 1, and true if the last piece is
+    /// first.
     pub slice: Option<(usize, bool)>,
-    /// The port in the body that it is from the second trip on.
+    /// The port in the body that gives the value from the second iteration on.
     pub next: Option<Port>,
 }
 
@@ -78,20 +76,21 @@ pub struct IteratedInput {
 pub struct IteratedOutput {
     /// The port in the body.
     pub of: Port,
-    /// The axis along which the trips' pieces stand, and whether backwards.
+    /// The axis along which the pieces of all iterations are concatenated, and true if the first
+    /// piece is last. `None`: the output is that of the last iteration.
     pub pieces: Option<(usize, bool)>,
-    /// The shape outside.
+    /// The shape outside of the body.
     pub shape: Vec<usize>,
 }
 
 /// A branch of an If.
 #[derive(Clone, Debug)]
 pub struct Branch {
-    /// The body, whose weights are the model's.
+    /// The body. Its weights are those of the model.
     pub body: ModelFile,
-    /// Its Parameters, each with the port of the If that it is.
+    /// The indices of ports of the If, each with the Parameter of the body that reads the port.
     pub inputs: Vec<(usize, Port)>,
-    /// Its Results.
+    /// The Results of the body.
     pub results: Vec<Port>,
 }
 
@@ -185,7 +184,7 @@ impl ModelFile {
         self.layer("", kind, set, data, inputs, &nameless(shapes))
     }
 
-    /// A TopK: the values, and their places, i64.
+    /// A TopK: the values, and their indices as i64.
     pub fn best(&mut self, data: &str, of: &Port, count: &Port, shape: &[usize]) -> Vec<Port> {
         let outputs = ["f32", "i64"].map(|element| Output { name: "", element, shape });
         self.layer("", "TopK", "opset11", data, &[of, count], &outputs)
@@ -196,7 +195,7 @@ impl ModelFile {
         self.parameter_of(name, "f32", shape)
     }
 
-    /// An input of the model, of that element type.
+    /// An input of the model with an element type.
     pub fn parameter_of(&mut self, name: &str, element: &str, shape: &[usize]) -> Port {
         let data = format!("shape=\"{}\" element_type=\"{element}\"", list(shape));
         self.layer(name, "Parameter", "opset1", &data, &[], &[Output { name, element, shape }])
@@ -213,7 +212,7 @@ impl ModelFile {
             .remove(0)
     }
 
-    /// Weights.
+    /// A constant of floating-point numbers.
     pub fn constant(
         &mut self,
         shape: &[usize],
@@ -237,7 +236,7 @@ impl ModelFile {
         }
     }
 
-    /// Whole numbers, i64.
+    /// A constant of i64.
     pub fn integers(&mut self, shape: &[usize], values: &[i64]) -> Port {
         let offset = self.weights.len();
         self.weights.extend(values.iter().flat_map(|v| v.to_le_bytes()));
@@ -323,7 +322,7 @@ impl ModelFile {
         self.layer_with("", kind, set, "", &from, &nameless(&shapes), &text)
     }
 
-    /// An If of a condition and of values: where it holds, the first branch.
+    /// An If: the outputs of the first branch if the condition holds, else those of the second.
     pub fn either(
         &mut self,
         condition: &Port,
@@ -361,13 +360,13 @@ impl ModelFile {
         self.layer_with("", "If", "opset8", "", &inputs, &nameless(&shapes), &text)
     }
 
-    /// An output of the model; its layer.
+    /// Adds an output of the model. Returns the index of its layer.
     pub fn result(&mut self, of: &Port) -> usize {
         self.layer("", "Result", "opset1", "", &[of], &[]);
         self.count - 1
     }
 
-    /// What is not read by any other layer: Assign has an output that nothing needs.
+    /// Adds an Assign. No layer reads its output.
     pub fn assign(&mut self, variable: &str, value: &Port) {
         self.operation(
             "Assign",
@@ -394,7 +393,7 @@ fn nameless(shapes: &[Vec<usize>]) -> Vec<Output<'_>> {
 fn port(out: &mut String, id: usize, Output { name, element, shape }: &Output<'_>) {
     let sizes: String = shape.iter().map(|size| format!("<dim>{size}</dim>")).collect();
     let names = if name.is_empty() { String::new() } else { format!(" names=\"{name}\"") };
-    // OpenVINO wants to read it, in words of its own
+    // OpenVINO requires a precision, under its own name for the element type
     let precision = match element.split_at(element.len().min(1)) {
         ("", _) => String::new(),
         ("f", bits) => format!(" precision=\"FP{bits}\""),

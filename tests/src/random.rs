@@ -14,8 +14,8 @@ use crate::model_file::ModelFile;
 use crate::recipe::Recipe;
 use crate::subject::Subject;
 
-/// The model of a recipe with its calls: an ordinary one, one that saturates, one of denormals, and
-/// one with infinities and NaN in it.
+/// The model of a recipe with four calls: ordinary, saturating, denormal, and with infinities and
+/// NaN.
 ///
 /// # Panics
 /// As [`compiled`].
@@ -28,14 +28,14 @@ pub fn subject(name: &str, recipe: &Recipe) -> Subject {
     compiled(name, recipe.file(), options, u64::from(recipe.seed) + 1)
 }
 
-/// The same on one thread, with what a machine asks for among the options.
+/// The model of a recipe on one thread. `options`: the options for a machine.
 ///
 /// # Panics
 /// As [`compiled`].
 pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
     let file = recipe.file();
     options.tuning.unroll = match recipe.options[0] % 4 {
-        // straight-line code takes rustc far more than linear time
+        // the time of rustc grows more than linearly with straight-line code
         3 if file.work <= 400 => Unroll::Full,
         1 => Unroll::None,
         _ => Unroll::Auto,
@@ -78,7 +78,7 @@ fn layers(model: &CoreModel, seed: u32) -> Vec<(String, Precision)> {
     all.into_iter().nth(at).map(|name| (name, precision)).into_iter().collect()
 }
 
-/// Whether cellc takes the model with two threads.
+/// True if cellc accepts the model with two threads.
 fn two_threads_can_share(model: &CoreModel) -> bool {
     let can = |op: &CoreOp| match op {
         CoreOp::Cell(cell) => {
@@ -90,7 +90,7 @@ fn two_threads_can_share(model: &CoreModel) -> bool {
     !model.cells().is_empty() && model.nodes.iter().all(|node| can(&node.op))
 }
 
-/// What the plan would choose by the costs of models larger than are drawn.
+/// Choices that the plan makes only by the costs of larger models than the drawn ones.
 fn tuning(seed: u32) -> Tuning {
     let choice = |at: u32| (seed >> (2 * at) & 3) as usize;
     Tuning::default()
@@ -107,7 +107,7 @@ fn tuning(seed: u32) -> Tuning {
 /// A model with calls of all kinds.
 ///
 /// # Panics
-/// If cellc refuses it, or finds other shapes than the file states.
+/// If cellc refuses the model, or finds other shapes than the file states.
 pub fn compiled(name: &str, file: ModelFile, options: Options, seed: u64) -> Subject {
     let (subject, warnings) = accepted(name, file.text().as_bytes(), file.weights, options, seed)
         .unwrap_or_else(|problems| panic!("{name} is refused: {problems}"));
@@ -118,8 +118,10 @@ pub fn compiled(name: &str, file: ModelFile, options: Options, seed: u64) -> Sub
     subject
 }
 
-/// The text and the weights of an IR, compiled, with calls of all kinds, and the warnings; or why
-/// they are refused.
+/// An IR, compiled, with calls of all kinds, and the warnings.
+///
+/// # Errors
+/// The problems of the IR.
 pub fn accepted(
     name: &str,
     text: &[u8],
@@ -136,13 +138,13 @@ pub fn accepted(
     Ok((Subject { name: name.to_owned(), compilation, calls }, warnings))
 }
 
-/// The calls of [`subject`].
+/// The index of the ordinary call of [`subject`].
 pub const ORDINARY: usize = 0;
-/// ... with inputs up to 30 times as large, weights as they are.
+/// The index of the call with inputs up to 30 times as large. Weights are ordinary.
 pub const SATURATING: usize = 1;
-/// ... with inputs and states so small that their products and they themselves are denormal.
+/// The index of the call with inputs and states so small that they or their products are denormal.
 pub const DENORMAL: usize = 2;
-/// ... with some infinities, NaNs, zeros of both signs and largest numbers.
+/// The index of the call with some infinities, NaNs, zeros of both signs and largest numbers.
 pub const SPECIAL: usize = 3;
 
 fn calls(random: &mut Random, model: &CoreModel) -> Vec<Vec<Vec<f32>>> {
@@ -164,7 +166,7 @@ fn calls(random: &mut Random, model: &CoreModel) -> Vec<Vec<Vec<f32>>> {
             return (0..shape.iter().product()).map(|_| random.below(2) as f32).collect();
         }
         if let Some(steps) = parameter.largest_drawn() {
-            // too small and too large ones as well
+            // lengths that are too small or too large, as well
             let any = |random: &mut Random| random.below(steps + 5) as f32 - 2.0;
             return (0..shape.iter().product()).map(|_| any(random)).collect();
         }
@@ -188,12 +190,12 @@ fn calls(random: &mut Random, model: &CoreModel) -> Vec<Vec<Vec<f32>>> {
     calls.map(|call| model.parameters.iter().map(|p| parameter(call, p)).collect()).into()
 }
 
-/// From -1 to 1, as the numbers of tests/models/graphs.txt were drawn: 1 itself never is.
+/// A number from -1 to less than 1, drawn as the numbers of tests/models/graphs.txt.
 pub fn unit(random: &mut Random) -> f32 {
     (random.bits() >> 40) as f32 / (1u64 << 23) as f32 - 1.0
 }
 
-/// Keeps pre-activation sums of ordinary inputs near 1.
+/// The scale of weights that keeps pre-activation sums of ordinary inputs near 1.
 pub fn weight_scale(shape: &[usize]) -> f32 {
     if shape.len() > 1 { 2.0 / (shape[shape.len() - 1] as f32).sqrt() } else { 0.5 }
 }

@@ -1,5 +1,5 @@
-//! Some of many subjects that have every form of generated code: what a second compiler of a
-//! language takes, where the first takes all.
+//! Selects subjects that together have every form of generated code. A second compiler of a
+//! language compiles the selection, the first compiles all subjects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use cellc::internals::kernel::Body;
 
 use crate::subject::Subject;
 
-/// In how many subjects of a selection each form is, unless there are fewer.
+/// The number of selected subjects with a form, unless fewer subjects have the form.
 const TIMES: usize = 2;
 
-/// What the bodies of a subject are made of: by instruction set the kinds of kernels, and the
-/// operations and statements in them.
+/// The forms in the bodies of a subject: by instruction set, the kinds of kernels, and the
+/// operations and statements in the kernels.
 fn forms(subject: &Subject) -> BTreeSet<String> {
     forms_of_bodies(subject).flat_map(|(_, forms)| forms).collect()
 }
@@ -27,7 +27,7 @@ fn forms_of_bodies(
     })
 }
 
-/// The names of kernels without their numbers, and those of the variants of enums.
+/// The names of kernels without digits, and the names of enum variants in the bodies of kernels.
 fn words(body: &Body) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for kernel in &body.kernels {
@@ -42,16 +42,16 @@ fn words(body: &Body) -> BTreeSet<String> {
     words
 }
 
-/// The places of the subjects that are taken, in their order: each one adds more than any other of
-/// what is missing.
+/// The indices of the selected subjects, sorted. Each selected subject adds as many missing forms
+/// as possible.
 pub fn covering(subjects: &[Subject]) -> Vec<usize> {
     let forms: Vec<_> = subjects.iter().map(forms).collect();
     chosen(&forms).into_iter().collect()
 }
 
-/// The subjects, each with some of its bodies: together they have every form, as those of
-/// [`covering`] do, and each subject has one body with vectors or more. In one language these are
-/// other bodies than in the other, where the forms leave a choice.
+/// The subjects, each with some of its bodies. Together the bodies have every form, as in
+/// [`covering`], and each subject keeps one body with vectors or more. Where the forms leave a
+/// choice, the two languages keep different bodies.
 pub fn with_fewer_bodies(subjects: &[Subject], language: Language) -> Vec<Subject> {
     let all: Vec<Vec<_>> = subjects.iter().map(|s| forms_of_bodies(s).skip(1).collect()).collect();
     let places: Vec<_> =
@@ -105,7 +105,7 @@ mod tests {
     fn every_form_is_taken_twice_or_as_often_as_it_is_there() {
         let all = ["ab", "a", "ac", "abc", "ad", "a"]
             .map(|forms| forms.chars().map(String::from).collect());
-        // of what has a alone nothing is needed; the fifth alone has d
+        // subjects with `a` alone are not needed; only the fifth has `d`
         assert_eq!(chosen(&all), BTreeSet::from([0, 2, 3, 4]));
     }
 }

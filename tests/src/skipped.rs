@@ -1,5 +1,5 @@
-//! What a test leaves out because this machine lacks something. `.ci/run` counts it in its last
-//! line.
+//! Skips tests, or parts of tests, for which this machine lacks a tool. `.ci/run` counts the
+//! skipped ones in its last line.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// The tools that `.ci/run` installs: where `CI` is set, a test fails without them.
+/// The tools that `.ci/run` installs. If `CI` is set, a test fails without them.
 pub const INSTALLED_BY_CI: [&str; 11] = [
     "gcc",
     "g++",
@@ -26,17 +26,17 @@ pub const INSTALLED_BY_CI: [&str; 11] = [
     "chromium",
 ];
 
-/// The file to which every test adds a line for what it leaves out.
+/// The environment variable that names a file: a test adds a line to the file for what it skips.
 pub const LIST: &str = "CELLC_SKIPPED";
 
-/// A program that needs the headers and the library of its language, and nothing else.
+/// A program that needs only the headers and the library of its language.
 pub const ONE_LINE: &str =
     "#include <string.h>\nint main(void) { char a[2] = \"a\"; return (int)strlen(a) - 1; }\n";
 
 /// A program that needs neither headers nor a library.
 const NO_HEADERS: &str = "int main(void) { return 0; }\n";
 
-/// How far a compiler has to get with a program.
+/// The last stage that a compiler has to reach with a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Far {
     /// To an object.
@@ -47,8 +47,8 @@ pub enum Far {
     Run,
 }
 
-/// True if a compiler with these flags gets so far with `program`, in C, or in C++ where its name
-/// says that.
+/// True if a compiler with these flags reaches the stage `far` with `program`. The language is C++
+/// if the compiler's name contains `++`, otherwise C.
 pub fn compiler_works(compiler: &str, flags: &[&str], program: &str, far: Far) -> bool {
     let folder = folder();
     let built =
@@ -57,7 +57,7 @@ pub fn compiler_works(compiler: &str, flags: &[&str], program: &str, far: Far) -
     built
 }
 
-/// The path of a folder that no other question uses.
+/// The path of a folder that no other call uses.
 fn folder() -> PathBuf {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -89,8 +89,8 @@ fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|s| s.success())
 }
 
-/// True if a tool does its work: a compiler's program runs or, where it is for another machine,
-/// links; other tools do something small. Asked once.
+/// True if a tool works: a compiler's program runs or, for another machine, links; other tools do a
+/// small task. Each tool is tried once.
 pub fn works(tool: &str) -> bool {
     static ASKED: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
     let mut asked = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,8 +106,7 @@ fn probe(tool: &str) -> bool {
             compiler_works(tool, &["-mcpu=cortex-m4", "--specs=nosys.specs"], ONE_LINE, Far::Linked)
         }
         _ if name.starts_with("clang") => compiler_works(tool, &[], ONE_LINE, Far::Run),
-        // these find headers by the specs of a machine and link with its script: `Machine::is_here`
-        // tries all of it
+        // headers and linker scripts come with a machine's specs: `Machine::is_here` tries the rest
         _ if name.ends_with("-elf-gcc") || name.ends_with("-eabi-gcc") => {
             compiler_works(tool, &[], NO_HEADERS, Far::Compiled)
         }
@@ -129,12 +128,12 @@ fn probe(tool: &str) -> bool {
         _ if name.starts_with("wasm-ld") => links_wasm(tool),
         _ if name.starts_with("qemu-system-") => quits(tool),
         "wasm32-unknown-unknown" => is_target_of_rustc(tool),
-        // these run programs of other machines: `Machine::is_here` runs one
+        // emulators: `Machine::is_here` runs a program
         _ => with(&["--version"]),
     }
 }
 
-/// True if `ask` says so of a file with these bytes, which is removed afterwards.
+/// The answer of `ask` about a temporary file with these bytes.
 fn with_file(name: &str, bytes: &[u8], ask: impl Fn(&Path) -> bool) -> bool {
     let folder = folder();
     let file = folder.join(name);
@@ -143,7 +142,7 @@ fn with_file(name: &str, bytes: &[u8], ask: impl Fn(&Path) -> bool) -> bool {
     said
 }
 
-/// True if a tool finds its way in an object of the Rust compiler.
+/// True if a tool reads an object of the Rust compiler.
 fn reads_objects(tool: &str) -> bool {
     with_file("one.rs", b"#![no_std]\n#[no_mangle]\npub extern \"C\" fn one() {}\n", |source| {
         let object = source.with_extension("o");
@@ -166,8 +165,8 @@ fn is_target_of_rustc(target: &str) -> bool {
     })
 }
 
-/// True if a tool reads the object of a compiler for the same machine: `arm-none-eabi-size` what
-/// `arm-none-eabi-gcc` made.
+/// True if a tool reads an object of the compiler for the same machine: `arm-none-eabi-size` an
+/// object of `arm-none-eabi-gcc`.
 fn reads_objects_of(size: &str) -> bool {
     let compiler = size.replace("-size", "-gcc");
     with_file("one.c", b"int one(void) { return 1; }\n", |source| {
@@ -177,7 +176,7 @@ fn reads_objects_of(size: &str) -> bool {
     })
 }
 
-/// True if clang of the same version makes an object for WebAssembly and the linker takes it.
+/// True if clang of the same version makes an object for WebAssembly and the linker links it.
 fn links_wasm(linker: &str) -> bool {
     let clang = linker.replace("wasm-ld", "clang");
     with_file("one.c", b"int one(void) { return 1; }\n", |source| {
@@ -201,10 +200,10 @@ fn quits(emulator: &str) -> bool {
     })
 }
 
-/// True if a tool that the test needs works; if not, the test is skipped.
+/// True if a tool that the test needs works; otherwise, the test is skipped.
 ///
 /// # Panics
-/// If it does not and `.ci/run` should have installed it.
+/// If the tool does not work although `.ci/run` should have installed it.
 pub fn has(tool: &str) -> bool {
     let found = works(tool);
     if !found {
@@ -219,11 +218,11 @@ pub fn is_required(tool: &str) -> bool {
     INSTALLED_BY_CI.contains(&tool) && env::var_os("CI").is_some()
 }
 
-/// Says what this machine lacks, so that the test that calls this leaves something out: to the
-/// user, who sees it where the test passes too, and to the list.
+/// Reports what this machine lacks, for a test that skips something: to the user, even if the test
+/// passes, and in the file of [`LIST`].
 pub fn skip(lacking: &str) {
     let line = format!("skipped: {}: {lacking}\n", thread::current().name().unwrap_or("a test"));
-    // not by `print!`, which a test that passes keeps to itself
+    // the output of `print!` is hidden if the test passes
     stderr().write_all(line.as_bytes()).expect("standard error");
     if let Some(list) = env::var_os(LIST) {
         let mut list = OpenOptions::new()
@@ -245,13 +244,13 @@ mod tests {
     #[test]
     fn a_tool_is_found_or_skipped() {
         assert!(has("rustc") && !works("no-such-tool-at-all"));
-        // a name is not enough: these start, and do not do what is asked of them
+        // tools with these endings are tried by tests of their own, which must fail, too
         let names = ["no-such-wasm-ld", "no-such-qemu-system-arm", "no-such-size"];
         assert!(names.iter().all(|name| !works(name)) && !reads_objects_of("no-such-size"));
         assert!(!has("no-such-tool-at-all"), "it is skipped");
     }
 
-    /// A compiler that says its version and links nothing, as clang without its libraries.
+    /// A compiler that starts but cannot link, such as clang without its libraries.
     #[test]
     fn a_compiler_that_cannot_link_does_not_work() {
         let compiles = |flags: &[&str], far| compiler_works("gcc", flags, ONE_LINE, far);
@@ -262,7 +261,7 @@ mod tests {
         assert!(!compiler_works("gcc", &[], "#include <no_such_header.h>", Far::Compiled));
     }
 
-    /// Whatever a test starts by a literal name, its file asks for.
+    /// A file that starts a tool by a literal name also asks whether the tool works.
     #[test]
     fn tools_are_asked_for_where_they_are_started() {
         // systems of POSIX have the first three; cargo brings the others

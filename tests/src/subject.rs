@@ -1,4 +1,4 @@
-//! A compiled model with inputs to call it with, and what its kernel programs make of them.
+//! A compiled model with inputs, and the results of its interpreted kernels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,15 +16,15 @@ use cellc::internals::reference::{initial_variables, reference};
 /// A compiled model and calls of it.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// An identifier of its own: of the module, the files, the functions.
+    /// A unique identifier: the name of the module, of the files and of the functions.
     pub name: String,
-    /// All stages.
+    /// The results of all stages.
     pub compilation: Compilation,
     /// Calls of a step: every Parameter in C order, integers as f32 of the same value.
     pub calls: Vec<Vec<Vec<f32>>>,
 }
 
-/// What was called.
+/// The call that computed a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     /// The pure function.
@@ -42,20 +42,20 @@ impl Way {
     pub const ALL: [Self; 4] = [Self::Function, Self::Step, Self::SecondStep, Self::StepAfterReset];
 }
 
-/// Which values: subject, instruction set, call, way, result.
+/// The identity of a result: subject, instruction set, index of the call, way, index of the result.
 pub type Key = (String, String, usize, Way, usize);
 
-/// The bits of every result; every NaN is the same one.
+/// The bits of every result. All NaNs have equal bits.
 pub type Values = BTreeMap<Key, Vec<u32>>;
 
-/// The bits by which results are compared: the sign and payload of a NaN are the processor's own
-/// affair.
+/// The bits by which results are compared. All NaNs are equal, because their signs and payloads
+/// depend on the processor.
 pub fn bits(value: f32) -> u32 {
     if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() }
 }
 
 impl Subject {
-    /// What was asked for, as validated.
+    /// The core model.
     pub fn model(&self) -> &CoreModel {
         &self.compilation.model
     }
@@ -65,8 +65,8 @@ impl Subject {
         self.compilation.plan.isas.iter().map(|own| (own.isa.name, own.fuses))
     }
 
-    /// The places of the instruction sets whose bodies differ from all before, with their names and
-    /// profiles: of the others the interpreter makes the same.
+    /// Index, name and profile of the instruction sets whose bodies differ from all earlier bodies
+    /// of the same profile. The interpreter has equal results for the others.
     pub fn distinct(&self) -> Vec<(usize, &'static str, bool)> {
         let bodies = &self.compilation.program.bodies;
         let all: Vec<_> =
@@ -93,15 +93,15 @@ impl Subject {
         if names(&planned) == names(&self.compilation) {
             return planned;
         }
-        // a program that was made by hand has no plan
+        // a program that was made by hand has no plan: only its spelling changes
         let mut by_hand = self.compilation.clone();
         by_hand.options.output.language = language;
         by_hand.plan.values = planned.plan.values;
         by_hand
     }
 
-    /// The subject in a language with the bodies of some of its instruction sets, the first of
-    /// which every file has. All other bodies and the memory are as before.
+    /// The subject in a language with the bodies of some of its instruction sets, always including
+    /// the first. The kept bodies and the memory do not change.
     pub fn with_bodies(&self, language: Language, is_kept: impl Fn(&str) -> bool) -> Self {
         let mut compilation = self.in_language(language);
         let values = compilation.plan.values;
@@ -111,7 +111,7 @@ impl Subject {
         let bodies = bodies.into_iter().zip(isas).filter(|(_, own)| is_kept(own.isa.name));
         compilation.program.bodies = bodies.map(|(body, _)| body).collect();
         compilation.plan.isas.retain(|own| is_kept(own.isa.name));
-        // kernels of C are spelled as for all bodies
+        // if fewer bodies would change how kernels are spelled, all bodies are kept
         if values != Spelled::new(language, &compilation.plan.isas) {
             let compilation = self.in_language(language);
             return Self { compilation, ..self.clone() };
@@ -134,7 +134,7 @@ impl Subject {
         self.interpret_from(isa, parameters, &mut self.variables())
     }
 
-    /// The results of one step from what the model's variables are, which become what it leaves.
+    /// Runs one step from these variables, and updates them. Returns the results.
     pub fn interpret_from(
         &self,
         isa: usize,
@@ -160,8 +160,8 @@ impl Subject {
         (0..self.model().results.len()).map(result).collect()
     }
 
-    /// The output of a model of one input and one output in steps from its initial state, with
-    /// calls of so many steps: those of one step by the kernels of a step.
+    /// The output of a model with one input and one output in several calls from its initial state.
+    /// `calls`: the number of steps of each call. Calls of one step run the kernels of a step.
     pub fn interpret_calls(&self, isa: usize, x: &[f32], calls: &[usize]) -> Vec<f32> {
         let program = &self.compilation.program;
         let body = program.body(isa);
@@ -209,9 +209,9 @@ impl Subject {
         reference(self.model(), &parameters, &initial_variables(self.model())).results
     }
 
-    /// Everything that a driver should print on the instruction sets `on`, and for the scalar body
-    /// of a small network. One body is interpreted for all that fuse multiply-add, and one for all
-    /// that do not: they have the same bits.
+    /// The expected results of a driver on the instruction sets `on` and on the scalar body of
+    /// small networks. One body is interpreted for all instruction sets that fuse multiply-add, and
+    /// one for all others: their results have equal bits.
     pub fn expected(&self, on: &[&str]) -> Values {
         let mut values = Values::new();
         let mut interpreted = [None, None];
@@ -225,18 +225,18 @@ impl Subject {
         values
     }
 
-    /// The same of a program made by hand, whose bodies differ: each of them is interpreted.
+    /// As [`Self::expected`] for a program made by hand: its bodies differ, so each is interpreted.
     pub fn expected_of_each_body(&self, on: &[&str]) -> Values {
         self.bodies_on(on).flat_map(|(index, ..)| self.every_call(index)).collect()
     }
 
-    /// The place, the name and the profile of the bodies for `on`, and of the scalar one.
+    /// Index, name and profile of the bodies for `on`, and of the scalar body.
     fn bodies_on(&self, on: &[&str]) -> impl Iterator<Item = (usize, &'static str, bool)> {
         let all = self.isas().enumerate().map(|(index, (isa, fused))| (index, isa, fused));
         all.filter(move |(_, isa, _)| on.contains(isa) || *isa == PLAIN.name)
     }
 
-    /// Every call by the body of one instruction set.
+    /// The results of every call, by the body of one instruction set.
     fn every_call(&self, isa: usize) -> Values {
         let mut values = Values::new();
         let (name, _) = self.isas().nth(isa).expect("an instruction set");
@@ -264,10 +264,10 @@ impl Subject {
     }
 }
 
-/// The number of the step that the interpreter computes: its rows of delay lines are not the first.
+/// The number of the interpreted step. It is not 0, so that delay lines do not start at row 0.
 const STEP: usize = 5;
 
-/// The values of these subjects, on the instruction sets of which they have bodies.
+/// The values of these subjects, on the instruction sets of their bodies.
 pub fn of_subjects(values: &Values, subjects: &[Subject]) -> Values {
     let bodies: BTreeSet<(&str, &str)> = subjects
         .iter()
@@ -280,10 +280,10 @@ pub fn of_subjects(values: &Values, subjects: &[Subject]) -> Values {
         .collect()
 }
 
-/// Fails with the first difference between what was expected and what generated code gave.
+/// Compares expected values with the values of generated code.
 ///
 /// # Panics
-/// If there is one.
+/// At the first difference.
 pub fn assert_same(what: &str, expected: &Values, found: &Values) {
     for (key, bits) in expected {
         let Some(other) = found.get(key) else { panic!("{what}: {key:?} was not computed") };

@@ -1,4 +1,4 @@
-//! Cells of several rows.
+//! Cells with several rows.
 
 use cellc::Options;
 
@@ -6,7 +6,7 @@ use crate::model_file::{ModelFile, Port, Stored};
 use crate::random;
 use crate::subject::Subject;
 
-/// From which calls are drawn.
+/// The seed of the calls.
 pub const CALLS: u64 = 5;
 
 /// Numbers without much structure.
@@ -19,7 +19,7 @@ pub fn values(len: usize, seed: usize) -> impl Iterator<Item = f32> {
 pub struct Layer {
     /// The operation.
     pub kind: &'static str,
-    /// But for the number of units.
+    /// The attributes, without the number of units.
     pub attributes: &'static str,
     /// The batch.
     pub rows: usize,
@@ -42,7 +42,7 @@ impl Layer {
         if self.attributes.contains("true") { 4 } else { self.gates() }
     }
 
-    /// It alone, with weights that are given at run time or not.
+    /// A model of this layer alone. `is_given`: true if the weights are Parameters.
     pub fn subject(self, name: &str, options: Options, is_given: bool) -> Subject {
         let Self { kind, attributes, rows, inputs, units } = self;
         let mut file = ModelFile::default();

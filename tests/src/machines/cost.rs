@@ -1,4 +1,4 @@
-//! What a step costs on a machine: instructions executed, bytes of code, bytes of the stack.
+//! The costs of a step on a machine: executed instructions, bytes of code, bytes of the stack.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,25 +10,25 @@ use super::{Machine, Trial, Written, support};
 use crate::driver::run;
 use crate::skipped::{has, is_required, skip};
 
-/// The steps that are counted. Even, since some kernels alternate between two orders.
+/// The number of counted steps. It is even, because some kernels alternate between two orders.
 pub(super) const STEPS: u64 = 16;
 
-/// What a step costs.
+/// The costs of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Instructions of a step of the struct, those of the C library among them. QEMU counts them.
+    /// Instructions of a step of the struct, including the C library's. `None` without QEMU.
     pub instructions: Option<u64>,
     /// Bytes of the code of all functions of the file, without its constants.
     pub code: u64,
-    /// Bytes of the largest frame of a function, where the compiler says so.
+    /// Bytes of the largest frame of a function. `None` if the compiler does not report frames.
     pub frame: Option<u64>,
-    /// Bytes of the frames of a step and of all that it calls, at their deepest, without the C
-    /// library's. gcc says who calls whom.
+    /// Bytes of the deepest chain of frames of a step, without the C library's. `None` if the
+    /// compiler is not gcc, which reports the call graph.
     pub stack: Option<u64>,
 }
 
 impl Cost {
-    /// Each with its name.
+    /// The costs with their names.
     pub fn numbers(&self) -> [(&'static str, Option<u64>); 4] {
         let Self { instructions, code, frame, stack } = *self;
         [("instructions", instructions), ("code", Some(code)), ("frame", frame), ("stack", stack)]
@@ -36,10 +36,10 @@ impl Cost {
 }
 
 impl Machine {
-    /// What a step of each model costs, compiled with `flags` in a folder, which is made anew.
+    /// The costs of a step of each model, compiled with `flags` in a new folder.
     ///
     /// # Panics
-    /// If it does not compile or run.
+    /// If a program does not compile or run.
     pub fn costs(&self, folder: &Path, trials: &[Trial], flags: &[&str]) -> Vec<Cost> {
         let is_gcc = self.compiler[0].contains("gcc");
         let frames = match (self.rust, is_gcc) {
@@ -58,8 +58,8 @@ impl Machine {
             };
             let instructions = counts.get(at).map(|count| count / STEPS);
             if !self.rust.is_empty() {
-                // the module's functions, by their symbols; what the caller took in of them is not
-                // theirs any more
+                // the functions of the module, found by their symbols; code inlined into the caller
+                // is not counted
                 let code = self.code(&folder.join("libtrials.a"), &format!("{}{name}", name.len()));
                 return Cost { instructions, code, frame: None, stack: None };
             }
@@ -75,8 +75,8 @@ impl Machine {
         trials.iter().enumerate().map(cost).collect()
     }
 
-    /// True if a program for this machine runs and its instructions and bytes can be counted; if
-    /// not, the test is skipped. Asked once.
+    /// True if a program for this machine runs and its instructions and bytes can be counted;
+    /// otherwise, the test is skipped. Each machine is tried once.
     pub fn counts_here(&self) -> bool {
         static ASKED: Mutex<BTreeMap<&str, bool>> = Mutex::new(BTreeMap::new());
         if !self.is_here() || !["gcc", self.size].into_iter().all(has) {
@@ -115,7 +115,7 @@ impl Machine {
         works
     }
 
-    /// What QEMU counts of a program; nothing where there is another emulator.
+    /// The counts of a program that QEMU runs. Empty for another emulator.
     fn counts(&self, folder: &Path, program: &Path) -> Vec<u64> {
         if !self.emulator[0].starts_with("qemu-") {
             return Vec::new();
@@ -141,7 +141,7 @@ impl Machine {
         format!("{}-{}", self.compiler[0], version.expect("a version"))
     }
 
-    /// The bytes of the sections of code of an object whose names hold a text.
+    /// The bytes of an object's code sections whose names contain `named`.
     fn code(&self, object: &Path, named: &str) -> u64 {
         let output = Command::new(self.size).arg("-A").arg(object).output().expect("size starts");
         let listing = String::from_utf8(output.stdout).expect("size prints ASCII");
@@ -165,8 +165,7 @@ fn plugin_compiler(plugin: &Path) -> Command {
     compiler
 }
 
-/// Who calls whom in a file, and the bytes of the frame of each, as gcc's `-fcallgraph-info=su`
-/// says.
+/// The call graph of a file and the frame size of each function, from gcc's `-fcallgraph-info=su`.
 #[derive(Debug, Default)]
 struct Calls {
     frames: BTreeMap<String, u64>,
@@ -174,7 +173,7 @@ struct Calls {
 }
 
 impl Calls {
-    /// From lines such as `node: { title: "f" label: "f\nnet.c:1:2\n16 bytes (static)" }` and
+    /// Parses lines such as `node: { title: "f" label: "f\nnet.c:1:2\n16 bytes (static)" }` and
     /// `edge: { sourcename: "f" targetname: "g" label: "net.c:3:4" }`.
     fn read(text: &str) -> Self {
         let mut calls = Self::default();
@@ -189,7 +188,7 @@ impl Calls {
             } else if let (true, Some(name), Some(label)) =
                 (line.starts_with("node"), field("title"), field("label"))
             {
-                // one that is defined elsewhere has none
+                // a function that is defined elsewhere has no frame
                 if let Some((frame, kind)) =
                     label.rsplit("\\n").next().and_then(|last| last.split_once(" bytes "))
                 {
@@ -201,7 +200,7 @@ impl Calls {
         calls
     }
 
-    /// The bytes of a function's frame and of those that it calls.
+    /// The bytes of the deepest chain of frames from a function.
     fn deepest(&self, function: &str) -> u64 {
         let called = self.edges.iter().filter(|(from, to)| from == function && to != function);
         let deepest = called.map(|(_, to)| self.deepest(to)).max().unwrap_or(0);

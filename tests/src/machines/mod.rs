@@ -1,7 +1,7 @@
 //! Other machines: generated C, compiled for them and run in emulators. A machine is a row of the
 //! table.
 //!
-//! What a program needs from a machine is in `tests/machines`: how it starts and how it writes.
+//! `tests/machines` has the code that a program needs on each machine: its start and its output.
 
 mod cost;
 mod program;
@@ -37,30 +37,30 @@ enum Written {
     Count,
 }
 
-/// What is computed on a machine: a model and how often its calls are repeated.
+/// A computation on a machine: a model, and the number of rounds.
 ///
-/// The struct makes a step with the inputs of each call, all of that so many times, and the states
-/// go on from step to step. Then it makes one more step for each call, from the states that the
-/// call gives; in C in place, where an input and an output may be one array.
+/// A round is a step of the struct for each call, with states that continue from step to step, also
+/// between rounds. Then the struct makes one more step for each call, from the states of the call;
+/// in C in place, if an input and an output may share an array.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// The model, as it is compiled for the machine.
+    /// The model, compiled for the machine.
     pub subject: Subject,
-    /// How often.
+    /// The number of rounds.
     pub rounds: usize,
 }
 
-/// What a machine made of a trial.
+/// The results of a trial on a machine.
 #[derive(Clone, Debug)]
 pub struct Tried {
     /// The instruction set.
     pub isa: String,
-    /// The bits of all results of all steps; every NaN is the same one.
+    /// The bits of all results of all steps. All NaNs have equal bits.
     pub bits: Vec<u32>,
 }
 
 impl Trial {
-    /// What the interpreter makes of it, by the body of an instruction set.
+    /// The results of the interpreter, by the body of an instruction set.
     ///
     /// # Panics
     /// If there is no such body.
@@ -105,7 +105,7 @@ impl Trial {
         found
     }
 
-    /// How many numbers a machine writes.
+    /// The number of values that a machine writes.
     fn len(&self) -> usize {
         let outputs: usize =
             self.subject.compilation.interface.outputs.iter().map(|field| field.len()).sum();
@@ -114,8 +114,8 @@ impl Trial {
 }
 
 impl Machine {
-    /// True if a program that does nothing is compiled, linked and run for this machine; if not,
-    /// the test is skipped. Asked once.
+    /// True if an empty program can be compiled, linked and run for this machine; otherwise, the
+    /// test is skipped. Each machine is tried once.
     pub fn is_here(&self) -> bool {
         static ASKED: Mutex<BTreeMap<&str, bool>> = Mutex::new(BTreeMap::new());
         let tools = [self.compiler[0], self.linker.first().unwrap_or(&"rustc"), self.emulator[0]];
@@ -137,7 +137,7 @@ impl Machine {
         works
     }
 
-    /// Makes a program without trials, and runs it; the emulator takes `arguments` besides.
+    /// Builds and runs a program without trials. `arguments`: further arguments of the emulator.
     fn runs_a_program(&self, arguments: &[&str]) -> bool {
         let folder =
             std::env::temp_dir().join(format!("cellc-tests-{}-{}", std::process::id(), self.name));
@@ -157,11 +157,10 @@ impl Machine {
         works
     }
 
-    /// Compiles the trials' C with `flags` in a folder, which is made anew, and runs all in one
-    /// program.
+    /// Compiles the trials' C with `flags` in a new folder, and runs all trials in one program.
     ///
     /// # Panics
-    /// If it does not compile, with warnings refused, or does not run.
+    /// If the program does not compile without warnings, or does not run.
     pub fn try_all(&self, folder: &Path, trials: &[Trial], flags: &[&str]) -> Vec<Tried> {
         let program = self.compile(folder, trials, flags, Written::Results);
         let written = self.run(&program, &[]);
@@ -183,7 +182,7 @@ impl Machine {
         tried
     }
 
-    /// Makes a program of all trials.
+    /// Builds a program of all trials.
     fn compile(
         &self,
         folder: &Path,
@@ -207,8 +206,7 @@ impl Machine {
         self.link(folder, &sources, library.as_deref(), &[&strict, flags].concat())
     }
 
-    /// Compiles the sources of a folder, by their stems, and links them with what the machine
-    /// needs.
+    /// Compiles the sources of a folder, by their stems, and links them with the machine's files.
     fn link(
         &self,
         folder: &Path,
@@ -222,7 +220,7 @@ impl Machine {
         program
     }
 
-    /// The commands that compile and the one that links, and the program that they make.
+    /// The commands that compile, the command that links, and the path of the program.
     fn build(
         &self,
         folder: &Path,
@@ -253,10 +251,10 @@ impl Machine {
             .iter()
             .map(|stem| compile(format!("{stem}.c").into(), format!("{stem}.o")))
             .collect();
-        // no model's file has a name with a dash
+        // names of subjects have no dash
         let started = |file: &&str| format!("machine-{}.o", file.replace('/', "-"));
         commands.extend(self.start.iter().map(|file| compile(support().join(file), started(file))));
-        // Windows runs no program of another name
+        // Windows runs only programs with this extension
         let program = folder.join("program.exe");
         let mut link = start(if self.linker.is_empty() { self.compiler } else { self.linker });
         link.args(sources.iter().map(|stem| format!("{stem}.o")));
@@ -266,16 +264,16 @@ impl Machine {
         ([commands, vec![link]], program)
     }
 
-    /// The command that runs a program. The emulator takes `arguments` besides.
+    /// The command that runs a program. `arguments`: further arguments of the emulator.
     fn started(&self, program: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.emulator[0]);
         command.args(arguments).args(self.emulator[1..].iter().map(in_support)).arg(program);
-        // Wine speaks of what it has not got
+        // turns off Wine's messages about missing features
         command.env("WINEDEBUG", "-all");
         command
     }
 
-    /// What a program writes. The emulator takes `arguments` besides.
+    /// The output of a program. `arguments`: further arguments of the emulator.
     fn run(&self, program: &Path, arguments: &[&str]) -> Vec<u8> {
         let emulator = self.emulator[0];
         let output = self.started(program, arguments).output();
@@ -292,7 +290,7 @@ impl Machine {
     }
 }
 
-/// Cases of the corpus with their weights in a format, as they are compiled for a machine.
+/// Cases of the corpus, each compiled for a machine in a precision.
 pub fn cases(machine: &Machine, cases: &[(&str, Precision)]) -> Vec<Trial> {
     let trial = |(name, precision): &(&str, Precision)| {
         let options = (machine.options)().with_precision(Some(*precision));
@@ -304,12 +302,12 @@ pub fn cases(machine: &Machine, cases: &[(&str, Precision)]) -> Vec<Trial> {
     cases.iter().map(trial).collect()
 }
 
-/// The files that programs have by the machine.
+/// The folder of the machines' files.
 fn support() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("machines")
 }
 
-/// An argument in which `FOLDER` stands for those files.
+/// Replaces `FOLDER` in an argument by the path of [`support`].
 fn in_support(argument: &&str) -> String {
     argument.replace("FOLDER", &support().to_string_lossy())
 }

@@ -1,4 +1,4 @@
-//! The program around generated C: it has its inputs with it, and writes every result.
+//! The C program around generated code. It contains the inputs and writes every result.
 
 use cellc::internals::emit::names::{Field, Interface};
 use cellc::internals::kernel::Element;
@@ -6,7 +6,7 @@ use cellc::internals::kernel::Element;
 use super::cost::STEPS;
 use super::{Trial, Written};
 
-/// The program that makes all trials, one after another, or so many steps of each that are counted.
+/// The main function: runs all trials in turn, or the counted steps of each trial.
 pub(super) fn main(trials: &[Trial], written: Written) -> String {
     let each = |line: &dyn Fn(&str) -> String| {
         trials.iter().map(|trial| line(&trial.subject.name)).collect::<String>()
@@ -43,7 +43,7 @@ pub(super) fn caller(Trial { subject, rounds }: &Trial) -> String {
         declarations += &format!("static {element} v_{name}[{len}];\n");
         give += &match field.element {
             Element::F32 => format!("    give(v_{name}, {len});\n"),
-            // whole numbers are compared as f32 too
+            // integers are compared as f32, too
             _ => format!(
                 "    for (size_t i = 0; i < {len}; i++) {{\n        const float value = (float)v_{name}[i];\n        give(&value, 1);\n    }}\n"
             ),
@@ -139,8 +139,8 @@ void {name}_trial(void) {{
     )
 }
 
-/// How the program holds the elements of an input, and what a step takes: f32 are held as their
-/// bits.
+/// The C types for the elements of an input: in the program's data, and in the argument of a step.
+/// The data of f32 are their bits.
 pub(super) fn types(field: &Field) -> (&'static str, &'static str) {
     match field.element {
         Element::F32 => ("uint32_t", "float"),
@@ -151,7 +151,7 @@ pub(super) fn types(field: &Field) -> (&'static str, &'static str) {
     }
 }
 
-/// An input of one call.
+/// The initialiser of an input in one call.
 pub(super) fn values(field: &Field, values: &[f32]) -> String {
     let value = |value: &f32| match field.element {
         Element::F32 => format!("0x{:08x}", value.to_bits()),

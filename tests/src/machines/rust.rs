@@ -1,5 +1,5 @@
-//! The same trials of generated Rust, without std: a library that is linked in place of the objects
-//! of generated C.
+//! The trials of generated Rust without std: a library that is linked in place of the objects of
+//! generated C.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ fn take<T, S>(values: &mut T, given: &S) {
 "#;
 
 impl Machine {
-    /// Writes and compiles the trials' library for a target of Rust; gives the library.
+    /// Writes and compiles the library of the trials for a target of Rust. Returns its path.
     pub(super) fn library(&self, folder: &Path, trials: &[Trial], target: &str) -> PathBuf {
         let subjects: Vec<_> = trials.iter().map(|trial| trial.subject.clone()).collect();
         write_files(folder, &subjects, Language::Rust);
@@ -100,8 +100,7 @@ impl Machine {
         cargo
             .args(["build", "--quiet", "--release", "-Zbuild-std=core", "--target", target])
             .current_dir(folder);
-        // Debian's own rustc and cargo, with the sources that belong to them; what they make is
-        // kept for the next run
+        // Debian's rustc and cargo, which have sources of core; the next run reuses the build
         let kept = folder.with_file_name("machines-rust");
         cargo
             .env("RUSTC", "/usr/bin/rustc")
@@ -116,7 +115,7 @@ impl Machine {
     }
 }
 
-/// How the library holds the elements of an input or an output.
+/// The Rust type in which the library stores the elements of an input or an output.
 fn stored(field: &Field) -> String {
     let stored = types(field).0.replace("uint32_t", "u32").replace("uint8_t", "u8");
     stored.replace("int32_t", "i32").replace("int64_t", "i64")
@@ -189,7 +188,7 @@ fn caller(Trial { subject, rounds }: &Trial) -> String {
     };
     let all: Vec<_> = taken().collect();
     let (start_of_trial, take) = (start(&all), take(&all, "call"));
-    // what nothing is done with would have no type
+    // only inputs that a step reads: the types of other inputs could not be inferred
     let start_of_count =
         start(&interface.step_inputs().chain(&interface.weights).collect::<Vec<_>>());
     format!(

@@ -3,37 +3,37 @@
 use cellc::internals::arch;
 use cellc::{Fma, Language, Options, WeightsAs};
 
-/// A machine that generated C is compiled for, and where that runs. In arguments `FOLDER` stands
+/// A machine that generated code is compiled for, and its emulator. In arguments, `FOLDER` stands
 /// for `tests/machines`.
 #[derive(Debug)]
 pub struct Machine {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// The compiler, and what it always takes.
+    /// The compiler with its fixed arguments.
     pub compiler: &'static [&'static str],
-    /// Rust's name for the machine where Rust is compiled for it, by a cargo, and the linker
-    /// compiles the C around it; else nothing.
+    /// The target of Rust; empty for C. With a target, `compiler` is a cargo, and `linker` compiles
+    /// the C around the Rust.
     pub rust: &'static str,
-    /// What it takes besides to compile, after all else.
+    /// Further arguments of the compiler, after all others.
     pub flags: &'static [&'static str],
-    /// What links, if not the compiler.
+    /// The linker with its fixed arguments. Empty: the compiler links.
     pub linker: &'static [&'static str],
-    /// What is given to that besides.
+    /// Further arguments of the linker.
     pub link: &'static [&'static str],
-    /// The files of `tests/machines` that every program has.
+    /// The files of `tests/machines` in every program.
     pub start: &'static [&'static str],
-    /// The emulator, and what it takes before the program.
+    /// The emulator with its arguments in front of the program.
     pub emulator: &'static [&'static str],
     /// The program that lists the sections of an object.
     pub size: &'static str,
-    /// How cellc is told of the machine.
+    /// The options of cellc for the machine.
     pub options: fn() -> Options,
-    /// Whether the least significant byte of a number comes first: weights of fewer bits are laid
-    /// out for that.
+    /// True if the least significant byte of a number comes first. Weights of fewer bits are laid
+    /// out for this order of bytes.
     pub little_endian: bool,
 }
 
-/// How QEMU runs a program without an operating system.
+/// The command of QEMU for a board without an operating system.
 macro_rules! board {
     ($name:literal) => {
         &[
@@ -53,7 +53,7 @@ macro_rules! board {
     };
 }
 
-/// How a program without an operating system is linked.
+/// The arguments that link a program without an operating system.
 macro_rules! bare {
     ($script:literal) => {
         &["-nostartfiles", "-LFOLDER", concat!("-T", $script)]
@@ -67,7 +67,7 @@ macro_rules! target {
     };
 }
 
-/// C for every machine.
+/// The options for C on any machine.
 fn any() -> Options {
     Options::default().with_language(Language::C)
 }
@@ -79,17 +79,17 @@ macro_rules! rust {
     };
 }
 
-/// The same, with the weights in files beside it.
+/// The options for C on any machine, with the weights in files.
 fn files() -> Options {
     any().with_weights_as(WeightsAs::File)
 }
 
-/// The body that every machine has, alone.
+/// The options for the generic body alone.
 fn generic() -> Options {
     Options::default().with_isas(Some(Vec::new()))
 }
 
-/// What is the same for all Linux.
+/// The common properties of all machines with Linux.
 const LINUX: Machine = Machine {
     name: "",
     compiler: &[],
@@ -104,7 +104,7 @@ const LINUX: Machine = Machine {
     little_endian: true,
 };
 
-/// In Wine, with objects in COFF.
+/// Windows, emulated by Wine. Objects are in COFF.
 const WINDOWS: Machine = Machine {
     name: "x86_64-windows",
     compiler: &["x86_64-w64-mingw32-gcc-posix"],
@@ -113,7 +113,7 @@ const WINDOWS: Machine = Machine {
     ..LINUX
 };
 
-/// What is the same for all Cortex-M.
+/// The common properties of all Cortex-M.
 const CORTEX_M: Machine = Machine {
     compiler: &[],
     link: bare!("an386.ld"),
@@ -123,7 +123,7 @@ const CORTEX_M: Machine = Machine {
     ..LINUX
 };
 
-/// Without a floating-point unit.
+/// Cortex-M3, without a floating-point unit.
 pub static CORTEX_M3: Machine = Machine {
     name: "cortex-m3",
     compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
@@ -135,7 +135,7 @@ pub static CORTEX_M3: Machine = Machine {
 const CORTEX_M4F_GCC: &[&str] =
     &["arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"];
 
-/// With a floating-point unit of single precision.
+/// Cortex-M4F, with a floating-point unit of single precision.
 pub static CORTEX_M4F: Machine = Machine {
     name: "cortex-m4f",
     compiler: CORTEX_M4F_GCC,
@@ -144,7 +144,7 @@ pub static CORTEX_M4F: Machine = Machine {
     ..CORTEX_M
 };
 
-/// With Helium.
+/// Cortex-M55, with Helium.
 pub static CORTEX_M55: Machine = Machine {
     name: "cortex-m55",
     compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"],
@@ -154,7 +154,7 @@ pub static CORTEX_M55: Machine = Machine {
     ..CORTEX_M
 };
 
-/// What is the same for all compilers.
+/// Linux on Arm of 64 bits, without a compiler.
 const LINUX_ON_AARCH64: Machine =
     Machine { emulator: &["qemu-aarch64"], size: "aarch64-linux-gnu-size", ..LINUX };
 
@@ -207,7 +207,7 @@ pub static AARCH64: Machine = Machine {
     ..LINUX_ON_AARCH64
 };
 
-/// The same with the dot products of bytes.
+/// Linux on Arm of 64 bits with dot products of bytes.
 pub static AARCH64_DOTPROD: Machine = Machine {
     name: "aarch64-dotprod",
     compiler: &["aarch64-linux-gnu-gcc", "-march=armv8.2-a+dotprod"],
@@ -215,11 +215,11 @@ pub static AARCH64_DOTPROD: Machine = Machine {
     ..AARCH64
 };
 
-/// What is the same for all compilers that make programs for this machine.
+/// This machine, without a compiler.
 const HERE: Machine = Machine { emulator: &["env"], options: target!(PORTABLE), ..LINUX };
 
-/// C without extensions, by this machine's compilers: as strict as they can be, where they may
-/// fuse, and by one that knows C11 and little else.
+/// C without extensions on this machine: strict compilers, compilers that may fuse multiply-add,
+/// and a compiler that knows little more than C11.
 pub static PORTABLE: [Machine; 5] = [
     Machine {
         name: "portable-gcc",
@@ -246,9 +246,9 @@ pub static PORTABLE: [Machine; 5] = [
 /// The machines whose tools `.ci/run` installs.
 pub static INSTALLED: [&Machine; 4] = [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64];
 
-/// The others: `tests/machines/all` installs their tools.
+/// The machines whose tools `tests/machines/all` installs.
 pub static BY_HAND: [Machine; 29] = [
-    // what a file that is made for any machine costs there
+    // for the cost of a file for any machine on a Cortex-M4F
     Machine {
         name: "cortex-m4f-any",
         compiler: CORTEX_M4F_GCC,
@@ -256,7 +256,7 @@ pub static BY_HAND: [Machine; 29] = [
         options: any,
         ..CORTEX_M
     },
-    // what Rust there is compared with
+    // for comparison with Rust on a Cortex-M4F
     Machine {
         name: "cortex-m4f-unfused",
         options: || (CORTEX_M4F.options)().with_fma(Fma::Off),
@@ -274,7 +274,7 @@ pub static BY_HAND: [Machine; 29] = [
         ..LINUX_ON_AARCH64
     },
     Machine { name: "cortex-m55-any", options: any, ..CORTEX_M55 },
-    // its instructions are those of a Cortex-M3 too, whose board has more memory
+    // Cortex-M0, on the board of a Cortex-M3, which has more memory and all of its instructions
     Machine {
         name: "cortex-m0",
         compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
@@ -329,13 +329,13 @@ pub static BY_HAND: [Machine; 29] = [
         ..ARMHF
     },
     RISCV64,
-    // as compilers for firmware do: constants are at fixed addresses, and those of activations one
-    // load each
+    // without position-independent code, as for firmware: constants have fixed addresses, and each
+    // constant of an activation takes one load
     Machine { name: "riscv64-no-pie", flags: &["-fno-pie"], ..RISCV64 },
     // vectors of 128 bits
     RISCV64_VECTOR,
     Machine { name: "riscv64-vector-any", options: any, ..RISCV64_VECTOR },
-    // without a floating-point unit; Linux's system calls and nothing else of it
+    // no floating-point unit; the program uses Linux for system calls only
     Machine {
         name: "riscv32",
         compiler: &[
@@ -351,7 +351,7 @@ pub static BY_HAND: [Machine; 29] = [
         options: target!(RISCV32),
         ..LINUX
     },
-    // the other order of bytes
+    // big-endian
     Machine {
         name: "s390x",
         compiler: &["s390x-linux-gnu-gcc"],

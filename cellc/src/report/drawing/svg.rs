@@ -295,7 +295,7 @@ fn rect(
     );
 }
 
-/// Escapes a text for XML. [`super::visible`] has escaped the characters that are invalid in XML.
+/// Escapes a text for XML. `visible` has escaped the characters that are invalid in XML.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
