@@ -1,5 +1,5 @@
-//! The facts about each operation of a model. Readers and checks ask for facts instead of matching
-//! all operations: a new operation fills one row of [`Op::facts`] or [`Elementwise::facts`]. The
+//! The facts about each operation of a model. Readers and checks use facts instead of matching all
+//! operations: a new operation fills one row of [`Op::facts`] or [`Elementwise::facts`]. The
 //! translation matches all operations, without a default.
 
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use super::{
 /// The facts about one operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpFacts<'o> {
-    /// The operation in messages about layers that a reader adds.
+    /// The operation's name in messages that advise to add a layer.
     pub name: &'static str,
     /// The allowed numbers of inputs.
     pub inputs: RangeInclusive<usize>,
@@ -20,33 +20,33 @@ pub struct OpFacts<'o> {
     pub outputs: RangeInclusive<usize>,
     /// The rank of the first output.
     pub rank: Rank,
-    /// The elements of the operands that the outputs hold.
+    /// The elements of the operands in the outputs.
     pub elements: Elements,
-    /// The axes of an operand in the outputs.
+    /// The axes of the operands in the outputs.
     pub axes: Axes<'o>,
 }
 
-/// The rank of an operation's first output, from ranks and constants of the inputs.
+/// The rank of an operation's first output, which follows from ranks and constants of the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
-    /// A number.
+    /// A fixed rank.
     Fixed(usize),
     /// The rank of the first input.
     First,
     /// The largest rank of all inputs.
     Largest,
-    /// The larger rank of two matrices; unknown for vectors.
+    /// The larger rank of two tensors of matrices. Unknown if an input is a vector.
     Product,
     /// The rank of the first input, and one more.
     FirstAndOne,
-    /// The rank of the first input, and one more for each number of the second.
+    /// The rank of the first input, plus the number of elements of the second input.
     Inserted,
-    /// The rank of the first input, and one fewer for each number of the second, which must be
+    /// The rank of the first input, minus the number of elements of the second input, which must be
     /// present.
     Removed,
-    /// As `Removed`. Without numbers, 0.
+    /// As `Removed`. 0 if the second input is missing or empty.
     Reduced,
-    /// As many as the second input has numbers.
+    /// The number of elements of the second input.
     Listed,
     /// As `Listed`, and at least the rank of the first input.
     AtLeastListed,
@@ -56,10 +56,11 @@ pub enum Rank {
     Unknown,
 }
 
-/// The elements of the operands that the outputs of an operation hold.
+/// The elements of the operands in the outputs of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// None: the outputs depend on sizes of the operands alone.
+    /// No elements: the operation has no operands, or its outputs depend on the sizes of the
+    /// operands alone.
     None,
     /// Elements of the operands, unchanged, perhaps with zeros between them.
     Moved,
@@ -70,46 +71,47 @@ pub enum Elements {
         /// True for the sum of the operands.
         is_sum: bool,
     },
-    /// Anything else.
+    /// Other functions of the elements.
     Computed,
 }
 
 impl Elements {
-    /// True for elements of the operands and sums of elements. Weights of a cell keep their gates:
-    /// packing reads the weights before the operation.
+    /// True for moves of elements and for sums. Weights of a cell may pass such operations, as
+    /// packing reads the tensors in front of the operations.
     pub fn keep_gates(self) -> bool {
         matches!(self, Self::Moved | Self::Sums | Self::Elementwise { is_sum: true })
     }
 }
 
-/// The axes of an operand in the outputs of an operation.
+/// The axes of the operands in the outputs of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Axes<'o> {
-    /// Each axis of the operand; each element stands at its place.
+    /// Each axis of the operand; each element stays at its place.
     Same,
-    /// Each axis of the operands, aligned at the last one as NumPy broadcasts. The slopes of a
-    /// PRelu may stand along axis 1.
+    /// Each axis of the operands, aligned at the last axis as NumPy broadcasts. The slopes of a
+    /// PRelu may lie along axis 1.
     Broadcast(Elementwise),
-    /// Each axis; elements along one axis are weights of a sum of 1.
+    /// Each axis. The elements along one axis become weights with the sum 1.
     Softmax,
-    /// Each axis; elements are normalised.
+    /// Each axis, with normalised elements.
     Normalized(Normalization),
-    /// Rows and columns of two factors, behind broadcast axes of matrices.
+    /// The broadcast axes of the batch, then the rows of the first and the columns of the second
+    /// factor.
     Product {
         /// True if the first factor is transposed.
         transpose_a: bool,
         /// True if the second factor is transposed.
         transpose_b: bool,
     },
-    /// The axes in the order that the second input gives.
+    /// The axes in the order of the second input.
     Permuted,
-    /// Each axis, and the axes of size 1 that the second input gives.
+    /// Each axis, and axes of size 1 at the places in the second input.
     Inserted,
-    /// The axes without those of size 1 that the second input gives.
+    /// The axes, except axes of size 1 at the places in the second input.
     Removed,
-    /// Other axes over the elements in C order.
+    /// Other axes, over the elements in C order.
     Reshaped,
-    /// Each axis, reduced or removed.
+    /// Each axis; reduced axes have size 1 or are removed.
     Reduced,
     /// Each axis, cut by [`Op::Slice`].
     Sliced,
@@ -117,37 +119,37 @@ pub enum Axes<'o> {
     Masked(&'o SliceMasks),
     /// Each axis, divided among the outputs along one axis.
     Split,
-    /// Each axis; the operands stand one after the other along one axis.
+    /// Each axis; along one axis, the operands follow each other.
     Joined,
-    /// The axes of the indices in place of one axis of the data.
+    /// The axes of the data, one of which is replaced by the axes of the indices.
     Indexed {
         /// The number of batch dimensions.
         batch_dims: i64,
     },
-    /// Each axis, with pads at both ends.
+    /// Each axis, with padding at both ends.
     Padded,
     /// Batch, channels, and the positions of a convolution's windows.
     Convolved(&'o Convolution),
     /// Batch, channels, and the positions of a pool's windows.
     Pooled(&'o Pool),
-    /// None: sizes of the operand along one new axis.
+    /// One new axis over the sizes of the operand.
     Sizes,
-    /// Anything else.
+    /// Other axes.
     Other,
 }
 
-/// Exactly `count` inputs or outputs.
+/// The range for exactly `count` inputs or outputs.
 fn exactly(count: usize) -> RangeInclusive<usize> {
     count..=count
 }
 
-/// Any number of inputs or outputs from `least` on.
+/// The range for any number of inputs or outputs from `least` on.
 fn any(least: usize) -> RangeInclusive<usize> {
     least..=usize::MAX
 }
 
-/// The largest number of inputs of a recurrent operation. The roles of its inputs decide the
-/// number.
+/// The largest number of inputs of a recurrent operation. The roles of the inputs decide which
+/// numbers are valid.
 const MOST_CELL_INPUTS: usize = 9;
 
 impl Op {
@@ -295,12 +297,14 @@ impl Op {
     }
 }
 
-/// The elements of data with replaced parts. `combine`: the operation of the old and new element.
+/// The elements of an operation that replaces parts of data. `combine`: the operation on the old
+/// and the new element, if any.
 fn replaced(combine: Option<Binary>) -> Elements {
     if combine.is_none() { Elements::Moved } else { Elements::Computed }
 }
 
-/// The rank of the result of an equation that writes the result's letters.
+/// The rank of the result of an Einsum whose equation states the result. Unknown for other
+/// equations and for `...`.
 fn rank_of_einsum(equation: &str) -> Rank {
     match equation.split_once("->") {
         Some((_, result)) if !result.contains('.') => {

@@ -1,4 +1,5 @@
-//! Loops with a run-time end condition, and loops that carry integers or read the iteration number.
+//! Loops that end by a run-time condition, and loops that carry integers or read the iteration
+//! number.
 //!
 //! Iterations are defined up to the largest count. After the iteration that ends the condition,
 //! values stay unchanged, so the loop may end at this iteration.
@@ -19,25 +20,27 @@ use crate::model::{Binary, ElementType, Logic, Loop, LoopInput, Node, Primitive}
 use crate::request::flag;
 use crate::rules::unused::Unused;
 
-/// The most passes over a body that search for ranges of carried integers.
+/// The most passes over a body in search of the ranges of carried integers.
 const MOST_ATTEMPTS: usize = 4;
 
-/// The most iterations of a loop with a run-time count: f32 holds this number and the
-/// next.
+/// The most iterations of a loop that counts at run time: f32 represents this number and the next
+/// exactly.
 const MOST_COUNTED: usize = (1 << 24) - 1;
 
-/// The number of iterations of a loop.
+/// The limits of the number of iterations of a loop.
 #[derive(Clone, Copy)]
 struct Count {
     /// The upper limit.
     most: usize,
-    /// True if the model states no limit.
+    /// True if the model states no upper limit, so that the limit of the options may cut the loop
+    /// off.
     may_cut: bool,
-    /// The model's limit, if above [`MOST_COUNTED`].
+    /// The upper limit of the model, if above [`MOST_COUNTED`]. Such a loop needs a condition, and
+    /// the upper limit of the options.
     huge: Option<usize>,
 }
 
-/// A loop with a run-time count of iterations.
+/// A loop with a run-time number of iterations.
 #[derive(Clone, Copy)]
 struct CountedLoop<'a, 'b> {
     node: &'a Node,
@@ -47,32 +50,33 @@ struct CountedLoop<'a, 'b> {
     count: Count,
 }
 
-/// A value carried to the next iteration.
+/// A back edge: a value that the body passes to the next iteration.
 struct BackEdge {
     /// The value of the first iteration.
     initial: Known,
-    /// The value in the body.
+    /// The tensor that the body reads.
     value: Known,
-    /// The place of the next value in the results of the body.
+    /// The index of the next value among the results of the body.
     result: usize,
 }
 
-/// A value carried from iteration to iteration, with its next value.
+/// A carried value, with the value for the next iteration.
 struct CarriedValue {
     /// The value of the first iteration.
     initial: Known,
-    /// The value in the body.
+    /// The tensor that the body reads.
     value: Known,
     /// The value for the next iteration.
     next: Known,
-    /// The result of the body with the next value. `None` for the counters and the condition.
+    /// The index of the next value among the results of the body. `None` for the counters and the
+    /// condition.
     result: Option<usize>,
 }
 
-/// Ranges of integers, one for each back edge.
+/// The ranges of carried integers, one for each back edge.
 type Ranges = Vec<[f64; 2]>;
 
-/// A constant of one element.
+/// A constant of one integer.
 fn number(value: i64, element: ElementType) -> Known {
     Known::integers(Vec::new(), &[value], element)
 }
@@ -87,15 +91,15 @@ impl<'a> Translator<'_, 'a> {
         cut: &InputPieces,
         trips: Option<usize>,
     ) -> Option<Vec<Known>> {
-        // PyTorch writes the largest integer where only the condition ends a loop. A loop over the
-        // pieces of an input has as many iterations as the input has pieces.
+        // For a loop that only its condition ends, PyTorch writes the largest integer as limit. A
+        // loop over the pieces of an input has as many iterations as there are pieces.
         let is_cut = cut.iter().any(Option::is_some);
         let huge = trips.filter(|&trips| trips > MOST_COUNTED && !is_cut);
         let stated = trips.filter(|_| huge.is_none());
         let given = stated.or(self.context.options.bindings.max_steps);
         match (given, huge) {
             (Some(most), _) => self.build(node, |_| countable(most, MOST_COUNTED))?,
-            // the body says whether the loop has a condition
+            // without another limit, the body must show that no condition ends the loop
             (None, Some(_)) => {}
             (None, None) => return self.refuse_unlimited(node),
         }
@@ -112,7 +116,7 @@ impl<'a> Translator<'_, 'a> {
                     self.loops.needs_max_steps |= outputs.is_some() && count.may_cut;
                     return outputs;
                 }
-                // integers exceed the assumed ranges
+                // carried integers leave the assumed ranges: tries wider ranges
                 Err(wider) => {
                     let largest = f64::from(INTEGER_LIMIT);
                     let any = attempt + 1 == MOST_ATTEMPTS;
@@ -129,7 +133,8 @@ impl<'a> Translator<'_, 'a> {
         None
     }
 
-    /// The loop with integers in known ranges, or the ranges to try next.
+    /// Tries the loop with integers in the assumed ranges. Returns the outputs, or the ranges to
+    /// try next.
     fn attempt(
         &mut self,
         counted: &CountedLoop<'a, '_>,
@@ -206,7 +211,7 @@ impl<'a> Translator<'_, 'a> {
         Some(Ok(outputs))
     }
 
-    /// The slices and the back edges of a loop. Writes the values of the body's inputs to `known`.
+    /// The slices and the back edges of a loop. Writes the tensors that the body reads to `known`.
     fn inputs_of_body(
         &mut self,
         counted: &CountedLoop<'a, '_>,
@@ -235,7 +240,7 @@ impl<'a> Translator<'_, 'a> {
                     self.core.facts.set_range(&piece, self.core.facts.range_of(outside));
                     piece
                 }
-                // an iteration is computed only where the condition holds
+                // the body computes only iterations whose condition is true, so it reads true
                 (None, Some(result)) if body.condition == Some(result) => {
                     self.build(node, |core| {
                         let shape = core.shape_of(outside);
@@ -277,8 +282,8 @@ impl<'a> Translator<'_, 'a> {
         Some(())
     }
 
-    /// By back edge, the interval of the assumed and the computed integers. `None` if all computed
-    /// integers are within the assumed intervals.
+    /// By back edge, the union of the assumed range and the range of the computed integers. `None`
+    /// if all computed integers are within the assumed ranges.
     fn wider_ranges(
         &self,
         edges: &[BackEdge],
@@ -297,8 +302,9 @@ impl<'a> Translator<'_, 'a> {
         (!all_stay).then(|| ranges.iter().zip(&computed).map(united).collect())
     }
 
-    /// The values of the back edges and of the number of the iteration, with their next values.
-    /// `running`: false after the last iteration. `None` if every iteration is computed.
+    /// The carried values of the back edges and of the iteration number, with their next values.
+    /// `running`: the truth value whether the iteration computes. `None` if every iteration
+    /// computes.
     fn next_values(
         &mut self,
         node: &'a Node,
@@ -330,7 +336,7 @@ impl<'a> Translator<'_, 'a> {
         Some(carried)
     }
 
-    /// The number of iterations and the condition after the last iteration; both are carried, too.
+    /// The number of iterations and the condition after the last iteration, which the loop carries.
     /// `Some(None)` for a loop without a condition, `None` after an error.
     fn count_and_condition(
         &mut self,
@@ -366,8 +372,8 @@ impl<'a> Translator<'_, 'a> {
         Some(Some(last))
     }
 
-    /// By output of the loop, the value of the body. Carries values that the loop outputs after its
-    /// last iteration.
+    /// By output of the loop: the tensor of the body. Also carries the tensors whose value of the
+    /// last computed iteration is an output.
     fn values_of_outputs(
         &mut self,
         counted: &CountedLoop<'a, '_>,
@@ -392,7 +398,7 @@ impl<'a> Translator<'_, 'a> {
                     })?
                 }
                 (None, Some(_), Known::Constant(..)) => last.clone(),
-                // iterations after the last keep the value
+                // later iterations keep the value of the last computed iteration
                 (None, Some(running), _) => {
                     let (shape, range) = (self.core.shape_of(last), self.core.facts.range_of(last));
                     let zero = Known::number_like(last, 0.0);
@@ -417,8 +423,8 @@ impl<'a> Translator<'_, 'a> {
         Some(values)
     }
 
-    /// The results of the loop, and its outputs. Notes dynamic lengths of outputs. `length`: the
-    /// number of iterations, and the condition after the last.
+    /// The results of the core loop, and the outputs of the node. Notes the run-time length of
+    /// outputs. `length`: the number of iterations, and the condition after the last iteration.
     fn outputs_of_loop(
         &mut self,
         counted: &CountedLoop<'a, '_>,
@@ -463,7 +469,7 @@ impl<'a> Translator<'_, 'a> {
         Some((out, outputs))
     }
 
-    /// Refuses a loop with a run-time end.
+    /// Refuses a loop that only a run-time condition ends, without an upper limit.
     fn refuse_unlimited<T>(&mut self, node: &'a Node) -> Option<T> {
         let found = "a loop that ends when its condition says so, without a largest count";
         let help = message!("give one: {}", flag::MAX_STEPS.setting());
@@ -474,14 +480,14 @@ impl<'a> Translator<'_, 'a> {
         None
     }
 
-    /// Warns of a largest count without a loop.
+    /// Warns if the options give an upper limit and no loop needs the limit.
     pub(super) fn warn_of_unused_max_steps(&mut self) {
         if self.context.options.bindings.max_steps.is_some() && !self.loops.needs_max_steps {
             self.diagnostics.push(Unused::MaxSteps.warning());
         }
     }
 
-    /// A value carried from the previous iteration.
+    /// Adds a value that the loop carries from the previous iteration.
     fn carried_value(
         &mut self,
         node: &'a Node,
@@ -495,7 +501,7 @@ impl<'a> Translator<'_, 'a> {
         Some(value)
     }
 
-    /// The output of a loop for a value of its body.
+    /// Adds the output of a loop for a tensor of its body.
     fn output_of_loop(
         &mut self,
         node: &'a Node,

@@ -1,6 +1,6 @@
-//! Normalizations: means, variances and the arithmetic with them, as reductions and work element by
-//! element. Each row has one division: its elements are multiplied by the reciprocal of its
-//! deviation.
+//! Normalisations: means, variances and the arithmetic with them, as reductions and pointwise
+//! operations. Each row has one division: its elements are multiplied by the reciprocal of the
+//! row's deviation.
 
 use super::arithmetic::squared;
 use super::elementwise::compute;
@@ -13,7 +13,7 @@ use crate::model::{Activation, Binary, Normalization, Reduction, shape_text};
 
 const ROOT: Activation = Activation::Sqrt;
 
-/// A normalization, from reductions and pointwise operations.
+/// A normalisation, composed of reductions and pointwise operations.
 pub(super) fn normalize(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -37,7 +37,8 @@ pub(super) fn normalize(
     }
 }
 
-/// True if a normalisation computes each place along this axis of its first input alone.
+/// True if a normalisation computes each place along `axis` of the first input independently of the
+/// other places.
 pub(super) fn normalizes_inside(
     core: &CoreBuilder,
     args: &Operands,
@@ -62,16 +63,16 @@ pub(super) fn normalizes_inside(
     }
 }
 
-/// Refuses integers.
+/// Refuses integers, except as axes.
 fn floats(normalization: Normalization, inputs: &[Known]) -> Rule<()> {
     match normalization {
-        // the second input is the axes
+        // the second input gives the axes
         Normalization::Variance { .. } | Normalization::Length { .. } => all_floats(&inputs[..1]),
         _ => all_floats(inputs),
     }
 }
 
-/// The axes given by the second input, else all from `first` on.
+/// The axes that the second input gives, or without a second input all axes from `first` on.
 fn axes_of(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -116,7 +117,7 @@ fn batch_norm(core: &mut CoreBuilder, inputs: &[Known], eps: f32) -> Rule<Known>
     let [scale, shift, mean, variance] = &numbers[..] else { return Err(Refusal::Reported) };
     let constants = [scale, shift, mean, variance].map(|known| known.tensor().cloned());
     if let [Some(scale), Some(shift), Some(mean), Some(variance)] = constants {
-        // constants are computed in f64 and rounded once
+        // for constants, factor and offset are computed in f64 and rounded once
         let count = scale.len();
         let factor = |i: usize| scale.get_f64(i) / (variance.get_f64(i) + f64::from(eps)).sqrt();
         let factors: Vec<f32> = (0..count).map(|i| factor(i) as f32).collect();
@@ -136,7 +137,7 @@ fn batch_norm(core: &mut CoreBuilder, inputs: &[Known], eps: f32) -> Rule<Known>
     compute(core, Binary::Add, vec![scaled, shift.clone()])
 }
 
-/// A number for each place along axis 1 of a tensor of that rank.
+/// A number for each place along axis 1 of a tensor of rank `rank`.
 fn by_channel(core: &mut CoreBuilder, known: &Known, rank: usize) -> Rule<Known> {
     let mut shape = vec![1; rank];
     shape[1] = core.shape_of(known)[0];
@@ -225,7 +226,7 @@ fn group_norm(
         }
         numbers.push(by_channel(core, &known, shape.len())?);
     }
-    // each group becomes a row
+    // each group becomes one row
     let rest: usize = shape[1..].iter().product::<usize>() / groups;
     let rows = core.view(&inputs[0], Geometry::reshaped(vec![shape[0], groups, rest]))?;
     let value = centred(core, &rows, &[2], Some((eps, true)))?;
@@ -234,8 +235,8 @@ fn group_norm(
     compute(core, Binary::Add, vec![scaled, numbers[1].clone()])
 }
 
-/// A tensor minus its mean along axes, divided by the standard deviation if `eps` is given. The
-/// truth value of `eps` is true if `eps` is added to the variance, not to the deviation.
+/// A tensor minus its mean along axes. With an epsilon, also divided by the standard deviation; the
+/// boolean is true to add the epsilon to the variance, false to add it to the deviation.
 fn centred(
     core: &mut CoreBuilder,
     input: &Known,
@@ -249,20 +250,20 @@ fn centred(
     let squares = squared(core, &centred)?;
     let variance = reduced(core, Reduction::Mean, &squares, axes, true)?;
     let deviation = root(core, &variance, eps, eps_in_root)?;
-    // subtracted again: the differences never reach memory
+    // subtracts again, so that the differences are not stored in memory
     let centred = compute(core, Binary::Subtract, operands)?;
     divided(core, &centred, &deviation)
 }
 
-/// A tensor divided by the deviation of each row. The reciprocal of a deviation, the root of a
-/// finite f32 or infinite, is never subnormal.
+/// A tensor divided by the deviation of each row. The reciprocal keeps all digits: the deviation is
+/// the root of a finite f32 or infinite, so the reciprocal is never subnormal.
 fn divided(core: &mut CoreBuilder, input: &Known, deviation: &Known) -> Rule<Known> {
     let one = Known::number_like(deviation, 1.0);
     let reciprocal = compute(core, Binary::Divide, vec![one, deviation.clone()])?;
     compute(core, Binary::Multiply, vec![input.clone(), reciprocal])
 }
 
-/// The root of a sum; `eps` is added to the sum or to the root.
+/// The root of a sum. `eps` is added to the sum if `eps_in_root`, otherwise to the root.
 fn root(core: &mut CoreBuilder, sum: &Known, eps: f32, eps_in_root: bool) -> Rule<Known> {
     let eps = Known::number_like(sum, eps);
     let under = match eps_in_root {

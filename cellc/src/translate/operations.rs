@@ -46,8 +46,8 @@ use crate::rules::size_limits::interface_size;
 use crate::rules::size_limits::too_large;
 use crate::rules::step_facts::StepFacts;
 
-/// Translates a model, whose inputs are known, to core operations. No model after an error, and for
-/// a part of a model.
+/// Translates a model whose inputs have known sizes to core operations. Returns no model after an
+/// error or for a part of a model.
 pub(crate) fn translate<'a>(
     context: TranslateInput<'a>,
     inputs: &InputSizes,
@@ -89,7 +89,7 @@ impl<'a> Translator<'_, 'a> {
                 length: None,
                 rows: None,
             });
-            // inputs without a shape have an error
+            // an input without a shape has an error already
             if shape.is_some() {
                 let is_number = value.element.is_float() || uses.is_length();
                 let known = match is_number {
@@ -105,7 +105,7 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Translates every operation of the model and collects its outputs. `None` after an error.
+    /// Translates every operation of the model and collects the results. `None` after an error.
     fn operations(&mut self) -> Option<()> {
         let mut results: HashMap<usize, ResultValue> = HashMap::new();
         self.graph(|this, index, node| {
@@ -127,7 +127,7 @@ impl<'a> Translator<'_, 'a> {
         Some(())
     }
 
-    /// Visits every node of the graph in order. The caller handles Results.
+    /// Visits every node of the graph in order. `result` handles the Results.
     pub(super) fn graph(&mut self, mut result: impl FnMut(&mut Self, usize, &'a Node)) {
         let model = self.model;
         let mut readers = vec![0usize; model.values.len()];
@@ -146,7 +146,7 @@ impl<'a> Translator<'_, 'a> {
                 Op::Result => result(self, index, node),
                 // the caller has set the tensors of Parameters
                 Op::Parameter => {}
-                // an unread empty tensor may stand for an omitted input
+                // an unread constant is not checked: an empty tensor may stand for an omitted input
                 Op::Constant(_) if readers[node.outputs[0].0] == 0 => {}
                 _ if self.refuse_iteration_number(node)
                     || self.note_dynamic_length(node)
@@ -157,7 +157,7 @@ impl<'a> Translator<'_, 'a> {
             if node.outputs.first().is_some_and(|output| between.get(output.0) == Some(&true)) {
                 self.keep_for_cut(node);
             }
-            // folded weights are large, so tensors are dropped after their last reader
+            // drops tensors after their last reader, as folded weights take much memory
             for input in &node.inputs {
                 readers[input.0] -= 1;
                 if readers[input.0] == 0 {
@@ -280,7 +280,7 @@ impl<'a> Translator<'_, 'a> {
         self.range_of_difference(node, function);
     }
 
-    /// Slice, also with a computed stop.
+    /// Slice, with a constant stop or a computed stop.
     fn slice(&mut self, node: &'a Node) {
         let args = self.operands(node);
         let Some(axis) = axis_of_prefix(&self.core, &args) else {
@@ -293,7 +293,7 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// A slice, whose operand may be computed without the elements that the slice drops.
+    /// A slice. Its operand may be computed without the elements that the slice drops.
     fn slice_by(
         &mut self,
         node: &'a Node,
@@ -316,8 +316,8 @@ impl<'a> Translator<'_, 'a> {
         );
     }
 
-    /// Refuses values computed from the number of an iteration: neither shapes nor kernels know the
-    /// number. True if refused.
+    /// Refuses nodes that read the iteration number, as neither shapes nor kernels know the number.
+    /// True if the node is refused.
     fn refuse_iteration_number(&mut self, node: &'a Node) -> bool {
         let reads = node
             .inputs
@@ -411,7 +411,7 @@ impl<'a> Translator<'_, 'a> {
             );
             self.warn(node, found);
         }
-        // the stated shape of the value has been compared before
+        // the stated shape of the input's value has been compared already
         if let Some(&output) =
             node.outputs.first().filter(|output| self.model.values[output.0].shape != value.shape)
         {
@@ -429,7 +429,7 @@ impl<'a> Translator<'_, 'a> {
         })
     }
 
-    /// An output with a run-time length, padded with zeros.
+    /// An output. Behind a run-time length, zeros replace the elements.
     fn with_zeros_behind(&mut self, node: &'a Node, known: Known) -> Option<Known> {
         let open = self
             .core
