@@ -91,7 +91,7 @@ enum GivenWeights {
     File(PathBuf),
 }
 
-/// The error for a method whose setting the model's file has already.
+/// The error for a method that sets a property of the model's file.
 fn has_its_own(method: &str, model: &Path) -> Diagnostic {
     let found = format!("`{method}` is set, and {} has its own", model.display());
     let help = format!("remove `.{method}(..)`: the file gives attributes and weights");
@@ -338,7 +338,8 @@ impl Builder {
         self.attribute(Key::ApplyResetGateAfterMatMul, after)
     }
 
-    /// The place of the reset gate of Apple's `gru`, if the flag cannot give it.
+    /// The place of the reset gate of Apple's `gru`, if `applyResetGateAfterMatMul` cannot express
+    /// it.
     pub fn reset_gate(self, gate: AppleResetGate) -> Self {
         self.attribute(Key::ResetGate, gate)
     }

@@ -176,7 +176,7 @@ fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnosti
                     name
                 )
             }
-            // f32 is legal for a product that could be a dense layer
+            // f32 is legal for products that integers would make dense layers
             _ if *precision == Precision::F32
                 && (stays_f32.is_some() || products.contains(layer)) =>
             {

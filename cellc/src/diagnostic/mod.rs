@@ -45,7 +45,7 @@ pub enum Origin {
         /// One past the last byte.
         end: usize,
     },
-    /// A token of a macro declaration: an index into the declaration's table of spans.
+    /// A token of a macro declaration: an index into the declaration's table of tokens.
     Token(u32),
 }
 
@@ -66,7 +66,8 @@ pub enum Cause {
     /// No cause that code asks for: only the text describes the problem.
     #[default]
     InText,
-    /// The operating system could not read a file; `found` contains its text.
+    /// The operating system could not read a file. [`Diagnostic::found`] contains the text of the
+    /// error.
     Unreadable(ReadError),
     /// An input has no shape.
     NoShape,
@@ -118,7 +119,7 @@ pub struct Diagnostic {
     pub valid: Option<Message>,
     /// The remedy.
     pub help: Option<Message>,
-    /// Lines to copy into a shell, shown unchanged below the help.
+    /// Lines to copy into a shell, shown below the help.
     pub lines: Vec<String>,
     /// The cause of the problem.
     pub cause: Cause,
@@ -197,7 +198,7 @@ impl Diagnostic {
     }
 }
 
-/// Names, the last after an "and".
+/// The quoted names as a list: `"a", "b" and "c"`.
 pub(crate) fn listed(names: &[String]) -> String {
     let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
     match &names[..] {
@@ -282,7 +283,7 @@ impl Diagnostics {
         }
     }
 
-    /// Adds all of another collection.
+    /// Adds all diagnostics of `other`.
     pub fn extend(&mut self, other: Self) {
         other.0.into_iter().for_each(|d| self.push(d));
     }

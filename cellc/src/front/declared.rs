@@ -188,8 +188,8 @@ impl Declared {
 
     /// The model. A single layer has the inputs x `[N, I]` (a sequence: `[N, T, I]`), h `[N, H]`
     /// (`[N, D, H]`), c of an LSTM, a of an AUGRU, and w, r, b and p unless constant. Its outputs
-    /// are y of a sequence `[N, D, T, H]`, h_out and c_out. Otherwise the model is
-    /// [`Stack::model`].
+    /// are y of a sequence `[N, D, T, H]`, h_out and c_out. Apple's `gru` has other inputs and
+    /// outputs. Other declarations give [`Stack::model`].
     ///
     /// # Errors
     /// All errors of the declaration, including sizes too large to build a model. Without errors

@@ -1,4 +1,4 @@
-//! The digest of a file, which the header states.
+//! The digest of a file, for the comment at the top of generated files.
 
 use std::fmt::Write;
 

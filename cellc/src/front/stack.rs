@@ -158,7 +158,7 @@ impl Stack {
         self.layers.push(StackLayer::Scale([factors, addends]));
     }
 
-    /// Adds slopes of negative values.
+    /// Adds a PReLU with one slope for each unit.
     pub(crate) fn push_prelu(&mut self, slopes: Tensor) {
         self.layers.push(StackLayer::PRelu(slopes));
     }

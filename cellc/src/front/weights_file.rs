@@ -105,11 +105,11 @@ pub(super) fn layers(file: &TensorFile, keys: Keys) -> Result<(Model, Diagnostic
 }
 
 /// The declared layers of a file of PyTorch's weights with their weights, and the unused tensors.
-/// `base` makes a declaration from the family and the sizes. `keys` and the file's keys are added
-/// to it.
+/// `base` makes a declaration from the family and the sizes, to which `keys` and the file's keys
+/// are added.
 ///
 /// # Errors
-/// All contradictions to the file or its metadata, and all that is missing.
+/// All contradictions to the file or its metadata, and all missing keys and tensors.
 pub(crate) fn declare(
     file: &TensorFile,
     mut keys: Keys,

@@ -127,7 +127,7 @@ pub struct Flag {
     /// Stores a value in the options; a switch has the value "".
     ///
     /// # Errors
-    /// The valid values, if the text is none.
+    /// The valid values, if the text is not valid.
     pub set: fn(&mut Options, &str) -> Result<(), String>,
     /// The values other than the default, as [`Self::set`] takes them.
     pub given: fn(&Options) -> Vec<String>,
@@ -140,7 +140,7 @@ pub struct Flag {
 const WORDS: &str = "{words}";
 
 impl Flag {
-    /// A flag of every command, shown by `--help`.
+    /// The defaults of a row: a flag of every command, shown by `--help`.
     const ANY: Self = Self {
         name: "",
         why_no_key: None,
@@ -174,7 +174,7 @@ impl Flag {
     /// Checks a value.
     ///
     /// # Errors
-    /// The valid values, if `text` is none.
+    /// The valid values, if `text` is not valid.
     pub fn check(&self, text: &str) -> Result<(), String> {
         (self.set)(&mut Options::default(), text)
     }
@@ -630,8 +630,8 @@ fn pair(text: &str) -> Result<(String, String), String> {
 mod tests {
     use super::*;
 
-    /// A flag gives its value back, and the comment at the top of generated files states it unless
-    /// the files show it otherwise.
+    /// A flag gives back the value that was set. The comment at the top of generated files states
+    /// the value, unless other parts of the files show it.
     #[test]
     fn files_state_every_flag_with_a_value() {
         let shown_otherwise = [&NAME, &WEIGHTS_AS, &INTERFACE].map(|flag| flag.name);

@@ -12,7 +12,7 @@ pub(super) trait FlagField {
     /// Stores a value, or adds it if the flag may be repeated. A switch has the value "".
     ///
     /// # Errors
-    /// The valid values, if the text is none.
+    /// The valid values, if the text is not valid.
     fn set(&mut self, text: &str) -> Result<(), String>;
 
     /// The values other than the default, as [`Self::set`] takes them.

@@ -1,7 +1,7 @@
 //! The user's request: bindings, output, machine, numerics and tuning.
 
-/// Defines a part of the options. A row has the documentation of a field and of the method of
-/// [`Options`] that sets the field, their names, and the type.
+/// Defines a part of the options. A row documents a field and the method of [`Options`] that sets
+/// the field, and has the names of both and the type.
 macro_rules! settings {
     ($(#[$of_struct:meta])* $name:ident in $part:ident {
         $($(#[$doc:meta])* $field:ident, $with:ident: $type:ty;)*

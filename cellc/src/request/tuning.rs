@@ -23,7 +23,7 @@ trait Decision: Copy + Sized {
     /// Reads a value.
     ///
     /// # Errors
-    /// The valid values, if `text` is none.
+    /// The valid values, if `text` is not valid.
     fn read(key: &str, text: &str) -> Result<Self, String>;
 
     /// The value as on the command line.

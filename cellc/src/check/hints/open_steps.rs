@@ -12,7 +12,8 @@ use crate::model::Dim;
 pub(crate) const MOST_CHOICES: usize = 3;
 
 impl Hints<'_, '_> {
-    /// The advice to leave the number of steps open, and the lines for a file with a fixed number.
+    /// The advice to leave the number of steps open, and the lines that open a fixed number in a
+    /// new export or in the file.
     pub(crate) fn open_steps(
         &self,
         model: &CoreModel,

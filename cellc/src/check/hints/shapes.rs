@@ -252,7 +252,7 @@ impl Hints<'_, '_> {
     pub(crate) fn numbers_of_steps(&self) -> Vec<usize> {
         let mut numbers = STEPS.to_vec();
         numbers.extend(sizes_of_weights(self.context.model));
-        // one step proves nothing about a running sum, which is its input then
+        // no single step, which would be the running sum itself
         let steps = self.inputs.open.unwrap_or(1);
         let is_sum = |lookback: &Lookback| {
             matches!(lookback.before, ElementsBefore::Zero) && lookback.along(&[steps]).is_some()

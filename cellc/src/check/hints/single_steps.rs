@@ -16,9 +16,9 @@ struct Steps {
     open: bool,
 }
 
-/// How a node reads the steps of its first input.
+/// How a node reads the steps of an operand.
 enum Read {
-    /// Each step alike: the axis of steps of the output.
+    /// Every step alike. Holds the axis of steps of the output.
     Each(Steps),
     /// All steps, in the order of indices.
     Reordered,
@@ -229,7 +229,7 @@ fn read(
         Axes::Convolved(_) | Axes::Pooled(_) if port == 0 && axis > 1 && steps.open => {
             Read::Each(steps)
         }
-        // a layer over the features of each step
+        // a dense layer over the features of each step
         Axes::Product { transpose_a: false, .. }
             if port == 0 && axis + 1 < rank && rank_of(1) == Some(2) =>
         {

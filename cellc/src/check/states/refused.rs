@@ -6,7 +6,7 @@ use crate::core::StatePair;
 use crate::diagnostic::{Diagnostic, Message, Origin, Setting, listed, message, quoted};
 use crate::stream::states::{Misfit, Order, Reason, RefusedPair};
 
-/// A name in the form for a command.
+/// A name as in a command: escaped, without the quotes of messages.
 fn bare(name: &str) -> String {
     let name = quoted(name);
     name[1..name.len() - 1].to_owned()
@@ -46,7 +46,8 @@ impl StateMessages<'_, '_> {
         refused.chunk_by(alike).for_each(|refused| self.not_taken(refused, &whole));
     }
 
-    /// Reports pairs refused for one reason. `whole`: [`pairs_for_option`].
+    /// Reports pairs refused for one reason. `whole`: the pairs that `--state` names, see
+    /// [`pairs_for_option`].
     fn not_taken(&mut self, refused: &[RefusedPair], whole: &[StatePair]) {
         let reason = &refused[0].reason;
         let layer = layer_of(reason);
@@ -123,7 +124,7 @@ impl StateMessages<'_, '_> {
         }
     }
 
-    /// The option for `pairs`, and for the pairs of `whole` with other tensors.
+    /// The option for `pairs`, and for the pairs of `whole` that share no tensor with them.
     fn setting(&self, pairs: &[StatePair], whole: &[StatePair]) -> Setting {
         let shares = |pair: &&StatePair| {
             pairs.iter().any(|own| own.parameter == pair.parameter || own.result == pair.result)

@@ -14,8 +14,8 @@ use crate::rules::unused::Unused;
 use crate::stream::steps::{NotStepwise, why_not_stepwise};
 use words::in_words;
 
-/// The model of one step of a model that has no problem but an open number of steps. The pipeline
-/// proves with the model of many steps that all steps are alike.
+/// One step of a model whose only problem is an open number of steps. The pipeline proves with the
+/// model of many steps that all steps are alike.
 pub(crate) struct OpenSteps {
     /// The model compiled for one step.
     pub(crate) one_step: CoreModel,
@@ -27,9 +27,9 @@ pub(crate) struct OpenSteps {
     pub(crate) diagnostics: Diagnostics,
 }
 
-/// The model of one step, for a model with an error under the sizes that are given: perhaps nothing
-/// but the number of steps is open. `many`: the model at [`distinct_steps`]. `one`: the model at
-/// one step, if the model has open steps.
+/// The model of one step of a model with errors at the given sizes, which an open number of steps
+/// may cause. `many`: the model at [`distinct_steps`]. `one`: the model at one step, if the model
+/// has open steps.
 ///
 /// # Errors
 /// Other problems of the model.

@@ -11,7 +11,7 @@ const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each 
 /// The words for an operation that reads every step.
 const ALL: &str = "looks as many steps ahead as there are";
 
-/// The reason in words: a place and its fault.
+/// The reason in words: the operation, input or output at fault, and the fault.
 pub(super) fn in_words(NotStepwise { in_front, subject, why }: &NotStepwise) -> String {
     let mut text = String::new();
     if let Some(InFront { name, kind, before }) = in_front {

@@ -217,7 +217,7 @@ impl Object {
             .ok_or_else(|| refusal(key_path, format!("\"{key}\" is {value}")).valid(valid_size()))
     }
 
-    /// The keys that no one took.
+    /// The keys that no reader took.
     pub(super) fn rest(self) -> impl Iterator<Item = (String, Json)> {
         self.0.into_iter()
     }

@@ -27,7 +27,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, message, quote
 use crate::model::{LedgerEntry, Model, ModelSize, Op, counted};
 use json::{Json, Object};
 
-/// Limit for the file.
+/// Limit for a file of JSON.
 const LIMIT: Limit = Limit { file_kind: "the JSON of an amplifier model", bytes: 64 << 20 };
 
 /// The result of a reader.

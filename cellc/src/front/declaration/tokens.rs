@@ -107,7 +107,7 @@ impl Reader<'_> {
             .into_iter()
             .find(|(name, _)| word.as_deref() == Some(*name))
             .map(|(_, meaning)| meaning);
-        // Apple's gru has two directions
+        // Apple's gru runs forward or in reverse, never in both directions
         let known = known.filter(|meaning| {
             !self.called.is_apple() || *meaning != Value::Direction(Direction::Bidirectional)
         });

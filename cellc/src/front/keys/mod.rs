@@ -111,7 +111,7 @@ struct KeyRow {
     valid: fn(Macro) -> &'static str,
     /// The macros with this key. `None`: no macro.
     applies_to: Option<fn(Macro) -> bool>,
-    /// The reason why a macro lacks this key.
+    /// Help for a macro without this key: the macros that have the key.
     elsewhere: Option<&'static str>,
     /// The name and the valid values on the command line and in the metadata of a file of weights.
     in_files: Option<(&'static str, &'static str)>,
@@ -470,7 +470,7 @@ impl Key {
         self.row().takes
     }
 
-    /// The reason why a macro lacks this key.
+    /// Help for a macro without this key: the macros that have the key.
     pub(super) fn elsewhere(self) -> Option<&'static str> {
         self.row().elsewhere
     }

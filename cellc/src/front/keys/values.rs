@@ -89,7 +89,7 @@ impl KeyValue {
     /// Reads the value of a key.
     ///
     /// # Errors
-    /// The valid values, if `text` is none.
+    /// The valid values, if `text` is not valid.
     pub fn parse(key: Key, text: &str) -> Result<Self, String> {
         let text = text.trim();
         let value = match key.takes() {

@@ -84,7 +84,8 @@ impl Framework {
         }
     }
 
-    /// The position of each of OpenVINO's gates.
+    /// By gate of OpenVINO, the position in the framework's order. `None`: the framework has no
+    /// cell of this kind.
     fn places(self, kind: CellKind) -> Option<Vec<usize>> {
         places(Self::OpenVino.gates(kind)?, self.gates(kind)?)
     }
@@ -229,7 +230,7 @@ pub(crate) fn layout(
         Framework::PyTorch => (given(0, 0), given(1, 0)),
         Framework::Keras if after => (given(0, 0), given(0, gates.len())),
         Framework::Apple if after && !outer_bias => (given(1, 0), given(0, 0)),
-        // one summed bias; a GRU's outer recurrent bias is part of the input's
+        // one summed bias; the outer recurrent bias of a GRU is part of the input bias
         Framework::Keras | Framework::Apple | Framework::OpenVino => (given(0, 0), None),
     };
     let mut parts = Vec::new();

@@ -404,8 +404,8 @@ impl<'a> TensorReader<'a> {
         self.file.tensors.contains_key(name)
     }
 
-    /// Reports the tensors under `prefix` that were not taken. `help`: advice for the first of
-    /// them.
+    /// Reports the tensors under `prefix` that were not taken. `help`: the advice for the first
+    /// tensor.
     fn surplus(&mut self, prefix: &str, help: impl Fn(&str) -> Message) {
         let names = self.file.tensors.keys();
         let surplus: Vec<&String> =
@@ -622,7 +622,7 @@ impl<'s> Module<'s> {
         Err(std::mem::take(&mut reading.problems))
     }
 
-    /// Refuses weights whose shape is that of another kind of cell.
+    /// Refuses weights with the shape of another kind of cell.
     fn refuse_other_cells(&self, file: &TensorFile, hidden_size: usize) -> Result<(), Diagnostics> {
         let gates = self.kind.gates();
         let recurrent = file.tensors.get(&self.name("weight_hh", 0, false));

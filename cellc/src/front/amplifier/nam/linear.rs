@@ -19,7 +19,7 @@ pub(super) fn read(
     let has_bias = config.flag("bias")?;
     let inputs = config.size_or("in_channels", 1)?;
     let outputs = config.size_or("out_channels", 1)?;
-    // the key selects an algorithm for the same sums
+    // the key has no effect: it selects an algorithm for equal sums
     config.take("implementation");
     let is_alike = inputs == outputs;
     if !is_alike && inputs != 1 && outputs != 1 {

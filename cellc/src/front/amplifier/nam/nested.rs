@@ -7,7 +7,7 @@ use super::network::{Network, Outer};
 use super::{known_version, weights};
 use crate::diagnostic::{Diagnostic, quoted};
 
-/// Most models inside one another.
+/// The deepest nesting of models.
 const DEEPEST: usize = 8;
 
 /// The architectures, for messages.
@@ -25,7 +25,7 @@ pub(super) fn nested(
     }
     let mut model =
         Object::from_json(model).ok_or_else(|| refusal(key_path, "the model is no object"))?;
-    // a model without a version is of the version around it
+    // a model without a version has the version of the outer model
     if let Some(version) = model.take("version") {
         known_version(&version, key_path)?;
     }

@@ -33,7 +33,7 @@ pub(super) struct Outer {
     pub warnings: Diagnostics,
     /// The size to compile, until a reader takes it.
     pub size: Option<ModelSize>,
-    /// Number of models around this one.
+    /// Number of models around the model that is read.
     pub depth: usize,
     /// The reader of an architecture by its name. `None` for an unknown architecture.
     pub reader: fn(&str) -> Option<Reader>,
