@@ -1,5 +1,5 @@
-//! Elements in other places: blocks, sequences backwards, other sizes; normalizations by channel,
-//! and sums by equation.
+//! Operations that move elements (blocks, reversed sequences, resizing), normalization, einsum and
+//! powers.
 
 use super::choices::Choices;
 use super::drawing::{Drawing, Item, integers};
@@ -27,7 +27,7 @@ impl Drawing {
         self.push(port, most);
     }
 
-    /// The first elements of every sequence backwards.
+    /// Reverses the first elements of every sequence.
     pub(super) fn reversed(&mut self, choices: &mut Choices<'_>, Item { mut port, most }: Item) {
         if port.shape.len() == 1 {
             port = self.fit(&port, &[2, 5]);
@@ -70,7 +70,7 @@ impl Drawing {
             "nearest",
             &["round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "simple"],
         );
-        // engines do not agree on align_corners by factors
+        // engines do not agree on align_corners by factors, except for the nearest element
         let by_size =
             choices.one_in("by_size", 2) || scaling == "align_corners" && mode != "nearest";
         let first = 2 + choices.below("first", x.shape.len() - 2);
@@ -112,7 +112,8 @@ impl Drawing {
         self.push(port, if mode == "cubic" { 2.0 * most } else { most });
     }
 
-    /// With numbers for each channel, or by the length of its vectors.
+    /// Normalizes with constants for each channel, in groups of channels, or by the length of
+    /// vectors.
     pub(super) fn normalized(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let x = self.channels_first(choices, &port);
         let (shape, channels) = (x.shape.clone(), x.shape[1]);
@@ -186,7 +187,7 @@ impl Drawing {
         self.push(port, most);
     }
 
-    /// A power whose exponent is known, or computed.
+    /// A power with a constant or a computed exponent.
     pub(super) fn power(&mut self, choices: &mut Choices<'_>, Item { port, .. }: Item) {
         let shape = port.shape.clone();
         let near = self.file.operation("Clamp", "opset1", "min=\"-3\" max=\"3\"", &[&port], &shape);

@@ -1,4 +1,4 @@
-//! If, which has operations inside.
+//! If, with operations in its branches.
 
 use super::choices::Choices;
 use super::drawing::{Drawing, Item};
@@ -6,8 +6,8 @@ use super::operations::{Model, in_a};
 use crate::model_file::{Branch, ModelFile, Port};
 
 impl Drawing {
-    /// A boolean by itself: of the model, of a comparison, of several booleans, or known when
-    /// compiling.
+    /// A single boolean: an input, a comparison with an input, a reduction of several booleans, or
+    /// a constant comparison.
     fn condition(&mut self, choices: &mut Choices<'_>) -> Port {
         match choices.below("condition", 5) {
             0 => self.parameter("boolean", &[]),
@@ -29,7 +29,7 @@ impl Drawing {
         }
     }
 
-    /// Two bodies, each of one of the values around them or of both, whose results have the same
+    /// An If. Each branch reads one or both of two values. The results of both branches have equal
     /// shapes.
     pub(super) fn either(&mut self, choices: &mut Choices<'_>, first: Item) {
         let condition = self.condition(choices);

@@ -6,12 +6,12 @@ use super::choices::{Choices, SIZES};
 use super::drawing::{Drawing, MOST};
 use crate::model_file::Port;
 
-/// Of cells there are larger ones too.
+/// The sizes of cells. Some are larger than those of other tensors.
 const CELL_SIZES: [usize; 20] =
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 15, 16, 17, 20, 24, 31, 33, 40, 66];
 
 impl Drawing {
-    /// An input of a cell: of a value, of the model, or a constant.
+    /// A state of a cell: a value, an input of the model, or a constant.
     pub(super) fn state(&mut self, choices: &mut Choices<'_>, shape: &[usize]) -> Port {
         match choices.below("state", 6) {
             0..=2 if self.level == 0 => self.parameter("f32", shape),
@@ -65,7 +65,7 @@ impl Drawing {
         self.some_of(choices, &outputs, attributes.most);
     }
 
-    /// At least one output is read.
+    /// Makes some of the outputs available, at least one.
     pub(super) fn some_of(&mut self, choices: &mut Choices<'_>, outputs: &[Port], most: f32) {
         let first = choices.below("read", outputs.len());
         for (i, output) in outputs.iter().enumerate() {
@@ -157,14 +157,14 @@ impl Recurrent {
     }
 }
 
-/// The attributes of a cell or sequence, `hidden_size` and `direction` apart.
+/// The attributes of a cell or sequence, without `hidden_size` and `direction`.
 struct Attributes {
     kind: Recurrent,
     set: &'static str,
     text: String,
     peepholes: bool,
     resets_after: bool,
-    /// About how large a state is.
+    /// The approximate magnitude of a state.
     most: f32,
 }
 
@@ -201,7 +201,7 @@ impl Attributes {
                 matches!(*name, "sigmoid" | "tanh" | "hardsigmoid" | "softsign" | "scaledtanh")
             });
             drawn.text += &format!("activations=\"{}\" ", names.join(","));
-            // without numbers: the defaults, which one of them lacks
+            // without numbers, activations have defaults; scaledtanh has none
             if names.contains(&"scaledtanh") || choices.one_in("with_numbers", 2) {
                 for (attribute, numbers) in [
                     ("activations_alpha", [0.5, 1.0, -0.3, 1.3, 0.01]),
@@ -241,7 +241,7 @@ impl Attributes {
         drawn
     }
 
-    /// Gates, and parts of B.
+    /// The numbers of gates and of parts of B.
     fn sizes(&self) -> (usize, usize) {
         match self.kind {
             Recurrent::Rnn => (1, 1),

@@ -1,15 +1,16 @@
-//! What decides, and whole numbers: comparisons, logic, rounding, the best of a row, look-up at run
-//! time, sums along an axis, scattered elements.
+//! Decisions and integers: comparisons, logic, rounding, TopK, look-up by run-time indices, sums
+//! along an axis, scattered elements.
 //!
-//! What a decision is made by is an input of its own, with nothing but exact arithmetic between:
-//! rounding never turns one.
+//! The operands of a decision are inputs with only exact arithmetic in between, so that rounding
+//! never changes a decision.
 
 use super::choices::Choices;
 use super::drawing::{Drawing, Item, integers};
 use crate::model_file::Port;
 
 impl Drawing {
-    /// An input of floats, or halves of whole numbers, of which some are equal.
+    /// An input of floats, rounded to multiples of 0.5 in one of three cases, so that some are
+    /// equal.
     fn deciding(&mut self, choices: &mut Choices<'_>, shape: &[usize]) -> Port {
         let port = self.parameter("f32", shape);
         match choices.one_in("halves", 3) {
@@ -87,7 +88,7 @@ impl Drawing {
         self.push(port, if both == "Multiply" { 4.0 * most } else { most + 4.0 });
     }
 
-    /// Inputs that are whole numbers, with arithmetic on them, i64.
+    /// An input of integers with arithmetic on them, as i64.
     pub(super) fn whole(&mut self, choices: &mut Choices<'_>, shape: &[usize]) -> Port {
         let element = choices.pick("element", &["i64", "i32"]);
         let mut port = self.parameter(element, shape);
@@ -100,7 +101,7 @@ impl Drawing {
                 shape,
             );
         }
-        // products of any are more than f32 holds
+        // the products of unlimited integers would exceed the integers that f32 represents
         for (kind, limit) in [("Maximum", -20), ("Minimum", 20)] {
             let limit = self.file.integers(&[], &[limit]);
             port = self.file.operation(kind, "opset1", "", &[&port, &limit], shape);
@@ -116,7 +117,7 @@ impl Drawing {
                 None => self.parameter("i64", shape),
             };
             if by.is_none() {
-                // never 0 where it divides
+                // a divisor is never 0
                 for (kind, limit) in [("Maximum", if divides { 1 } else { -5 }), ("Minimum", 5)] {
                     let limit = self.file.integers(&[], &[limit]);
                     other = self.file.operation(kind, "opset1", "", &[&other, &limit], shape);
@@ -137,7 +138,7 @@ impl Drawing {
         self.file.operation("Convert", "opset1", "destination_type=\"f32\"", &[port], &port.shape)
     }
 
-    /// Whole numbers as floats.
+    /// Integers converted to floats.
     pub(super) fn counted(&mut self, choices: &mut Choices<'_>) {
         let rank = choices.below("rank", 3);
         let shape = choices.shape("shape", rank);
@@ -147,7 +148,7 @@ impl Drawing {
         self.push(port, 60.0);
     }
 
-    /// Rows along an axis, by numbers that may count from the end, or lie beyond it.
+    /// Slices along an axis by run-time indices, which may count from the end or be out of range.
     pub(super) fn looked_up(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let axis = choices.below("axis", port.shape.len());
         let count = choices.pick("count", &[3, 1, 5]);
@@ -159,8 +160,8 @@ impl Drawing {
         self.push(port, most);
     }
 
-    /// The largest or smallest along an axis, their places, and what another tensor has there. No
-    /// NaN is among them: what becomes of one is a test of its own.
+    /// The largest or smallest elements along an axis, their indices, and the elements of another
+    /// tensor at these indices. NaN is replaced, because another test covers NaN.
     pub(super) fn best(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let deciding = self.deciding(choices, &port.shape);
         let shape = deciding.shape.clone();
@@ -211,8 +212,8 @@ impl Drawing {
         self.push(port, most);
     }
 
-    /// Linear attention, with operands of several values. Its keys, rates and decays keep its
-    /// matrices of state small.
+    /// Linear attention with several elements in each operand. Its keys, rates and decays are
+    /// bounded, so that its state matrices stay small.
     pub(super) fn matrices(&mut self, choices: &mut Choices<'_>, Item { port, .. }: Item) {
         let [rows, steps] = ["rows", "steps"].map(|name| choices.pick(name, &[1, 2, 3]));
         let (heads, shared) = (choices.pick("heads", &[1, 2, 3]), choices.pick("shared", &[1, 2]));
@@ -263,7 +264,7 @@ impl Drawing {
         self.push(port, 1.0);
     }
 
-    /// Some elements of a value are those of another, or combined with them.
+    /// Replaces some elements of a value by elements of another value, or combines both.
     pub(super) fn scattered(&mut self, choices: &mut Choices<'_>, item: Item) {
         match choices.below("how", 5) {
             0 => self.scattered_rows(choices, item),
@@ -287,8 +288,7 @@ impl Drawing {
         self.push(port, most.max(other.most));
     }
 
-    /// How updates are combined with what is there, and how large the result is where `count` of
-    /// them meet.
+    /// The reduction of updates, and the magnitude of the result if `count` updates meet.
     fn reduction(
         choices: &mut Choices<'_>,
         most: f32,
@@ -304,7 +304,8 @@ impl Drawing {
         (reduction, most)
     }
 
-    /// Parts of the value by the first one or two indices, some of them more than once.
+    /// Scatters slices of a value by their first one or two indices. Some slices may be updated
+    /// twice.
     fn scattered_parts(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let depth = 1 + choices.below("depth", port.shape.len().min(2));
         let count = choices.pick("count", &[2, 1, 3]);
@@ -326,7 +327,7 @@ impl Drawing {
         self.push(port, most);
     }
 
-    /// Whole slices next to each other along an axis.
+    /// Scatters adjacent slices along an axis.
     fn scattered_along(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let axis = choices.below("axis", port.shape.len());
         let first = choices.below("first", port.shape[axis]);
@@ -345,7 +346,7 @@ impl Drawing {
         self.push(port, most.max(other.most));
     }
 
-    /// Elements by their places along an axis; of run time, whole slices of them.
+    /// Scatters elements by their indices along an axis; with run-time indices, whole slices.
     fn scattered_elements(
         &mut self,
         choices: &mut Choices<'_>,

@@ -1,4 +1,4 @@
-//! A model that is being drawn: its values, and what operations are made of.
+//! A model under construction: its values, and helpers for operations.
 
 use cellc::internals::random::Random;
 
@@ -7,7 +7,7 @@ use super::operations::{Draw, Operation};
 use crate::model_file::{ModelFile, Port, Stored};
 use crate::random::{unit, weight_scale};
 
-/// Values of a larger magnitude are brought down, so that no bound overflows.
+/// Values of a larger magnitude are bounded by Tanh, so that no error bound overflows.
 pub(super) const MOST: f32 = 60.0;
 
 pub(super) fn len(shape: &[usize]) -> usize {
@@ -22,33 +22,33 @@ pub(super) fn integers(values: &[usize]) -> Vec<i64> {
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) port: Port,
-    /// About how large it is for ordinary inputs.
+    /// The approximate magnitude for ordinary inputs.
     pub(super) most: f32,
 }
 
-/// A model file that is being drawn, or the body of an iterator.
+/// A model file under construction, or the body of an iterator.
 pub(super) struct Drawing {
     pub(super) file: ModelFile,
     pub(super) items: Vec<Item>,
-    /// Everything that may be a result.
+    /// All values that may be results.
     all: Vec<Port>,
-    /// What must be one: integers that nothing reads are no input of a model.
+    /// Values that must be results: a model has no input of integers without a reader.
     pub(super) needed: Vec<Port>,
     pub(super) random: Random,
     pub(super) variables: Vec<(String, Port)>,
     parameters: usize,
-    /// Iterators around it.
+    /// The number of iterators around the drawing.
     pub(super) level: usize,
 }
 
 impl Drawing {
-    /// Nothing yet, inside so many iterators.
+    /// An empty drawing inside `level` iterators.
     pub(super) fn new(file: ModelFile, random: Random, level: usize) -> Self {
         let (items, all, needed, variables) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Self { file, items, all, needed, random, variables, parameters: 0, level }
     }
 
-    /// Adds an operation of the values so far.
+    /// Adds an operation on earlier values.
     pub(super) fn draw(&mut self, operation: &Operation, choices: &mut Choices<'_>) {
         choices.note(operation.name);
         match operation.draw {
@@ -64,7 +64,8 @@ impl Drawing {
         }
     }
 
-    /// The model with its results: the last value, what must be one, and by these numbers others.
+    /// The model with its results: the last value, the values that must be results, and values
+    /// selected by `results`.
     pub(super) fn finish(mut self, results: &[u8]) -> ModelFile {
         self.assign(&mut Choices::new(results));
         let others = results.iter().map(|result| &self.all[usize::from(*result) % self.all.len()]);
@@ -79,7 +80,7 @@ impl Drawing {
         self.file.parameter_of(&format!("p{}", self.parameters - 1), element, shape)
     }
 
-    /// Random numbers, stored one way or another.
+    /// Random numbers, stored as f32 or f16.
     pub(super) fn constant(
         &mut self,
         choices: &mut Choices<'_>,
@@ -95,19 +96,20 @@ impl Drawing {
         self.file.constant(&[], Stored::F32, std::iter::once(value))
     }
 
-    /// One of the latest values.
+    /// An earlier value; choice 0 is the latest.
     pub(super) fn item(&self, choices: &mut Choices<'_>) -> Item {
         self.items[self.items.len() - 1 - choices.below("of", self.items.len())].clone()
     }
 
-    /// An item of one dimension or more.
+    /// An earlier value with at least one dimension.
     pub(super) fn tensor(&mut self, choices: &mut Choices<'_>) -> Item {
         let item = self.item(choices);
         let shape = if item.port.shape.is_empty() { vec![1] } else { item.port.shape.clone() };
         Item { port: self.fit(&item.port, &shape), ..item }
     }
 
-    /// Makes a value available; too large a one only as a result.
+    /// Makes a value available to later operations. A value that is too large is bounded and cut
+    /// for them.
     pub(super) fn push(&mut self, port: Port, most: f32) {
         self.all.push(port.clone());
         let item = if most <= MOST && len(&port.shape) <= MOST_ELEMENTS {
@@ -131,7 +133,7 @@ impl Drawing {
         self.file.operation("Reshape", "opset1", "special_zero=\"false\"", &[of, &target], shape)
     }
 
-    /// Some of its elements, or all of them again and again, as a tensor of another shape.
+    /// The first elements of a tensor, or all elements repeatedly, in another shape.
     pub(super) fn fit(&mut self, of: &Port, shape: &[usize]) -> Port {
         if of.shape == shape {
             return of.clone();
@@ -164,7 +166,7 @@ impl Drawing {
         if flat.shape == shape { flat } else { self.reshape(&flat, shape) }
     }
 
-    /// From, to and step along an axis, which leave so many.
+    /// A slice along an axis with `left` elements.
     pub(super) fn slice(
         &mut self,
         of: &Port,
@@ -190,7 +192,7 @@ impl Drawing {
             self.file.weights_at_run_time = true;
             return self.parameter("f32", shape);
         }
-        // biases of 0 let states be denormal
+        // biases of 0 let states become denormal
         let scale =
             if shape.len() == 1 && choices.one_in("zero", 3) { 0.0 } else { weight_scale(shape) };
         self.constant(choices, shape, scale)
@@ -201,7 +203,7 @@ impl Drawing {
         for (name, read) in std::mem::take(&mut self.variables) {
             let Item { port, most } = self.item(choices);
             let mut port = self.fit(&port, &read.shape);
-            // a variable that nothing reads is left out of the model
+            // a variable without a reader is removed from the model
             let counts = choices.one_in("counts", 2);
             if counts {
                 port = self.file.operation("Add", "opset1", "", &[&read, &port], &read.shape);

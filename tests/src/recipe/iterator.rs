@@ -1,11 +1,11 @@
-//! Iterators, which have operations inside.
+//! Iterators, with operations in their bodies.
 
 use super::choices::{Choices, SIZES};
 use super::drawing::{Drawing, Item, MOST};
 use super::operations::{Model, in_a};
 use crate::model_file::{Iterated, IteratedInput, IteratedOutput, ModelFile, Port};
 
-/// The most pieces of an iterator.
+/// The maximum number of iterations.
 const MOST_TRIPS: usize = 6;
 
 impl Drawing {
@@ -49,7 +49,7 @@ impl Drawing {
             inputs.push((around.port, None, parameter.clone()));
             body.push(parameter, around.most);
         }
-        // what comes last is the first that is chosen
+        // choice 0 of an operand is the value that is pushed last
         body.push(of_carried.clone(), MOST);
         body.push(of_piece.clone(), x.most);
         let operations = in_a(Model::Body);
@@ -67,7 +67,7 @@ impl Drawing {
         if last.most > 1.0 || choices.one_in("tanh", 2) {
             next = body.plain("Tanh", &next);
         }
-        // of how many parts a whole is, nothing but a result may ask where only a call knows
+        // only a result may depend on the number of iterations if it is known only after the call
         let has_parts = !ends || self.level == 0;
         let mut outputs = Vec::new();
         if choices.one_in("last", 2) || ends {

@@ -1,8 +1,8 @@
-//! Recipes: plain data that every value of is a valid model, for proptest to draw and to shrink.
+//! Recipes: plain data that proptest draws and shrinks. Every recipe is a valid model.
 //!
-//! A recipe lists operations of the table in `operations.rs`. Each finds its operands among the
-//! values before it, and draws its sizes and attributes from `Choices` by name; printing a recipe
-//! shows them. Fewer operations and smaller numbers are simpler models.
+//! A recipe lists operations of the table in `operations.rs`. Each operation finds its operands
+//! among earlier values, and draws its sizes and attributes from `Choices` by name. A printed
+//! recipe shows these choices. Fewer operations and smaller numbers are simpler models.
 //!
 //! To add an operation, give it a row in the table and a function that adds it to the model:
 //!
@@ -40,7 +40,7 @@ use choices::Choices;
 use drawing::Drawing;
 use operations::{Model, Operation};
 
-/// Draws the same recipes whenever it starts from the same seed.
+/// A runner that draws equal recipes from equal seeds.
 pub fn runner(cases: u32, seed: u64) -> TestRunner {
     let config =
         Config { cases, failure_persistence: None, max_shrink_iters: 4000, ..Config::default() };
@@ -49,12 +49,12 @@ pub fn runner(cases: u32, seed: u64) -> TestRunner {
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
-/// What a variable of the environment asks for.
+/// The parsed value of a variable of the environment. `None` if it is not set or invalid.
 pub fn asked<T: FromStr>(variable: &str) -> Option<T> {
     env::var(variable).ok()?.parse().ok()
 }
 
-/// The seed that is asked for.
+/// The seed given by `CELLC_SEED`, or 0.
 pub fn seed() -> u64 {
     asked("CELLC_SEED").unwrap_or(0)
 }
@@ -62,35 +62,35 @@ pub fn seed() -> u64 {
 /// The first recipes of a seed.
 ///
 /// # Panics
-/// If one cannot be drawn, which would be a fault of the strategy.
+/// If a recipe cannot be drawn: a fault of the strategy.
 pub fn drawn(count: u32, seed: u64) -> Vec<Recipe> {
     let mut runner = runner(count, seed);
     (0..count).map(|_| recipes().new_tree(&mut runner).expect("a recipe").current()).collect()
 }
 
-/// A model.
+/// A recipe of a model.
 #[derive(Clone)]
 pub struct Recipe {
-    /// Of all numbers in tensors.
+    /// The seed of all numbers in constants.
     pub seed: u32,
     /// The shapes of the inputs.
     inputs: Vec<[u8; 4]>,
-    /// In order; at the end the model holds their results.
+    /// The operations, in order.
     nodes: Vec<Node>,
-    /// The results beside the last value.
+    /// Selects the results besides the last value.
     results: Vec<u8>,
-    /// Unrolling, profile, flushing.
+    /// Numbers that select options: unrolling, fused multiply-add, and the options of the numerics.
     pub options: [u8; 3],
 }
 
-/// An operation with the numbers that its choices are made by.
+/// An operation with the numbers that decide its choices.
 #[derive(Clone, Debug)]
 struct Node {
     operation: &'static Operation,
     numbers: [u8; 40],
 }
 
-/// All recipes. One in three is of cells only, one or two.
+/// All recipes. One in three has only one or two cells.
 pub fn recipes() -> impl Strategy<Value = Recipe> {
     let node = |model: Model| {
         (select(operations::in_a(model)), uniform(any::<u8>()))
@@ -141,7 +141,7 @@ impl Debug for Recipe {
 mod tests {
     use super::drawn;
 
-    /// Another choice is told by its name, in iterators too.
+    /// Printed recipes have the names of choices, in iterators, too.
     #[test]
     fn recipes_name_their_choices() {
         let all: String = drawn(100, 0).iter().map(|recipe| format!("{recipe:?}")).collect();

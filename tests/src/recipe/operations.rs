@@ -1,4 +1,4 @@
-//! The operations that models are drawn of, all but cells and iterators.
+//! The table of operations that models are drawn of, and the functions of most operations.
 
 use std::fmt::{self, Debug, Formatter};
 use std::iter::repeat_n;
@@ -10,18 +10,18 @@ use crate::random::unit;
 
 /// A row of the table.
 pub(super) struct Operation {
-    /// As a printed recipe calls it.
+    /// The name in a printed recipe.
     pub(super) name: &'static str,
-    /// By [`Model`]: how often it is drawn.
+    /// By [`Model`]: the relative frequency.
     often: [usize; 3],
-    /// Adds it.
+    /// Adds the operation to a model.
     pub(super) draw: Draw,
 }
 
-/// What an operation needs to be there, and what adds it and its values to a model.
+/// The operand that an operation requires, and the function that adds the operation.
 #[derive(Clone, Copy)]
 pub(super) enum Draw {
-    /// Nothing; it may choose operands itself.
+    /// No operand. The function may choose operands itself.
     Any(fn(&mut Drawing, &mut Choices<'_>)),
     /// A value.
     OfValue(fn(&mut Drawing, &mut Choices<'_>, Item)),
@@ -29,7 +29,7 @@ pub(super) enum Draw {
     OfTensor(fn(&mut Drawing, &mut Choices<'_>, Item)),
 }
 
-/// What operations are drawn for.
+/// The kind of model that operations are drawn for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Model {
     /// A graph of operations of all kinds.
@@ -88,12 +88,12 @@ const fn row(name: &'static str, often: [usize; 3], draw: Draw) -> Operation {
     Operation { name, often, draw }
 }
 
-/// Sizes as an attribute has them.
+/// Sizes in the form of an attribute.
 fn listed(sizes: &[usize]) -> String {
     sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Those of a model, each as often as it is drawn.
+/// The operations for a kind of model, each as often as its frequency says.
 pub(super) fn in_a(model: Model) -> Vec<&'static Operation> {
     OPERATIONS
         .iter()
@@ -242,7 +242,7 @@ impl Drawing {
         self.push(of, most);
     }
 
-    /// What it broadcasts with by NumPy's rules, and both shapes together.
+    /// A shape that broadcasts with `shape` by NumPy's rules, and the broadcast shape.
     fn broadcast_with(
         &mut self,
         choices: &mut Choices<'_>,
@@ -266,7 +266,7 @@ impl Drawing {
         {
             leave -= 1;
         }
-        // dimensions that only the other widens must stay
+        // leading dimensions that only the other shape widens must stay
         let widened = (0..shape.len()).position(|at| both[at] != shape[at]).unwrap_or(shape.len());
         other.drain(..leave.min(widened));
         (other, both)
@@ -296,7 +296,7 @@ impl Drawing {
         };
         let (b, most) = match kind {
             "Divide" => {
-                // nothing near 0
+                // the divisor is not near 0
                 let (half, positive) = (self.number(0.5), self.plain("Sigmoid", &b.port));
                 let shape = positive.shape.clone();
                 (
@@ -329,7 +329,7 @@ impl Drawing {
         self.push(port, most);
     }
 
-    /// Along one axis or two, or a normalization along them.
+    /// A reduction or a normalization, along one axis or two.
     pub(super) fn reduce(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let rank = port.shape.len();
         let mut axes = vec![choices.below("axis", rank)];
@@ -348,7 +348,7 @@ impl Drawing {
             "MVN",
         ];
         let count: usize = axes.iter().map(|&axis| port.shape[axis]).product();
-        // products of more are beyond all bounds
+        // products of more elements would exceed all bounds
         let kind = match choices.pick("kind", &kinds) {
             "ReduceProd" if count > 4 => "ReduceSum",
             kind => kind,
@@ -465,7 +465,7 @@ impl Drawing {
                 ),
                 false => (first - size, if last == 0 { -size - 1 } else { last - 1 }, -step),
             };
-            // -1 is the last element, never the end behind it
+            // a negative end counts from the last element: -1 never means the position behind it
             let range =
                 if range.2 > 0 && range.1 < 0 { (range.0, last + 1, range.2) } else { range };
             port = self.slice(&port, axis, range, left);
@@ -554,7 +554,7 @@ impl Drawing {
                 self.file.operation("Broadcast", "opset3", "mode=\"numpy\"", &[&port, &target], &to)
             }
             1 => {
-                // the shape is narrower than the value in places
+                // the target shape is narrower than the value on some axes
                 let to = widen(&shape, by);
                 let target: Vec<usize> =
                     shape.iter().map(|size| if *size == 1 { by } else { 1 }).collect();
@@ -658,7 +658,8 @@ impl Drawing {
         self.push(port, 2.0 * most * (inputs as f32).sqrt());
     }
 
-    /// Of two computed tensors, or of a computed one and a constant of one matrix or several.
+    /// A product of two computed tensors, or of a computed tensor and a constant of one or several
+    /// matrices.
     pub(super) fn matmul(&mut self, choices: &mut Choices<'_>, a: Item) {
         let rank = a.port.shape.len();
         if rank > 1 && choices.one_in("constant_on_the_left", 4) {
@@ -675,7 +676,7 @@ impl Drawing {
         let columns = choices.pick("columns", &SIZES);
         let mut other = if transpose_b { vec![columns, inner] } else { vec![inner, columns] };
         match choices.below("how", 4) {
-            // every matrix with its own, with the same, a vector
+            // the other operand: a matrix for each matrix, one matrix for all, or a vector
             1 if rank > 2 => other.splice(..0, shape[..rank - 2].iter().copied()).for_each(drop),
             2 if rank > 2 => other.splice(..0, std::iter::repeat_n(1, rank - 2)).for_each(drop),
             3 if !transpose_b => other = vec![inner],
@@ -695,7 +696,7 @@ impl Drawing {
         self.push(port, a.most * b_most * inner as f32);
     }
 
-    /// One matrix for all matrices of x, or one for each.
+    /// A constant on the left: one matrix for all matrices of x, or one for each.
     fn constant_times(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
         let mut shape = port.shape.clone();
         let outer = shape.len() - 2;
@@ -710,7 +711,7 @@ impl Drawing {
         self.push(port, most * inner as f32);
     }
 
-    /// Some of a value as `[N, C, ..]`, with one dimension behind or two.
+    /// Some elements of a value as `[N, C, ..]`, with one or two spatial dimensions.
     pub(super) fn channels_first(&mut self, choices: &mut Choices<'_>, port: &Port) -> Port {
         let mut shape =
             vec![choices.pick("batch", &[1, 2]), choices.pick("channels", &[4, 1, 6, 9])];
@@ -722,7 +723,7 @@ impl Drawing {
     }
 
     pub(super) fn convolution(&mut self, choices: &mut Choices<'_>, Item { port, most }: Item) {
-        // a channel of x for each group, and many positions: what integer arithmetic is for
+        // depthwise with many positions is the form for integer arithmetic
         let depthwise = choices.one_in("depthwise", 2);
         let x = match depthwise {
             false => self.channels_first(choices, &port),
@@ -764,7 +765,7 @@ impl Drawing {
         let [strides, dilations, begin, end] = rest.map(|column| listed(&column));
         let auto = choices.pick("auto_pad", &["explicit", "explicit", "valid"]);
         if auto == "valid" {
-            // what pads say is not read
+            // explicit pads are not read
             for (at, (size, kernel)) in sizes.iter().zip(&kernel).enumerate() {
                 let number = |text: &str| {
                     text.split(',').nth(at).and_then(|n| n.parse::<usize>().ok()).expect("a size")
@@ -828,7 +829,7 @@ impl Drawing {
         let ceil = choices.one_in("ceil", 3);
         for &size in &x.shape[2..] {
             let kernel = choices.pick("kernel", &[3, 1, 2]);
-            // rounded up, no window holds nothing but pads
+            // with `ceil`, no window may hold only padding
             let stride = choices.pick("stride", &[1, 2]).min(kernel);
             let [begin, end] = ["begin", "end"].map(|name| choices.below(name, 2).min(kernel - 1));
             let end = if ceil { 0 } else { end };
@@ -852,7 +853,7 @@ impl Drawing {
             data += &format!(" exclude-pad=\"{}\"", choices.one_in("exclude_pad", 2));
         }
         let port = match (kind, dilated) {
-            // the indices are not computed
+            // the second output, the indices, is not read
             ("MaxPool", true) => self
                 .file
                 .operations(kind, set, &data, &[&x], &[shape.clone(), shape])
@@ -871,7 +872,7 @@ impl Drawing {
                 let most = if mode == "reflect" { *size as i64 - 1 } else { *size as i64 };
                 let [front, behind] =
                     ["begin", "end"].map(|name| (choices.below(name, 4) as i64 - 1).min(most));
-                // something is left
+                // at least one element is left
                 if *size as i64 + front.min(0) + behind.min(0) > front.max(behind).max(0) {
                     (begin[at], end[at]) = (front, behind);
                     *size = (*size as i64 + front + behind) as usize;
@@ -886,7 +887,7 @@ impl Drawing {
         self.push(port, most);
     }
 
-    /// Read before it is written; written at the end.
+    /// A variable: read here, assigned at the end of the model.
     pub(super) fn variable(&mut self, choices: &mut Choices<'_>) {
         let rank = 1 + choices.below("rank", 3);
         let shape = if choices.one_in("same_shape", 2) {
