@@ -78,8 +78,8 @@ struct Reads {
     otherwise: bool,
 }
 
-/// Notes in `found` how a graph reads each parameter. `root`: by value, the parameter from which
-/// its elements come. Returns that parameter for each result.
+/// Notes in `found` how a graph reads each parameter. `root`: by value, the source of its elements
+/// among the parameters. Returns the source of each result.
 fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> Vec<Option<usize>> {
     for node in &model.nodes {
         let roots: Vec<Option<usize>> = node.inputs.iter().map(|value| root[value.0]).collect();
@@ -106,7 +106,7 @@ fn follow(model: &Model, mut root: Vec<Option<usize>>, found: &mut [Reads]) -> V
 }
 
 /// Notes in `found` how a branch of an If reads each parameter. `roots`: by input of the If, the
-/// parameter from which its elements come. Returns that parameter for each result.
+/// source of its elements among the parameters. Returns the source of each result.
 fn follow_branch(
     branch: &Branch,
     roots: &[Option<usize>],
@@ -120,7 +120,7 @@ fn follow_branch(
 }
 
 /// Notes in `found` how the body of a loop reads each parameter. `roots`: by input of the loop, the
-/// parameter from which its elements come.
+/// source of its elements among the parameters.
 fn follow_loop(body_loop: &Loop, roots: &[Option<usize>], found: &mut [Reads]) {
     let mut inner = vec![None; body_loop.body.values.len()];
     for input in &body_loop.inputs {
@@ -135,14 +135,14 @@ fn follow_loop(body_loop: &Loop, roots: &[Option<usize>], found: &mut [Reads]) {
 }
 
 /// True if an operation moves or maps the elements of at most one parameter. `roots`: by port, the
-/// parameter from which the operand's elements come.
+/// source of the operand's elements among the parameters.
 fn moves_one(op: &Op, roots: &[Option<usize>]) -> bool {
     let moves = matches!(op.facts().elements, Elements::Moved | Elements::Elementwise { .. });
     moves && roots.iter().flatten().count() < 2
 }
 
-/// Notes the purpose for which an operation reads parameters. `roots`: by port, the parameter from
-/// which the operand's elements come.
+/// Notes the purposes of an operation's operands. `roots`: by port, the source of the operand's
+/// elements among the parameters.
 fn note_reads(op: &Op, roots: &[Option<usize>], found: &mut [Reads]) {
     let roles = roles(op, roots.len()).unwrap_or_default();
     for (port, root) in roots.iter().enumerate() {

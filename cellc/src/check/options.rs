@@ -6,7 +6,7 @@ use crate::model::limits::MOST_STREAMS;
 use crate::request::flag::{self, Flag};
 use crate::request::{Options, Range, Threads, WeightsAs, is_size};
 
-/// The errors of options that no output can have, whatever the model.
+/// The errors of the options, whatever the model.
 pub(crate) fn options(options: &Options) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
     instruction_sets(options, &mut diagnostics);

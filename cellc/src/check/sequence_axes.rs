@@ -50,8 +50,8 @@ pub(crate) fn sequence_axes(model: &Model) -> Vec<Option<SequenceAxes>> {
         .collect()
 }
 
-/// The origins of the axes of a node's output, if `axes` are those of the operand at `port`. `None`
-/// if they are unknown.
+/// The origins of the axes of a node's output. `axes`: the origins of the axes of the operand at
+/// `port`. `None` if the origins are unknown.
 fn passed<'a>(
     op: &Op,
     port: usize,

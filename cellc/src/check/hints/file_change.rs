@@ -1,4 +1,4 @@
-//! Shell lines that open axes in a model's file by Python.
+//! Shell lines to open axes in a model's file by Python.
 
 use super::Hints;
 

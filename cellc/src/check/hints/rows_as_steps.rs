@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Message, message, quoted};
 use crate::model::Dim;
 use crate::rules::input_sizes::SequenceAxes;
 
-/// An input with a batch axis taken for steps.
+/// An input with a batch axis mistaken for the axis of steps.
 pub(crate) struct Mistaken {
     /// The place of the input.
     input: usize,

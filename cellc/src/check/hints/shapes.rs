@@ -93,7 +93,7 @@ impl OpenInput {
     }
 }
 
-/// The shapes with which the model has no errors, for all inputs together.
+/// The shapes without errors, for all inputs together.
 struct WorkingShapes {
     /// With [`StepSizes::Open`].
     open: Option<Shapes>,

@@ -1,5 +1,5 @@
-//! Messages about states: likely pairs, pairs of the options that do not fit, and states that no
-//! call keeps. [`crate::stream`] finds the states.
+//! Messages about states: likely pairs, misfits of the options, and states kept by no call.
+//! [`crate::stream`] finds the states.
 
 mod lost_history;
 mod refused;
@@ -46,8 +46,8 @@ impl PairNames {
     }
 }
 
-/// The states that the options ask for. Pairs with unknown names are left out: [`states`] reports
-/// them.
+/// The states requested by the options. Pairs with unknown names are left out: [`states`] reports
+/// these pairs.
 pub(crate) fn wanted_states(options: &Options, model: &CoreModel) -> RequestedStates {
     match &options.bindings.state {
         State::None => RequestedStates::Nothing,
@@ -74,8 +74,8 @@ struct StateMessages<'c, 'a> {
     diagnostics: &'c mut Diagnostics,
 }
 
-/// Reports refused pairs, pairs of the options that do not fit, and masks without effect. Returns
-/// the warnings about layers that start anew at every call, which are dropped if their states are
+/// Reports refused pairs, misfits of the options, and masks without effect. Returns the warnings
+/// about layers that start anew at every call. They are dropped if the states of the layers are
 /// kept.
 pub(crate) fn states<'a>(
     hints: Hints<'_, 'a>,
@@ -132,7 +132,7 @@ impl StateMessages<'_, '_> {
         self.diagnostics.push(Diagnostic::notice(Origin::Unknown, found).help(help));
     }
 
-    /// Warns of masks that are kept as states: they begin at zero and mask nothing before the first
+    /// Warns of masks kept as states: as states begin at zero, nothing is masked before the first
     /// call.
     fn masks_that_begin_open(&mut self) {
         for &parameter in &self.found.open_masks {
@@ -148,8 +148,8 @@ impl StateMessages<'_, '_> {
         }
     }
 
-    /// Reports the pairs of the options with unknown names, and those that do not fit. `misfits`:
-    /// for each pair with known names.
+    /// Reports pairs of the options with unknown names, and misfits. `misfits`: for each pair with
+    /// known names.
     fn given(&mut self, pairs: &[(String, String)], misfits: &[Option<Misfit>]) {
         let names = PairNames::new(&self.found.core);
         let mut misfits = misfits.iter();

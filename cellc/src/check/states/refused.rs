@@ -32,8 +32,8 @@ fn pairs_for_option(taken: &[StatePair], refused: &[RefusedPair]) -> Vec<StatePa
 }
 
 impl StateMessages<'_, '_> {
-    /// Reports pairs that the search refused. Pairs of one layer with one reason, such as h and c,
-    /// share a notice.
+    /// Reports refused pairs. Pairs of one layer with one reason, for example h and c, share a
+    /// notice.
     pub(super) fn refused(&mut self, refused: &[RefusedPair]) {
         let model = &self.found.core;
         let whole = pairs_for_option(&model.states, refused);
@@ -124,7 +124,7 @@ impl StateMessages<'_, '_> {
         }
     }
 
-    /// The option for `pairs`, and for the pairs of `whole` that share no tensor with them.
+    /// The option for `pairs`, and for the pairs of `whole` with other tensors.
     fn setting(&self, pairs: &[StatePair], whole: &[StatePair]) -> Setting {
         let shares = |pair: &&StatePair| {
             pairs.iter().any(|own| own.parameter == pair.parameter || own.result == pair.result)

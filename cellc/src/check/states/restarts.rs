@@ -101,8 +101,7 @@ impl StateMessages<'_, '_> {
         }
     }
 
-    /// The remedies that let a layer that runs forward go on from call to call, and the lines of an
-    /// export.
+    /// The remedies for a forward layer to continue from call to call, and the lines of an export.
     fn ways_to_go_on(
         &self,
         node: &Node,

@@ -1,4 +1,4 @@
-//! Layers of several steps per call whose states no call keeps.
+//! Layers of several steps per call, with states kept by no call.
 
 use std::collections::HashSet;
 

@@ -55,7 +55,7 @@ pub(super) fn why_misfit(misfit: &Misfit) -> String {
     }
 }
 
-/// The pairs that would be valid in place of a misfit.
+/// The valid pairs in place of a misfit.
 pub(super) fn valid_pairs(misfit: &Misfit) -> &'static str {
     match misfit {
         Misfit::WeightInput | Misfit::LengthInput | Misfit::IntegerInput => "an input that is not",

@@ -1,4 +1,4 @@
-//! Caches that grow: a call appends elements to an input and returns all of them as an output.
+//! Caches that grow: each call appends elements to an input, and an output returns all elements.
 
 use crate::check::hints::Shapes;
 use crate::check::subject::CheckedModel;
@@ -20,7 +20,7 @@ struct GrowingCache {
 /// Follows values of a model back to their operations.
 struct Producers<'m> {
     model: &'m Model,
-    /// By value: the node that computes the value.
+    /// By value: the producing node.
     nodes: Vec<Option<usize>>,
 }
 
@@ -97,7 +97,7 @@ fn stated(model: &Model, node: usize) -> Option<&[Dim]> {
     model.values[model.nodes[node].outputs[0].0].shape.as_deref()
 }
 
-/// The most pairs of inputs and outputs that a message lists.
+/// The most pairs of inputs and outputs in a message.
 const MOST_PAIRS: usize = 4;
 
 /// The refusal of a model with caches that grow; `long`: the model with an assumed size of open

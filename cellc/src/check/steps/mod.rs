@@ -211,8 +211,8 @@ fn only_some(
     refused(&wrong.origin, wrong.layer.clone(), why, help)
 }
 
-/// An error with `steps` steps, if the same problem is among the errors `of_one` step: the number
-/// of steps does not cause the problem. A text that depends on the number of steps names it.
+/// An error of the model with `steps` steps, if the errors `of_one` step have an equal problem: the
+/// number of steps is not the cause. If the text depends on the number, the text names the number.
 fn wrong_with_both(error: &Diagnostic, steps: usize, of_one: &[Diagnostic]) -> Option<Diagnostic> {
     let mut alike = of_one.iter().filter(|other| other.is_alike(error)).peekable();
     alike.peek()?;
@@ -223,7 +223,7 @@ fn wrong_with_both(error: &Diagnostic, steps: usize, of_one: &[Diagnostic]) -> O
     Some(Diagnostic { found, ..error.clone() })
 }
 
-/// A number of steps that occurs nowhere else in the model: a prime that divides no size.
+/// A number of steps unlike all sizes of the model: a prime, and no divisor of a size.
 pub(crate) fn distinct_steps(model: &Model) -> usize {
     let mut sizes: Vec<usize> = Vec::new();
     for node in &model.nodes {

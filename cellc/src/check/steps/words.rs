@@ -8,7 +8,7 @@ use crate::stream::steps::{InFront, ModelPlace, NotStepwise, Why};
 const ONLY_WINDOWS: &str = "only windows (convolutions, pools) and work on each element follow \
     elements in front of the first step; without the pad, give them as the first steps";
 
-/// The words for an operation that reads every step.
+/// The words for operations over all steps.
 const ALL: &str = "looks as many steps ahead as there are";
 
 /// The reason in words: the operation, input or output at fault, and the fault.
