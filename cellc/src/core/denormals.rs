@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CoreLoop, CoreModel, CoreNode, CoreOp, Source, Treatment};
 
-/// What is known of denormals in a tensor.
+/// The knowledge about denormals in a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorDenormals {
     /// Elements of an input or a state, unchanged: the reading operation flushes the elements.
@@ -28,7 +28,7 @@ pub enum TensorDenormals {
     Flushed,
 }
 
-/// The tensors of a model without denormals, and the operations that flush.
+/// The knowledge about denormals in the tensors of a model, and the operations that flush.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Denormals {
     /// `None` if the option to keep denormals is set.
@@ -90,7 +90,7 @@ impl Denormals {
         Self { known: Some(known) }
     }
 
-    /// Whether a tensor may hold denormals, and where they are flushed.
+    /// The knowledge about denormals in a tensor.
     pub fn tensor(&self, source: Source) -> TensorDenormals {
         self.known.as_ref().map_or(TensorDenormals::Flushed, |known| known.tensor(source))
     }
@@ -192,7 +192,7 @@ impl FlushedTensors {
     fn tensor(&self, source: Source) -> TensorDenormals {
         match source {
             Source::Parameter(i) => self.parameters[i],
-            // flushed by the previous step, unless set by the caller
+            // the previous step flushed the variable, but the caller may have set it since
             Source::Variable(_) => TensorDenormals::Kept,
             Source::Constant(i) => self.constants[i],
             Source::Value(value) => self.values[&value],
@@ -200,7 +200,7 @@ impl FlushedTensors {
     }
 }
 
-/// The state of a copy of several tensors.
+/// The knowledge about denormals in a copy of several tensors.
 fn copied_level(inputs: impl IntoIterator<Item = TensorDenormals>) -> TensorDenormals {
     let kept = inputs.into_iter().any(|input| input == TensorDenormals::Kept);
     if kept { TensorDenormals::Kept } else { TensorDenormals::Flushed }

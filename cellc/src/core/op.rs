@@ -62,7 +62,7 @@ macro_rules! operations {
     ($($(#[$doc:meta])* $variant:ident($operation:ident),)*) => {
         /// The operation of a [`CoreNode`].
         #[derive(Clone, Debug, PartialEq)]
-        #[allow(clippy::large_enum_variant)] // cells are what models are made of
+        #[allow(clippy::large_enum_variant)] // cells are the most frequent variant
         pub enum CoreOp {
             $($(#[$doc])* $variant($operation),)*
         }

@@ -19,7 +19,7 @@ pub struct Pointwise {
 
 /// The operation of a [`Pointwise`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names document the variants
 pub enum PointwiseFunction {
     Activation(Activation),
     /// Arithmetic of two operands.

@@ -5,8 +5,8 @@ use super::{
     Source, Treatment, Work, Zeros, drop_unneeded,
 };
 
-/// The `count` largest or smallest elements of each row, best first. Of equal elements, the element
-/// of [`Self::last`] comes first.
+/// The `count` largest or smallest elements of each row, best first. [`Self::last`] decides the
+/// order of equal elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopK {
     /// `[rows, size]`

@@ -37,7 +37,7 @@ macro_rules! activations {
         /// ONNX's eleven activations of RNN, GRU and LSTM, with ONNX's formulas, and functions for
         /// models only.
         #[derive(Clone, Copy, Debug)]
-        #[allow(missing_docs)] // alpha and beta are those of the formulas
+        #[allow(missing_docs)] // the formulas document alpha and beta
         #[non_exhaustive]
         pub enum Activation {
             $($(#[$formula])* $cell $({ $($parameter: f32),+ })?,)*
@@ -91,7 +91,7 @@ macro_rules! activations {
                 }
             }
 
-            /// Alpha and beta, or a prefix: only the parameters of this activation.
+            /// The parameters of this activation: none, alpha, or alpha and beta.
             pub fn parameters(self) -> Vec<f32> {
                 match self {
                     $(Self::$cell $({ $($parameter),+ })? => vec![$($($parameter),+)?],)*

@@ -14,7 +14,7 @@ pub enum ResetGate {
 
 /// A family of recurrent cells, without the place of the reset gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names document the variants
 pub enum Family {
     Rnn,
     Gru,
@@ -102,7 +102,7 @@ impl Family {
 
 /// A recurrent cell: its family, and the place of the reset gate if the family has a reset gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names document the variants
 pub enum CellKind {
     Rnn,
     Gru(ResetGate),
@@ -185,7 +185,7 @@ impl CellKind {
 
 /// The order of an LSTM's gates in W, R and B: `weights_format` of LSTMCell-1. c is the candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names document the variants
 pub enum LstmGateOrder {
     /// OpenVINO's order.
     #[default]
@@ -442,7 +442,7 @@ impl Cell {
 
 /// The direction of a sequence through time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names document the variants
 pub enum Direction {
     Forward,
     Reverse,

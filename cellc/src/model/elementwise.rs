@@ -41,7 +41,7 @@ pub enum Primitive {
 
 /// Arithmetic of one number, floating point or integer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names document the variants
 pub enum Unary {
     Negative,
     Abs,
@@ -57,7 +57,7 @@ pub enum Unary {
 /// Arithmetic of two numbers, floating point or integer. One core operation computes the result;
 /// quotients of integers need a second operation, which rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names document the variants
 pub enum Binary {
     Add,
     Subtract,
@@ -79,7 +79,7 @@ pub enum Remainder {
 
 /// A comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names document the variants
 pub enum Comparison {
     Equal,
     NotEqual,
@@ -91,7 +91,7 @@ pub enum Comparison {
 
 /// An operation on truth values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names document the variants
 pub enum Logic {
     And,
     Or,
@@ -101,7 +101,7 @@ pub enum Logic {
 /// An operation that is composed of primitive operations. Integers are accepted by
 /// [`Self::SquaredDifference`] alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names document the variants
 pub enum Composed {
     /// Inputs: v, alpha, beta, both constants of one element.
     HardSigmoid,

@@ -161,7 +161,8 @@ pub struct Model {
     pub axis_names: Vec<AxisName>,
     /// All tensors.
     pub values: Vec<Value>,
-    /// All operations that a result depends on, each after its inputs.
+    /// The Parameters, Results and Assigns, and all operations that Results and Assigns depend on,
+    /// each after its inputs.
     pub nodes: Vec<Node>,
     /// Indices into `nodes` of the Parameters, in document order.
     pub parameters: Vec<usize>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// An element type of tensors in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names document the variants
 pub enum ElementType {
     F16,
     Bf16,

@@ -8,10 +8,10 @@ use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, Zeros};
 /// The cause of a tensor's changes from call to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Change {
-    /// None: the tensor is zero. A product with zero counts as zero, although infinity times zero
-    /// is NaN.
+    /// No cause: the tensor is zero. A product with zero counts as zero, although infinity times
+    /// zero is NaN.
     Zero,
-    /// None: the tensor is computed from constants alone.
+    /// No cause: the tensor is computed from constants alone.
     Never,
     /// Variables whose next values change.
     Variables,

@@ -1,8 +1,8 @@
 //! Loops that end by a run-time condition, and loops that carry integers or read the iteration
 //! number.
 //!
-//! Iterations are defined up to the largest count. After the iteration that ends the condition,
-//! values stay unchanged, so the loop may end at this iteration.
+//! The core loop has as many iterations as the upper limit. After the iteration whose condition is
+//! false, values stay unchanged, so generated code may leave the loop there.
 
 use super::elementwise::compute;
 use super::integers::converted;

@@ -51,7 +51,7 @@ impl LoopForms {
     }
 }
 
-/// The variables of a model, in the order of the first reads.
+/// The variables that nodes of the model read and assign.
 #[derive(Default)]
 pub(super) struct Variables<'a> {
     /// By name: the index into [`CoreModel::variables`].

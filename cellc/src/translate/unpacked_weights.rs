@@ -1,12 +1,12 @@
-//! Inputs that are weights of cells and that other operations read.
+//! Inputs with weights of cells that other operations also read.
 
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, needed};
 use crate::diagnostic::{Diagnostics, quoted};
 use crate::model::Model;
 use crate::rules::report::refusal;
 
-/// Marks weight inputs that operations read as data as no weights, so that `pack` leaves them
-/// alone. Refuses inputs that a cell also packs.
+/// Clears the mark [`crate::core::Parameter::weight`] of inputs that operations read as data:
+/// `pack` then skips these inputs. Refuses an input that another cell needs packed.
 pub(crate) fn unpack_weights_read_as_data(
     model: &Model,
     core: &mut CoreModel,

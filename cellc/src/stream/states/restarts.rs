@@ -25,7 +25,8 @@ pub(crate) enum InitialValue {
     InParts,
 }
 
-/// The nearest cells among those that a tensor is computed from: no other cell lies between.
+/// The nearest cells in front of a tensor: the tensor depends on the cell, and no other cell lies
+/// between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Nearest {
     None,
@@ -134,7 +135,7 @@ impl Recurrences<'_> {
         continued
     }
 
-    /// By value: the nearest cells among those that the value is computed from.
+    /// By value: the nearest cells in front of the value.
     fn nearest(&self, model: &CoreModel, dependence: &Dependence) -> Vec<Nearest> {
         let mut nearest = vec![Nearest::None; model.values.len()];
         for recurrence in &self.all {

@@ -15,8 +15,8 @@ const AFTER: &[&str] = &[
 /// Words of an output that mark a state even if the input's name has no mark.
 const SURELY_AFTER: &[&str] = &["new", "next", "nxt", "present", "updated", "n"];
 
-/// Words of states. Names that differ only in marks are the names of one state if they share one of
-/// these words.
+/// Words of states. If two names differ only in marks, a common word of this list makes them names
+/// of one state.
 const STATE: &[&str] = &[
     "state", "states", "hidden", "h", "c", "cell", "cache", "caches", "cached", "buf", "buffer",
     "buffers", "mem", "memory", "hist", "history", "kv", "key", "value", "k", "v", "carry", "ctx",

@@ -14,8 +14,8 @@ use crate::core::{
 use crate::model::Binary;
 use crate::stream::states::window;
 
-/// The operations with padding in front of the first step, and the running sums, of a model. Fields
-/// index the nodes of the model.
+/// The operations with padding in front of the first step, and the running sums, of a model. All
+/// fields refer to nodes by their index in the model.
 #[derive(Default)]
 pub(super) struct Padded {
     /// Concats of a constant and the steps, in the order of the nodes.

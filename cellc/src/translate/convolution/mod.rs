@@ -186,8 +186,8 @@ fn sums(
     let depthwise = w.tensor().filter(|_| is_depthwise);
     // without a Convolve, a depthwise convolution would become scalar products
     let least = if is_depthwise { 1 } else { LEAST_POSITIONS };
-    // apart from depthwise convolutions, only dense layers have quantised weights and integer
-    // arithmetic
+    // among layers that are not depthwise, only dense layers have quantised weights and integer
+    // arithmetic, so other quantised convolutions become dense layers
     let may_run_along_lines = !core.is_one_step && (is_depthwise || !core.layer.is_quantised);
     if let Some(weights) = w.tensor().filter(|_| may_run_along_lines)
         && positions >= least

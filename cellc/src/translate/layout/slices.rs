@@ -19,8 +19,8 @@ impl AxisSlice {
     }
 
     /// The slice from `start` to before `stop`. Negative numbers count from the end. Both are
-    /// clamped by ONNX's rules: a backward slice starts within the axis. `None`: the first or last
-    /// element of the axis.
+    /// clamped by ONNX's rules: a backward slice starts within the axis. `None`: the slice starts
+    /// or stops at the end of the axis.
     pub(in crate::translate) fn range(
         size: usize,
         start: Option<i64>,
