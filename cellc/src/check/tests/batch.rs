@@ -130,8 +130,8 @@ fn one_batch_size_sets_all_axes_that_count_the_batch() {
     assert!(valid.steps.is_some());
 }
 
-/// Sessions as rows of a batch keep no state over an open number of steps, so no message advises to
-/// open the number.
+/// Sessions as rows of a batch keep no state over an open number of steps, so no message advises an
+/// open number.
 #[test]
 fn several_rows_are_not_told_to_leave_the_steps_open() {
     for (rows, steps) in [(1, 1), (8, 1), (1, 100), (8, 100)] {
@@ -147,13 +147,13 @@ fn several_rows_are_not_told_to_leave_the_steps_open() {
             "{rows} rows of {steps} steps: {text}"
         );
     }
-    // no message advises it either if the file has these sizes
+    // nor does a message advise an open number if the file has these sizes
     let text = said(vec![("", recurrent_alone(false, [8, 100]), Options::default())]);
     assert!(!text.contains("number of steps"), "{text}");
 }
 
-/// The batch is the first axis of the converters that name unknown sizes: frames of which a model
-/// computes each alone are rows, not steps.
+/// Converters that name unknown sizes have the batch first. Frames that a model computes one by one
+/// are rows, not steps.
 #[test]
 fn the_first_axis_that_a_converter_named_is_a_batch() {
     for (name, is_batch) in

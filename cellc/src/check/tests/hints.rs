@@ -95,7 +95,7 @@ fn every_shape_that_a_hint_prints_works() {
     }
 }
 
-/// If the batch size alone gives all open sizes, every hint proposes it.
+/// If the batch size alone gives all open sizes, every hint proposes the batch size.
 #[test]
 fn one_batch_size_settles_several_inputs() {
     let state = |graph: &mut Graph, _: ValueId| graph.parameter("h", &[-1, 1, H as isize]);
@@ -232,8 +232,8 @@ fn limits_of_integers_are_said() {
     assert!(!said(ElementType::I16, false).contains("is read as"));
 }
 
-/// The help prints the shapes of several inputs side by side. It finds a batch axis without a name
-/// by the layer that reads the axis.
+/// The help prints the shapes of several inputs side by side. The hint finds a batch axis without a
+/// name by the layer that reads the axis.
 #[test]
 fn hints_of_several_inputs_work_as_they_stand() {
     use super::batch::recurrent;

@@ -119,7 +119,8 @@ fn what_keeps_no_earlier_steps_is_warned_about_beside_kept_states() {
     assert!(text.contains("; so does \"convolution\""), "{text}");
 }
 
-/// The warning about operations that look ahead advises only to make their earlier inputs an input.
+/// Open steps are no remedy for operations that look ahead. The warning advises only to make the
+/// earlier elements an input of the model.
 #[test]
 fn what_looks_ahead_is_told_to_keep_its_inputs() {
     let ahead: Vec<(&str, Between)> = vec![
@@ -167,8 +168,7 @@ fn sums_of_steps_go_on_where_steps_are_open() {
     );
     assert_eq!(said(&graph, &open()), "");
     assert_eq!(core_model(&graph.0, &open()).unwrap().0.variables.len(), 1);
-    // refused for open steps: without an end, a sum of integers may leave those that f32 holds
-    // exactly
+    // refused for open steps: without an end, a sum may exceed the integers that f32 holds exactly
     let graph = kept_behind(-1, |g, x| {
         let axis = g.int(2);
         let integers = g.convert(x, ElementType::I32);
@@ -260,7 +260,7 @@ fn windows_beside_the_steps_lose_nothing() {
 }
 
 /// Attention of one element over a window of four. The state `mask` moves on by one place in each
-/// call; `added` computes the added mask from it.
+/// call; `added` computes the added mask from the state.
 fn masked(new: f32, added: Between) -> Graph {
     let mut graph = Graph::default();
     let (x, mask) = (graph.parameter("x", &[1, 4]), graph.parameter("mask", &[1, 4]));

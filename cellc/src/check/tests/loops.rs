@@ -1,4 +1,4 @@
-//! Loops.
+//! Tests of loops.
 
 use super::*;
 use crate::model::{Loop, LoopInput, LoopOutput, Slicing};

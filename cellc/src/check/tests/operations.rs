@@ -47,7 +47,7 @@ pub(super) fn both_ways(
     at_run_time
 }
 
-/// Asserts the shape and the values of the output of `build` for [`counting`].
+/// Asserts the shape and the values of the output of `build` for the values of [`counting`].
 #[track_caller]
 pub(super) fn gives(
     shape: &[usize],
@@ -433,7 +433,7 @@ fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
     assert_eq!(with(Binary::Minimum.into(), &[0.0, 2.0]).1, [0.0, 1.0, -3.0, -3.0]);
     assert_eq!(with(Primitive::PRelu.into(), &[0.5]).1, [1.0, -1.5]);
 
-    // a single slope applies to all elements of any rank
+    // a single slope applies to all elements, whatever the rank of x
     for shape in [&[][..], &[2]] {
         let len = shape.iter().product();
         let one = both_ways(shape, &[-1.0, -3.0][..len], |g, x| {

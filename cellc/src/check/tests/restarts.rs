@@ -343,7 +343,7 @@ fn loops_of_one_iteration_start_anew_as_cells_do() {
     assert_eq!(restarts(&handed_on(|_, x| x, false), &Options::default()), [""; 0]);
 }
 
-/// The warning advises an open number of steps only if the model has no errors with it.
+/// The warning advises an open number of steps only if the model then has no errors.
 #[test]
 fn ways_out_are_ways_out() {
     let options = shapes(&[("x", &[1, 1, H])]);

@@ -126,8 +126,8 @@ fn layers_that_one_step_changes_are_named() {
     }
 }
 
-/// A cell over single steps, as Keras traces it: x is transposed to `[T, N, F]`, and `steps` of it
-/// are multiplied by weights.
+/// A cell over single steps, as Keras traces it: x is transposed to `[T, N, F]`, and `steps` are
+/// read and, if `multiplied`, multiplied by weights.
 fn traced(shape: &[isize], steps: &[i64], multiplied: bool) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", shape);
@@ -169,7 +169,7 @@ fn an_input_of_which_one_step_is_read_is_warned_of() {
         assert_eq!(said.matches(ONLY).count(), 1, "{said}");
     }
     assert!(said(&traced(&[1, 7, 4], &[0], true), None).contains(ONLY));
-    // behind a layer over the features of each step
+    // one step behind a dense layer over the features of each step
     let mut behind = Graph::default();
     let x = behind.parameter("x", &[1, -1, 4]);
     let (weights, bias) = (behind.constant(&[4, 5]), behind.constant(&[5]));

@@ -27,7 +27,7 @@ fn wavenet() -> String {
     )
 }
 
-/// A network of two blocks, normalised.
+/// A ConvNet of two blocks with batch normalisation.
 const CONV_NET: &str = r#"{"version": "0.5.4", "architecture": "ConvNet", "config": {"channels": 1, "dilations": [1, 2], "batchnorm": true, "activation": "ReLU"}, "weights": [1, 1, 0, 1, 1, 0, 0.5, 1, 1, 0, 1, 1, 0, 0.5, 1, 1], "sample_rate": 48000}"#;
 
 /// A linear model for controls below 0.5, and an LSTM for others.
@@ -303,7 +303,7 @@ fn sizes_are_chosen() {
     assert!(said.expect_err("descending").contains("the numbers of channels are [2, 1]"));
 }
 
-/// A WaveNet and a network of two blocks behind it.
+/// A Sequential of a WaveNet and a ConvNet of two blocks.
 fn sequential() -> String {
     let wavenet = wavenet();
     format!(

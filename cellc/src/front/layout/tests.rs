@@ -15,7 +15,7 @@ use crate::model::{Activation, CellKind, Direction, ElementType, ResetGate, Tens
 use crate::reference::reference;
 use crate::request::Options;
 
-/// The rows of the batch, the steps, the inputs and the states of every file.
+/// The numbers of batch rows, steps, inputs and states in every file.
 const N: usize = 2;
 const T: usize = 4;
 const I: usize = 3;
@@ -298,7 +298,7 @@ fn any_other_order_of_gates_is_noticed() {
     }
 }
 
-/// Rows r, z, n as r, n, z; or z, r, n.
+/// The rows of the gates in Apple's order r, n, z. `from`: the places of these gates in `named`.
 fn rows_of_apple(named: &NamedTensor, from: [usize; 3]) -> NamedTensor {
     let tensor = &named.tensor;
     let len = tensor.len() / 3;
