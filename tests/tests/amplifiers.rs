@@ -1,5 +1,5 @@
-//! Models of amplifiers (`tests/amplifiers`): what is read is what NumPy computes in float64, in
-//! Rust and in C too.
+//! Models of amplifiers (`tests/amplifiers`): the interpreter, generated Rust and generated C
+//! compute what NumPy computes in float64.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use serde_json::Value;
 struct Case {
     name: String,
     model: Model,
-    /// By sample.
+    /// Inputs and expected outputs, by sample.
     x: Vec<Vec<f32>>,
     y: Vec<Vec<f64>>,
 }
@@ -114,7 +114,7 @@ fn generated_code_starts_from_the_initial_states_and_returns_to_them() {
     }
 }
 
-/// Models with an open number of samples, all of which have as many inputs as outputs.
+/// Models with an open number of samples and one output for each input.
 fn streams() -> Vec<(Case, Subject)> {
     let stream = |case: Case| {
         let compilation = compile(&case.model, &options(&case))
@@ -150,7 +150,7 @@ fn assert_near(streams: &[(Case, Subject)], program: &Path) {
     assert_eq!(found.next(), None);
 }
 
-/// Blocks of 5, 16 and 3 samples, and the same in place, have the bits of single samples.
+/// Blocks of 5, 16 and 3 samples give the bits of single samples, also in place.
 #[test]
 fn blocks_have_the_bits_of_single_samples_in_rust() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("amplifier-blocks-rust");

@@ -1,5 +1,5 @@
-//! An instruction set is a row: one that cellc does not know, chosen when compiling, is interpreted
-//! and printed like any other.
+//! An instruction set is a row of a table: one that cellc does not know, chosen when compiling, is
+//! interpreted and printed like any other.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +15,7 @@ use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random;
 use cellc_tests::subject::{Subject, Values, assert_same};
 
-/// One lane, no fused multiply-add: what a small core without vectors has.
+/// A small core without vectors: one lane, no fused multiply-add.
 static SCALAR: Isa = Isa {
     id: IsaId::Scalar,
     name: "scalar",
@@ -39,7 +39,7 @@ fn subjects() -> Vec<Subject> {
     all.into_iter().flat_map(subjects).collect()
 }
 
-/// What the interpreter makes of one instruction set's programs.
+/// The results of the interpreter on one instruction set.
 fn expected(subjects: &[Subject], isa: &str) -> Values {
     subjects.iter().flat_map(|subject| subject.expected(&[isa])).collect()
 }
@@ -97,8 +97,8 @@ fn extreme_products() -> Subject {
     };
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[ROWS, 3]);
-    // each column has a magnitude of its own, and few bits in half of them, so that some sums lie
-    // between two numbers
+    // the magnitudes of columns differ, and half of the columns have few bits, so that some sums
+    // lie between two numbers
     let weight = |at: usize| {
         let value = f64::from(1.0 + (at * 40_503 % 65_536) as f32 / 65_536.0)
             * f64::from(at as i32 % 5 - 2);
@@ -152,7 +152,7 @@ fn targets_with_a_compiler_are_tried_and_documented() {
     }
 }
 
-/// A file that is made for one architecture says so where it is compiled for another.
+/// A file for one architecture refuses to compile for another.
 #[test]
 fn files_for_one_architecture_are_refused_by_the_compilers_of_others() {
     let here =

@@ -27,7 +27,7 @@ fn printed(command: &mut Command) -> String {
     text
 }
 
-/// Runs `cellc` in a folder with the words of a line, in which paths start at the top of the
+/// Runs `cellc` in a folder with the words of a line. Paths in the line start at the root of the
 /// repository.
 fn cellc(folder: &Path, line: &str) -> String {
     let line = line.split("    #").next().unwrap_or_default().replace('\'', "");
@@ -44,7 +44,7 @@ struct Program {
     text: String,
     /// The arguments of `cellc`.
     arguments: String,
-    /// What the page says that the program prints.
+    /// The output that the page promises.
     promised: Option<String>,
 }
 
@@ -101,8 +101,8 @@ fn run(program: &Program) -> String {
     printed(&mut Command::new(at.join("main")))
 }
 
-/// Programs print what the page says below them, or one number twice: the page shows two ways to
-/// it.
+/// Every program prints what the page says below it; two programs print the same number if the page
+/// shows two ways to it.
 fn programs_print(page: &str, count: usize) {
     let programs = programs(page);
     assert_eq!(programs.len(), count, "{page}");
@@ -145,9 +145,9 @@ fn programs_of_the_generated_file() {
     programs_print("docs/generated-file.md", 2);
 }
 
-/// Commands that read a model of the repository run, and print the lines that the page shows below
-/// them, or write these lines. Commands that compile generated code are left out: they take long,
-/// and other tests run them.
+/// Commands that read a model of the repository run, and print or write the lines that the page
+/// shows below them. Commands that compile generated code are left out, because they take long and
+/// other tests run them.
 #[test]
 fn commands_run() {
     let mut count = 0;
@@ -176,7 +176,7 @@ fn commands_run() {
             );
             let promised = blocks.get(at + 1).filter(|(language, _)| language == "text");
             let (Some((_, promised)), false) = (promised, found.is_empty()) else { continue };
-            // code is an estimate and the stack unknown where the compiler is missing
+            // without the compiler, code is an estimate and the stack is unknown
             if promised.contains("A step on cortex-m4f") && !has("arm-none-eabi-gcc") {
                 continue;
             }
@@ -188,7 +188,7 @@ fn commands_run() {
     assert!(count >= 8, "{count} commands");
 }
 
-/// The files in the tutorial of a service are those of the example.
+/// The tutorial of a service shows the files of the example.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn the_tutorial_of_a_service_shows_the_example() {
@@ -199,7 +199,7 @@ fn the_tutorial_of_a_service_shows_the_example() {
     }
 }
 
-/// The example of the tutorial answers as the page says: each client has a state of its own.
+/// The example of the tutorial answers as the page says: each client has its own state.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn the_service_answers() {

@@ -1,5 +1,4 @@
-//! The command as a user meets it: arguments, exit statuses, what is printed where, what is left on
-//! disk.
+//! The command from outside: arguments, exit statuses, output on both streams, and files on disk.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -12,7 +11,7 @@ use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::skipped::{has, skip};
 use tempfile::TempDir;
 
-/// What one run of the command did.
+/// The result of one run of the command.
 #[derive(Debug)]
 struct Done {
     status: Option<i32>,
@@ -47,7 +46,7 @@ impl Place {
         done(&mut self.command(arguments))
     }
 
-    /// What is there, sorted.
+    /// The names of the files in the folder, sorted.
     fn files(&self) -> Vec<String> {
         let mut files: Vec<_> = fs::read_dir(self.0.path())
             .unwrap()
@@ -80,8 +79,8 @@ impl Done {
         self
     }
 
-    /// Failed with this status, said all of `words` on standard error and nothing on standard
-    /// output.
+    /// Asserts that the command failed with this status, with all of `words` on standard error and
+    /// with nothing on standard output.
     #[track_caller]
     fn failed(self, status: i32, words: &[&str]) -> Self {
         assert_eq!(self.status, Some(status), "{}", self.stderr);
@@ -184,7 +183,7 @@ fn a_model_comes_from_standard_input() {
     assert!(piped.as_bytes() == from_file, "another file than that of the model");
     let shown = done(place.command(["inspect", "-"]).stdin(stdin())).succeeded();
     assert!(shown.stdout.contains("LSTM"), "{}", shown.stdout);
-    // a pipe has no second reading
+    // a pipe can be read only once
     let (reader, writer) = std::io::pipe().unwrap();
     let bytes = fs::read(&nam).unwrap();
     let written = std::thread::spawn(move || std::io::Write::write_all(&mut { writer }, &bytes));
@@ -230,7 +229,7 @@ fn messages_name_a_piped_model_as_the_user_did() {
     let lines = ["\"standard input\" is a TensorFlow Lite model", "cellc piped_model.xml -o net.c"];
     from(&place.path("bad.onnx"), &["-", "-o", "net.c"]).failed(1, &lines);
 
-    // a pipe that the command would write into itself
+    // a command that would write into the pipe of its own model
     if cfg!(unix) {
         assert!(
             Command::new("sh")
@@ -246,7 +245,7 @@ fn messages_name_a_piped_model_as_the_user_did() {
     }
 }
 
-/// A word of another tool names the command of cellc that was meant.
+/// A word of another tool suggests the command of cellc with this purpose.
 #[test]
 fn words_of_other_tools_are_understood() {
     let place = Place::new();
@@ -264,7 +263,7 @@ fn words_of_other_tools_are_understood() {
             format!("there is no file and no command '{word}': a similar command is cellc {meant}");
         place.cellc([word]).failed(2, &[&said]);
     }
-    // a model of such a name is read
+    // a model with such a name is read
     fs::copy(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm.nam"),
         place.path("info"),
@@ -290,8 +289,7 @@ fn words_of_other_tools_are_understood() {
     }
 }
 
-/// Exporters merge a tensor that is given for h and for c: no option keeps both states in one
-/// input.
+/// A tensor that an exporter gives for h and for c: no option keeps two states in one input.
 #[test]
 fn one_input_for_h_and_c_is_no_state() {
     let place = Place::new();
@@ -315,8 +313,8 @@ fn one_input_for_h_and_c_is_no_state() {
     assert!(!said.contains("--state"), "{said}");
 }
 
-/// Files for targets with different instruction sets measure the same steps, so they agree on which
-/// outputs have a useful bound.
+/// Headers for targets with different instruction sets measure the same steps, so they agree on the
+/// outputs with a useful bound.
 #[test]
 fn headers_of_all_targets_agree_on_useful_bounds() {
     let place = Place::new();
@@ -341,8 +339,8 @@ fn headers_of_all_targets_agree_on_useful_bounds() {
     }
 }
 
-/// Rows of B where one tensor has more than a part for each gate; no state, no bound of its
-/// magnitude.
+/// The header explains the rows of B if B has more parts than gates. Without a state, it has no
+/// bound for states.
 #[test]
 fn headers_say_what_the_model_has() {
     let place = Place::new();
@@ -557,7 +555,7 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         place.cellc(arguments).failed(2, words);
         assert_eq!(place.files(), ["folder"], "{arguments:?}");
     }
-    // what is spelled otherwise is not meant
+    // a value that is spelled differently suggests nothing
     let done = place.cellc([gru, "-o", "gru.rs", "--lan", "c"]).failed(2, &[]);
     assert!(!done.stderr.contains("--tune"), "{}", done.stderr);
     for (target, is_similar) in [("esp32", false), ("riscv23", true)] {
@@ -583,7 +581,7 @@ fn a_refused_input_is_status_1_and_leaves_what_was_there() {
     ] {
         place.cellc(arguments.into_iter().chain(arguments!["-o", "gru.rs"])).failed(1, words);
     }
-    // before where to write is asked
+    // a missing file is reported before a missing output
     place.cellc(["missing.xml"]).failed(1, &["cannot read \"missing.xml\"", "check the path"]);
     let batch = model("gru_cell_batchdyn");
     place
@@ -693,7 +691,7 @@ fn source_goes_to_files_and_nothing_else_is_said() {
     assert_eq!(place.files(), ["gru.c", "gru.h", "gru.rs"]);
     quiet(place.cellc(arguments![gru, "-o", "kept.rs", "--weights-as", "file"]));
     assert_eq!(place.files(), ["gru.c", "gru.h", "gru.rs", "kept.rs", "kept.rs.weights.bin"]);
-    // that of the other language, written with other options, leaves this one's weights alone
+    // the same model in the other language, with other options, leaves these weights alone
     let weights = fs::read(place.path("kept.rs.weights.bin")).unwrap();
     quiet(place.cellc(arguments![
         gru,
@@ -706,7 +704,7 @@ fn source_goes_to_files_and_nothing_else_is_said() {
     ]));
     assert_eq!(fs::read(place.path("kept.rs.weights.bin")).unwrap(), weights);
     assert_ne!(fs::read(place.path("kept.c.weights.bin")).unwrap(), weights);
-    // Replaced, and the same bytes whatever of cellc stood there.
+    // Files of cellc are replaced by the same bytes, whatever cellc had written before.
     let before = fs::read(place.path("gru.rs")).unwrap();
     for stood in
         ["", "//! Generated by cellc 0.0.1. Do not edit: change the model and compile it again.\n"]
@@ -717,7 +715,7 @@ fn source_goes_to_files_and_nothing_else_is_said() {
     }
 }
 
-/// A file that cellc did not write stays, whichever of the files that belong together it is.
+/// No file of another program is replaced: neither the source nor a file that belongs to it.
 #[test]
 fn a_file_that_cellc_did_not_write_stays() {
     let place = Place::new();
@@ -735,7 +733,7 @@ fn a_file_that_cellc_did_not_write_stays() {
     }
     fs::write(place.path("mine.c.weights.bin"), "int mine;\n").unwrap();
     refused("mine.c.weights.bin", arguments![gru, "-o", "mine.c", "--weights-as", "file"]);
-    // weights that cellc wrote, of a source that is gone, are replaced
+    // weights of cellc are replaced if their source is gone
     let with_weights = arguments![gru, "-o", "net.c", "--weights-as", "file"];
     let again = arguments![gru, "-o", "net.c", "--weights-as", "file", "--precision", "f16"];
     for arguments in [&with_weights, &again] {
@@ -744,7 +742,7 @@ fn a_file_that_cellc_did_not_write_stays() {
         fs::remove_file(place.path("net.h")).unwrap();
     }
     assert_eq!(place.files(), ["net.c.weights.bin"]);
-    // all that was written together is replaced together
+    // files that were written together are replaced together
     for format in ["f32", "f16"] {
         let arguments =
             arguments![gru, "-o", "net.c", "--weights-as", "file", "--precision", format];
@@ -875,7 +873,7 @@ fn standard_output_holds_one_file() {
     .succeeded();
 }
 
-/// The file of the common interface appears with the first model, and is left alone by the next.
+/// The first model writes the file of the common interface, and the next model leaves it alone.
 #[test]
 fn models_share_the_file_of_their_interface() {
     let place = Place::new();
@@ -905,7 +903,7 @@ fn models_share_the_file_of_their_interface() {
         }
     }
 
-    // whatever else is there stays there
+    // a file with another text stays
     fs::write(&shared, text + "\n").unwrap();
     compile("gru_cell_min", "third.c")
         .failed(1, &["include/cellc_model.h", "not the common interface", "= help: "]);
@@ -939,7 +937,7 @@ fn a_reader_that_has_enough_is_no_failure() {
         .unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
-    // what is said beside a file that is written, to nobody
+    // messages of a command that writes a file go to a closed pipe
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     done(place.command(arguments![model("fake_quantized_ti_gru"), "-o", "gru.rs"]).stderr(writer))
@@ -973,7 +971,7 @@ fn every_stage_can_be_printed() {
         narrow.contains("generic") && narrow.contains("avx2") && !narrow.contains("avx512"),
         "{narrow}"
     );
-    // the plan names its language: that of C for a chip, where only C has a fused multiply-add
+    // the plan is for C on a chip, where only C has a fused multiply-add
     assert!(narrow.starts_with("plan of the generated Rust\n"), "{narrow}");
     let chip = arguments![model("gru_cell_lbr1"), "--emit=plan", "--target=cortex-m4f"];
     let chip = place.cellc(chip).succeeded().stdout;
@@ -996,7 +994,7 @@ fn the_model_is_never_overwritten() {
         .failed(2, &["model.xml would be overwritten"]);
     assert_eq!(place.files(), ["model.bin", "model.xml"]);
     assert_eq!(fs::read(place.path("model.bin")).unwrap(), before);
-    // The packed weights have a name of their own, unless the model's have it.
+    // The file of packed weights has a name of its own, unless the model has a file of this name.
     place.cellc(["model.xml", "-o", "model.rs", "--weights-as=file"]).succeeded();
     assert_eq!(fs::read(place.path("model.bin")).unwrap(), before);
     fs::copy(place.path("model.bin"), place.path("model.rs.weights.bin")).unwrap();
@@ -1134,8 +1132,7 @@ fn run_takes_open_sizes_from_each_call() {
     }
 }
 
-/// Where this machine has no instruction for what another multiplies and adds at once, C's library
-/// computes it.
+/// If this machine lacks the fused multiply-add of another machine, C's library computes it.
 #[test]
 fn what_is_for_another_machine_runs_here() {
     let place = Place::new();
@@ -1184,7 +1181,7 @@ fn npy(descr: &str, shape: &[usize], raw: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes(), raw].concat()
 }
 
-/// Runs a model in both languages; fails unless both give the same bits. Where the results are.
+/// Runs a model in both languages, and asserts equal bits. Returns the folder of the results.
 fn run_both(place: &Place, model: &Path, inputs: &Path) -> &'static str {
     for (language, outputs) in [("rust", "rust"), ("c", "c")] {
         let done = place.cellc(arguments![
@@ -1282,8 +1279,8 @@ fn run_takes_inputs_and_outputs_by_name() {
     assert!(!place.path("o.npy").exists() && !place.path("o").exists());
 }
 
-/// A state without a file starts from zero and goes on, as in generated code; a file takes its
-/// place.
+/// A state without a file starts from zero and continues, as in generated code. A file replaces the
+/// state.
 #[test]
 fn run_keeps_states_that_no_file_gives() {
     let place = Place::new();
@@ -1329,8 +1326,8 @@ fn run_keeps_states_that_no_file_gives() {
     assert_ne!(results("started")[1], results("out")[1]);
 }
 
-/// Calls of any number of steps go on from each other with all that the model keeps: h, c, and the
-/// last inputs of a convolution. Files for all states begin another sequence.
+/// Calls with any number of steps continue from each other with all that the model keeps: h, c, and
+/// the last inputs of a convolution. Files for all states begin another sequence.
 #[test]
 fn run_keeps_all_of_a_model_of_any_number_of_steps() {
     let place = Place::new();
@@ -1378,7 +1375,7 @@ fn run_keeps_all_of_a_model_of_any_number_of_steps() {
     assert!(differ(&found) < 2e-6, "{found:?}");
     let (found, _) = run(&[3, steps - 3], &[], true);
     assert!(differ(&found) > 1e-3, "the second call is a sequence of its own");
-    // one step per call loses the inputs of the convolution, and each command says so
+    // one step per call loses the inputs of the convolution, and each command warns
     let (found, text) = run(&vec![1; steps], &["--shape=x=1,1,3"], false);
     assert!(
         differ(&found) > 1e-3 && text.contains("\"conv\" sees the steps of one call only"),
@@ -1396,8 +1393,8 @@ fn run_keeps_all_of_a_model_of_any_number_of_steps() {
     }
 }
 
-/// A state that is not found keeps its value between the calls of `run` once `--state` names it;
-/// until then, messages ask for the files of the inputs that need them.
+/// A state that is not found continues between the calls of `run` only if `--state` names it;
+/// otherwise, messages ask for its files.
 #[test]
 fn run_keeps_the_states_that_are_named() {
     let place = Place::new();
@@ -1424,7 +1421,7 @@ fn run_keeps_the_states_that_are_named() {
     assert_eq!(read_npy(&place.path("out/r2_out1.npy")).1, [3.0; 2]);
 }
 
-/// Integers beyond what generated code takes are counted, for each file.
+/// For each file, the integers out of range are counted.
 #[test]
 fn run_says_which_integers_count_as_others() {
     let place = Place::new();
@@ -1445,8 +1442,8 @@ fn run_says_which_integers_count_as_others() {
     assert_eq!(read_npy(&place.path("out/r1_out0.npy")).1, [4_194_303.0, -4_194_304.0, 7.0]);
 }
 
-/// A recording of many steps for a model of one: the lines that make calls of it are printed, and
-/// work.
+/// A recording of many steps for a model of one step: the command prints a script that splits the
+/// recording into calls, and the script works.
 #[test]
 fn a_recording_for_a_model_of_one_step_is_made_into_calls() {
     let place = Place::new();
@@ -1484,13 +1481,13 @@ fn a_recording_for_a_model_of_one_step_is_made_into_calls() {
         run(&["--inputs=steps"]).succeeded();
         assert!(place.path("out/r2_h_out.npy").exists());
     }
-    // a file of other features is no recording
+    // a file with another number of features is no recording
     fs::write(place.path("x.npy"), npy("<f4", &[3, 2], &[0; 24])).unwrap();
     let done = run(&["--input=x=x.npy"]);
     assert!(!done.stderr.contains("steps"), "{done:?}");
 }
 
-/// Files of one step each are no sequence: the report says so, and does not blame the model.
+/// Calls of one step each are no sequence: the report explains this, and does not blame the model.
 #[test]
 fn calls_of_one_step_are_no_sequence() {
     let place = Place::new();
@@ -1516,7 +1513,7 @@ fn calls_of_one_step_are_no_sequence() {
     }
 }
 
-/// What a name holds leads to no other folder.
+/// No name of a tensor leads to another folder.
 #[test]
 fn no_name_leaves_the_folder_of_the_results() {
     let place = Place::new();
@@ -1633,7 +1630,7 @@ fn run_takes_the_number_of_steps_from_each_call() {
     }
     let outputs = run_both(&place, &model(case), &place.path("in"));
     assert_results(&place, outputs, case, &["2, 5, 4", "1, 8, 4"]);
-    // a model of which nothing but the number of steps is open
+    // only the number of steps is open
     let done = place.cellc(arguments![
         "run",
         model(case),
@@ -1646,7 +1643,7 @@ fn run_takes_the_number_of_steps_from_each_call() {
     ]);
     done.failed(1, &["r0_in0.npy: its shape is [2, 5, 10]; [1, ?, 10] is needed"]);
     fs::rename(place.path("in/r1_in0.npy"), place.path("in/r0_in0.npy")).unwrap();
-    // another call of fewer steps gives the start of the same
+    // a call of fewer steps gives the start of the results
     let (_, start) = read_npy(&place.path("in/r0_in0.npy"));
     let start: Vec<u8> = start[..30].iter().flat_map(|v| v.to_le_bytes()).collect();
     fs::write(place.path("in/r1_in0.npy"), npy("<f4", &[1, 3, 10], &start)).unwrap();
@@ -1722,7 +1719,8 @@ fn what_every_call_starts_anew_is_warned_about_by_every_command() {
         assert_eq!(said.matches(warning).count(), 2, "one for each layer: {command:?} {said}");
         assert!(said.contains("leave the number of steps open, --shape 'x=1,?,10'"), "{said}");
     }
-    // wanted: nothing is said on the way, and the file says it all the same
+    // with a request for no state, the command prints no warning; the file states the fact in both
+    // cases
     for wanted in ["", "--no-state"] {
         let command = arguments![model(case), "--shape=x=1,1,10", "-o", "net.rs"];
         let command = command.into_iter().chain((!wanted.is_empty()).then(|| wanted.into()));
@@ -1779,14 +1777,13 @@ fn check_takes_variables_lengths_and_loops() {
     }
 }
 
-/// What the table of precisions says of one is what the report says of a model that is compiled in
-/// it.
+/// The table of precisions agrees with the reports of the model compiled in each precision.
 #[test]
 fn inspect_compares_precisions() {
     let place = Place::new();
     let inspect = |target: &str, precision: &str| -> serde_json::Value {
         let precision = format!("--precision={precision}");
-        // integers alone have bodies for more instruction sets
+        // only integers have bodies for more instruction sets
         let isa = if target == "x86-64" { "--isa=avx512" } else { "--isa=scalar_fma" };
         let done = place.cellc(arguments![
             "inspect",
@@ -1811,7 +1808,7 @@ fn inspect_compares_precisions() {
             for (row, kernel) in rows.iter().zip(of_products) {
                 count += 1;
                 assert_eq!(row["costs"][at]["cycles"], kernel["cycles"], "{target} {name}");
-                // the product is a kernel's first layer
+                // the product is the first layer of its kernel
                 let layer = kernel["layers"][0].as_u64().unwrap() as usize;
                 assert_eq!(
                     row["costs"][at]["weight_bytes"], own["layers"][layer]["weight_bytes"],
@@ -1840,17 +1837,17 @@ fn inspect_compares_precisions() {
                 && table.contains("is the fastest on"),
             "{table}"
         );
-        // that of h, and the order of the panels
+        // the state of h, and the order of the panels
         assert!(table.contains("state          516 bytes"), "{table}");
     }
-    // of weights that are not known nothing is said
+    // no sizes for unknown weights
     let table =
         place.cellc(arguments!["inspect", model("gru_cell_params")]).succeeded().stdout.clone();
     assert!(!table.contains("for each --precision"), "{table}");
 }
 
-/// The errors of layers that are multiplied in integers add up to that of the network; files of
-/// inputs serve, too.
+/// The errors of single layers in integers add up to the error of the network, also for inputs from
+/// files.
 #[test]
 fn check_says_what_integers_lose() {
     let place = Place::new();
@@ -1941,7 +1938,7 @@ fn run_says_what_is_wrong_and_writes_nothing() {
         .failed(1, &["no-such-cc cannot", "--emit rust"]);
     let broken = place.script("broken", "echo it hurts >&2; exit 1");
     done(run(&inputs).env("RUSTC", &broken)).failed(1, &["it hurts", "could not compile"]);
-    // A program that says that it has no such instruction set, and one that dies.
+    // Programs that report a missing instruction set, or that die.
     let lacking =
         "for last; do :; done; printf '#!/bin/sh\\nexit 3\\n' > \"$last\"; chmod +x \"$last\"";
     let lacking = place.script("lacking", lacking);
@@ -1985,7 +1982,7 @@ fn check_holds_the_generated_code_to_its_bound() {
     let (one, two) = (seed("1"), seed("2"));
     assert_eq!(one, done.stdout.replace("generated Rust", "generated C"));
     assert_ne!(one.lines().nth(4), two.lines().nth(4), "the largest reference value");
-    // Activations that are further off have bounds of their own.
+    // Less exact activations have bounds of their own.
     for (level, words) in
         [("fast", "tanh: at most 1.300e-6 |y|"), ("audio", "tanh: at most 1.750e-5 |y|")]
     {
@@ -2002,8 +1999,8 @@ fn check_holds_the_generated_code_to_its_bound() {
     assert!(place.files().is_empty());
 }
 
-/// A file that holds many steps is checked step by step, and what was recorded beside it is
-/// compared.
+/// A file of many steps is checked step by step, and recorded outputs are compared with the
+/// computed ones.
 #[test]
 fn check_compares_recordings_step_by_step() {
     let place = Place::new();
@@ -2050,10 +2047,10 @@ fn check_compares_recordings_step_by_step() {
         let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(squeeze(&said).contains(&squeeze(&words)), "no {words:?} in\n{said}");
     }
-    // the state of a call is its own, and known after its last step: two layers of two calls
+    // each call has its own state, known after its last step: two layers of two calls
     assert!(said.contains(" 0 of 4\n"), "{said}");
 
-    // one file, without the state; a recording that is not of it
+    // one file without the state, and a recording with other values
     let one = check(&["--inputs", "in/r0_in0.bin", "--output", "y=in/r0_out0.npy", "--json"])
         .succeeded()
         .stdout
@@ -2080,7 +2077,7 @@ fn check_compares_recordings_step_by_step() {
     if cfg!(unix) {
         check(&device).failed(1, &["it is a device"]);
     }
-    // JSON escapes what has an effect on a terminal
+    // JSON escapes characters with an effect on a terminal
     let odd = "\u{202e}odd.xml";
     fs::copy(model("gru_cell_min"), place.path(odd)).unwrap();
     let weights = corpus("gru_cell_min").join("model.bin");
@@ -2088,7 +2085,7 @@ fn check_compares_recordings_step_by_step() {
         .cellc(arguments!["check", odd, "--weights", weights, "--steps=2", "--emit=c", "--json"])
         .succeeded();
     assert!(json.stdout.contains("\\u202eodd.xml"), "{}", json.stdout);
-    // what is too far fails, with its name
+    // an error above the limit fails, and the output is named
     let far = check(&["--inputs", "in", "--max-error=1e-9"]);
     assert_eq!(far.status, Some(1), "{}", far.stderr);
     assert!(
@@ -2210,7 +2207,7 @@ fn bench_says_whom_it_cannot_compare_with_and_that_a_debug_build_misleads() {
         "{}",
         done.stdout
     );
-    // what is tested may be a release build
+    // the tested command may be a release build
     assert_eq!(done.stderr.contains("debug build"), cfg!(debug_assertions), "{}", done.stderr);
 }
 
@@ -2250,7 +2247,7 @@ fn bench_checks_and_times_both_languages_and_openvino() {
     assert!(rows.iter().all(|row| row["ns"]["best"].as_f64().unwrap() > 0.0), "{model:#}");
     let openvino = rows.last().unwrap();
     assert_eq!((&openvino["version"], &openvino["ns"]["median"]), (&"1.2-3".into(), &1e6.into()));
-    // it gives one element of 14
+    // the library gives only one element of 14
     assert!(openvino["error_ulp_of_1"].is_null(), "{openvino}");
 
     place.script("python3", "echo absent ModuleNotFoundError: no such thing");
@@ -2326,7 +2323,7 @@ fn inspect_says_the_same_to_tools() {
             assert_eq!(sum(layers, key), totals[key].as_f64().unwrap(), "{case}: {key}");
         }
         assert!((sum(kernels, "share") - 1.0).abs() < 1e-9, "{case}");
-        // every layer that is not free belongs to one kernel, which says so too
+        // every layer with work belongs to one kernel, and the kernel lists the layer
         for (i, layer) in layers.iter().enumerate() {
             let own = kernels
                 .iter()
@@ -2360,7 +2357,7 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     let report = |more: &[&str]| -> serde_json::Value {
         let mut arguments = of_target();
         arguments.extend(more.iter().map(Into::into));
-        // where no compiler is
+        // without a compiler
         let done = done(place.command(arguments).arg("--json").env("PATH", "")).succeeded();
         serde_json::from_str(&done.stdout).expect("JSON")
     };
@@ -2376,7 +2373,7 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     assert_eq!((parts[1], number(&cost["ram"]["total"])), (0, parts.iter().sum()));
     assert_eq!(cost["ram"]["scratch"], 4 * (16 + 128));
     assert!(cost["measured_by"].is_null());
-    // of the order of what is known
+    // the estimate has the order of the known size
     assert!((1000..4000).contains(&number(&cost["flash"]["code"])), "{cost}");
     let least = number(&cost["instructions_estimate"]) as f64 / 80e6;
     assert!((cost["clock"]["least_seconds"].as_f64().unwrap() - least).abs() < 1e-9, "{cost}");
@@ -2409,8 +2406,8 @@ fn inspect_says_what_a_step_costs_on_the_target() {
     let ram =
         format!("RAM: {state} bytes of state, {scratch} of scratch memory, and stack for calls.");
     assert!(header.contains(&ram), "{header}");
-    // of two bodies, that which the target's compiler makes if it is told nothing else, and the
-    // other one by its name
+    // of two bodies, the default is the one for the target's compiler without flags; `--isa` names
+    // the other
     let of_armv7 = |isa: &[&str]| -> serde_json::Value {
         let mut arguments =
             arguments!["inspect", model("gru_cell_128_fp16"), "--target", "armv7", "--json"];
@@ -2441,7 +2438,7 @@ fn inspect_says_what_a_step_costs_on_the_target() {
         "{}",
         soft["on_target"]
     );
-    // what is not known is not said
+    // unknown costs are refused
     let other = arguments!["inspect", model("gru_cell_128_fp16"), "--clock", "80MHz"];
     place.cellc(other).failed(2, &["--clock", "--target any", "cortex-m4f"]);
     for clock in ["80", "0MHz", "-1MHz", "fast", "80MB"] {
@@ -2472,7 +2469,7 @@ fn inspect_counts_what_the_model_asks_for() {
     let looped = report("ti_gru", &[]);
     assert_eq!(looped["totals"]["multiply_adds"], 5 * 2 * 3 * 4 * (3 + 4));
     assert_eq!(looped["layers"][2]["within"], 0);
-    // the shape arithmetic is gone, by name
+    // the folded shape arithmetic is listed by name
     let torch = report("torch_gru2_head_static", &[]);
     let shape_of =
         torch["folded"].as_array().unwrap().iter().find(|folded| folded["kind"] == "ShapeOf");
@@ -2505,7 +2502,7 @@ fn inspect_counts_what_the_model_asks_for() {
     assert_eq!(report("gru_cell_min", &["--no-state"])["totals"]["state_bytes"], 0);
 }
 
-/// Of weights that two threads share each half counts its own: what it reads, in one step, but for
+/// If two threads share weights, each half counts the weights that it reads in one step, apart from
 /// padding.
 #[test]
 fn inspect_divides_weights_between_two_threads() {

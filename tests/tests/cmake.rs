@@ -59,8 +59,8 @@ fn project(name: &str) -> PathBuf {
     folder
 }
 
-/// The network is generated when a file of the model has changed, and at no other time; it computes
-/// the same in a Debug build with `-ffast-math` for the rest of the project.
+/// The network is generated again only if a file of the model has changed. Its results are correct
+/// in a Debug build whose other files are compiled with `-ffast-math`.
 fn builds(generator: &str, tool: &str) {
     if !["cmake", "cc", tool].into_iter().all(has) {
         return;

@@ -1,5 +1,5 @@
-//! The table of functions that all models have in common: several models through one loop, in C and
-//! in C++, with the bits of the models' own functions.
+//! The table of functions that all models have in common: one loop runs several models, in C and in
+//! C++, with the bits of the models' own functions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use cellc_tests::driver::{c_compilers, run};
 use cellc_tests::skipped::{has, works};
 use sha2::{Digest, Sha256};
 
-/// A model, and a call of its own function that does what a call of `step` does.
+/// A model, and a call of its own function that is equivalent to a call of `step`.
 struct Model {
     name: &'static str,
     file: &'static str,
     step: &'static str,
-    /// What its table says, in the order of the table.
+    /// The contents of its table, in order.
     says: &'static str,
 }
 
-/// A sample a step from two trainers, an open number of steps, several inputs and outputs and
-/// integers among them.
+/// Models of two trainers with one sample a step, a model with an open number of steps, and a model
+/// with several inputs and outputs, some of them integers.
 const MODELS: [Model; 4] = [
     Model {
         name: "nam_amp",
@@ -71,7 +71,7 @@ fn builder(model: &Model) -> Builder {
     }
 }
 
-/// The generated files, and functions that call each model's own.
+/// The generated files, and functions that call each model's own functions.
 fn written(name: &str) -> PathBuf {
     let folder = folder(name);
     let mut direct = String::new();
@@ -94,8 +94,8 @@ fn written(name: &str) -> PathBuf {
     folder
 }
 
-/// A program in what C11 and C++98 share. It knows the tables alone, runs every model in every way,
-/// and prints what a table says, or what is wrong.
+/// A program in the common subset of C11 and C++98. It knows only the tables, runs every model in
+/// every way, and prints the contents of a table, or what is wrong.
 fn host() -> String {
     let mut text = HOST.to_owned();
     let (mut tables, mut all) = (String::new(), String::new());
@@ -281,7 +281,7 @@ ALL
 }
 "#;
 
-/// What every file must compile with.
+/// The flags with which every file must compile.
 const STRICT: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
 /// The C++ compilers of this machine.
@@ -349,8 +349,8 @@ fn the_shared_file_is_the_same_for_all_models_and_all_0_1_versions() {
 
 const DIGEST: &str = "2c08c8215b0b45dd84deb80348df1d34fa8e5214b5d2be8073e956899a363ead";
 
-/// The header of a model refuses the file of another interface; cellc writes over no file but its
-/// own, which it leaves alone.
+/// The header of a model refuses the file of another interface. cellc replaces no file of another
+/// program, and leaves its own file alone.
 #[test]
 fn two_files_that_differ_are_seen() {
     let folder = written("differ");
@@ -442,7 +442,7 @@ fn a_table_is_constant_data() {
                 .collect::<Vec<_>>()
         };
         assert_eq!(of("R"), [format!("{name}_model")], "{symbols}");
-        // what remembers the processor's answer
+        // the memory of the processor's answer
         let kept = of("BbDd");
         assert!(
             kept.iter().all(|symbol| symbol.starts_with(&format!("{name}_machine"))

@@ -48,8 +48,8 @@ fn chains() -> Vec<Subject> {
     .into()
 }
 
-/// A dense layer whose weights are every finite number of 16 bits, one for each output, and one
-/// with every number of 8 bits in each row, whose scale is 1.
+/// A dense layer with every finite 16-bit number as a weight, one for each output; and a dense
+/// layer with every 8-bit number in each row and the scale 1.
 fn every_number() -> [Subject; 2] {
     let halves = (0..=u16::MAX)
         .map(f16::from_bits)
@@ -106,7 +106,8 @@ fn formats() -> Vec<Subject> {
                 Case::subjects(&case, &options, &ending).into_iter().map(|(subject, _)| subject),
             );
         }
-        // a late product; rows that are computed together. Random models have the rest
+        // a deferred product, and rows that are computed together; random models have the other
+        // forms
         let integers = [Precision::Int8, Precision::Int8x16, Precision::Int16];
         for precision in integers
             .into_iter()
@@ -119,7 +120,7 @@ fn formats() -> Vec<Subject> {
             );
         }
     }
-    // weights that are packed at run time, in rows of every kind
+    // weights with rows of every kind, packed at run time
     for precision in [Precision::Int8, Precision::Int8x16, Precision::Int16] {
         for (ending, weights, after) in
             [("", Weights::Given, true), ("_but_r", Weights::GivenButR, false)]
@@ -150,14 +151,15 @@ const UNFUSED_TOO: [&str; 7] = [
     "ti_gru",
 ];
 
-/// Compiled with less exact activations too, by level: between them every activation that differs.
+/// Compiled with less exact activations, too: together the cases have every activation that
+/// differs.
 const QUICK_TOO: [(Accuracy, [&str; 3]); 2] = [
     (Accuracy::Fast, ["gru_cell_128_fp16", "onnx_gru_bi_activations", "torch_gru2_head_static"]),
     (Accuracy::Audio, ["lstm_cell", "onnx_gru_bi_activations", "gru_cell_tanh_sigmoid"]),
 ];
 
-/// One half of all cases, some in both profiles and with activations of every level, and of the
-/// chains: two tests are compiled at a time.
+/// One half of all cases and chains: two tests compile one half each. Some cases have both profiles
+/// and activations of every level.
 fn subjects(half: usize) -> Vec<Subject> {
     let cases = corpus::cases();
     let named =
@@ -195,7 +197,7 @@ fn cells_in_a_chain_are_exact_on_every_instruction_set() {
 
 #[test]
 fn every_element_is_within_its_bound_and_the_case_s_tolerance() {
-    // elements whose bound is smaller than what the case allows of all of them
+    // the number of elements whose bound is below the tolerance of the case
     let mut narrower = 0;
     for fma in [Fma::Auto, Fma::Off] {
         for (case, subject, runs) in compiled(&corpus::cases(), fma) {
@@ -204,7 +206,7 @@ fn every_element_is_within_its_bound_and_the_case_s_tolerance() {
                 "{}",
                 subject.name
             );
-            // by instruction set: what goes from call to call
+            // by instruction set: the variables kept from call to call
             let mut variables: Vec<_> = subject.isas().map(|_| subject.variables()).collect();
             for (call, run) in runs.iter().enumerate() {
                 agreement::on_all_isas(
@@ -215,8 +217,8 @@ fn every_element_is_within_its_bound_and_the_case_s_tolerance() {
                         for ((i, place), found, right, limit) in
                             compared.elements().filter(|e| e.0.0 < case.tolerance.len())
                         {
-                            // the oracle goes on from its own variables, the bound is that of a step
-                            // from the program's
+                            // the oracle continues from its own variables; the bound is for a step
+                            // from the program's variables
                             let tolerance = case.tolerance[i];
                             let errors = [
                                 (found - case.runs[*run].oracle[i][place]).abs(),
@@ -279,7 +281,7 @@ fn what_a_format_of_weights_costs_is_within_the_bound() {
     }
 }
 
-/// What an instruction set computes, as bits.
+/// The results on an instruction set, as bits.
 fn all_bits(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Vec<Vec<u32>> {
     let results = subject.interpret(isa, call);
     results.iter().map(|r| r.iter().map(|v| bits(*v)).collect()).collect()
@@ -341,7 +343,7 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_precision_is_given() {
             "{} bytes",
             bytes(&in_8_bits)
         );
-        // what is multiplied is whole numbers too, but for the embedding's own product
+        // all products are of integers, except for the product of the embedding
         let plans = &in_8_bits.compilation.plan.products;
         assert!(
             plans
@@ -371,7 +373,7 @@ fn whole_numbers_are_stored_in_8_bits_unless_a_precision_is_given() {
     }
 }
 
-/// Weights that DequantizeLinear makes stay in 8 bits, each of them what it is as f32.
+/// Weights from DequantizeLinear stay in 8 bits, with exactly their values in f32.
 #[test]
 fn dequantised_weights_are_stored_in_8_bits_unless_a_precision_is_given() {
     let case = corpus::case_in(&corpus::onnx_folder().join("dequantized_gru"))
@@ -393,7 +395,8 @@ fn dequantised_weights_are_stored_in_8_bits_unless_a_precision_is_given() {
     assert!(header.contains("lossless"), "{header}");
 }
 
-/// Whole numbers that are multiplied as integers: the bits of f32, NaN and infinities included.
+/// Integers stored as floats are multiplied as integers, with the bits of f32, NaN and infinities
+/// included.
 #[test]
 fn whole_numbers_multiply_as_integers() {
     let case = corpus::case_in(&corpus::onnx_folder().join("lstm_dyn_s8_channel"))
@@ -422,7 +425,8 @@ fn whole_numbers_multiply_as_integers() {
     }
 }
 
-/// Runs the Rust of subjects with some of their bodies, those of all forms with `flags_of_forms`.
+/// Runs the Rust of subjects with some of their bodies: with `flags_of_forms` those that together
+/// have every form, and with `flags` the others.
 fn generated_rust(half: usize, flags: &[&str], flags_of_forms: &[&str]) {
     let subjects = subjects(half);
     let expected = subjects.iter().flat_map(|s| s.expected(&driver::isas())).collect();
@@ -450,13 +454,13 @@ fn generated_rust_of_the_other_half_is_too() {
     generated_rust(1, &["-Copt-level=1"], &["-Copt-level=1", driver::ASSERTED]);
 }
 
-/// It needs nothing but what compilers call for arrays, too: no panic, no allocation, no input or
-/// output.
+/// The object needs only the functions that compilers call for arrays: no panic, no allocation, no
+/// input or output.
 fn generated_c(half: usize, level: &str) {
     let (subjects, isas) = (subjects(half), driver::isas());
     let expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
     let subjects = with_fewer_bodies(&subjects, Language::C);
-    // permission to contract, and an instruction to contract into; `c` tries other flags
+    // a flag that permits contraction, and instructions for it; `c` tries other flags
     let mut flags = vec!["-std=gnu11", level];
     if isas.contains(&"avx2") {
         flags.push("-mfma");
@@ -501,7 +505,8 @@ fn weights_in_every_format_are_the_interpreter_s_bit_for_bit() {
         let found = driver::c(&folder("formats-c"), &subjects, compiler, &["-std=gnu11", "-O1"]);
         assert_same(compiler, &of_subjects(&expected, &subjects), &found);
     }
-    // rustc takes long: every number of 16 and of 8 bits, and some that have every form of kernels
+    // rustc takes long: the weights with every 16-bit and 8-bit number, and subjects that have
+    // every form
     let subjects = with_fewer_bodies(&subjects, Language::Rust);
     let forms = covering(&subjects);
     let is_taken =
@@ -512,8 +517,8 @@ fn weights_in_every_format_are_the_interpreter_s_bit_for_bit() {
     assert_same("rust", &of_subjects(&expected, &subjects), &found);
 }
 
-/// The third number: of 20 results, 19 have an error of at most so many times OpenVINO's, which
-/// fuses.
+/// `most`: 19 of 20 results have an error of at most this many times the error of OpenVINO, which
+/// fuses multiply-add.
 #[test]
 fn the_median_error_is_at_most_openvinos_and_19_of_20_are_near_it() {
     for (fma, profile, most) in [(Fma::Auto, "fused", 2.0), (Fma::Off, "unfused", 2.5)] {
@@ -528,7 +533,7 @@ fn the_median_error_is_at_most_openvinos_and_19_of_20_are_near_it() {
             for (call, run) in runs.iter().enumerate() {
                 let Run { oracle, openvino, .. } = &case.runs[*run];
                 let results = subject.interpret_from(isa, &subject.calls[call], &mut variables);
-                // the worst of a call's results, each by its own largest value
+                // the worst result of a call, relative to the largest value of the result
                 let (mut ours, mut theirs) = (0.0f64, 0.0f64);
                 for (i, result) in results.iter().enumerate() {
                     let largest =
@@ -569,7 +574,7 @@ fn largest_error(values: impl Iterator<Item = f64>, oracle: &[f64]) -> f64 {
         .fold(0.0, |a, b| if b.is_nan() || b > a { b } else { a })
 }
 
-/// Of sorted values, interpolated linearly.
+/// A percentile of sorted values, interpolated linearly.
 fn percentile(sorted: &[f64], percent: f64) -> f64 {
     let at = percent / 100.0 * (sorted.len() - 1) as f64;
     let below = at.floor() as usize;

@@ -1,5 +1,5 @@
-//! Delay lines: convolutions over time that keep their histories in place give the bits of whole
-//! sequences, for any taps, any dilation and any pieces.
+//! Delay lines: convolutions over time that keep their histories in place give the bits of the
+//! whole sequence, for any taps and dilation, in calls of any length.
 
 use std::path::Path;
 
@@ -215,7 +215,7 @@ fn calls_of_any_length_give_the_bits_of_all_at_once_in_c() {
     }
 }
 
-/// The header says which steps the taps are of, and the kernels how the rings are read and written.
+/// The header lists the steps of the taps, and the kernels read and write the rings.
 #[test]
 fn a_stream_as_text() {
     const LINES: usize = 120;

@@ -1,5 +1,5 @@
-//! What is below 2^-100 in magnitude becomes 0 where a step reads an input, keeps a state and
-//! writes an output, the same in Rust, in C and on every instruction set, and nothing else does.
+//! Values below 2^-100 in magnitude become 0 where a step reads an input, keeps a state or writes
+//! an output, in Rust, in C and on every instruction set. All other values are kept.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,10 @@ use cellc_tests::model_file::{ModelFile, Stored};
 use cellc_tests::random::compiled;
 use cellc_tests::subject::{Subject, assert_same, bits};
 
-/// 2^-100: what is as large as that stays.
+/// 2^-100: values of this magnitude are kept.
 const LIMIT: f32 = f32::from_bits(27 << 23);
 
-/// Just below.
+/// The largest value that becomes 0.
 const BELOW: f32 = f32::from_bits((27 << 23) - 1);
 
 fn subject(
@@ -163,7 +163,8 @@ fn both_languages_agree_on_small_values() {
     );
 }
 
-/// A delay line: `d` and `x` side by side; `y`, the two oldest elements, and `next`, the others.
+/// A delay line. `d` and `x` are concatenated; `y` is the two oldest elements, and `next` the
+/// others.
 fn delayed() -> ModelFile {
     let mut file = ModelFile::default();
     let (d, x) = (file.parameter("d", &[1, 40]), file.parameter("x", &[1, 2]));
@@ -189,7 +190,7 @@ fn growing() -> ModelFile {
     file
 }
 
-/// The state of `amplifying`, read by a cell, and of two models that read each element once.
+/// A state that a cell reads, and states of two models that read each element once.
 fn with_states() -> Vec<Subject> {
     let pair =
         |input: &str, output: &str| State::Pairs(vec![(input.to_owned(), output.to_owned())]);
@@ -202,15 +203,15 @@ fn with_states() -> Vec<Subject> {
     ]
 }
 
-/// What the program sets as a state of each model in C: name, field, elements of the state and of
-/// the other input, outputs.
+/// The states that the program in C sets: model, field, elements of the state and of the other
+/// input, outputs.
 const STATES: [(&str, &str, usize, usize, &[usize]); 3] = [
     ("delayed", "d", 40, 2, &[2, 40]),
     ("growing", "d", 20, 20, &[20, 20]),
     ("amplifying", "h", 3, 3, &[3]),
 ];
 
-/// A program in C: whatever of a state is set to small numbers gives what 0 gives.
+/// A program in C: a state of small numbers gives the results of a state of 0.
 fn program_in_c() -> String {
     let mut main = String::from("#include <stdio.h>\n#include <string.h>\n");
     main += &STATES.map(|(name, ..)| format!("#include \"{name}.h\"\n")).concat();
@@ -271,8 +272,8 @@ fn a_small_state_that_is_set_is_read_as_zero_in_c() {
     driver::run(&mut Command::new(folder.join("main")));
 }
 
-/// A state of which each element is read once crosses memory for no flush; that of a cell is
-/// flushed where it stands.
+/// A state whose elements are read once is flushed while it is read; the state of a cell is flushed
+/// in place.
 #[test]
 fn no_step_in_c_copies_a_state_to_flush_it() {
     for subject in with_states() {

@@ -1,5 +1,5 @@
-//! Deep models: every stage goes through 10,000 layers in a thread of 2 MiB, unoptimised too; what
-//! is deeper than the limits is refused by name.
+//! Deep models: every stage processes 10,000 layers in a thread of 2 MiB, also unoptimised. Deeper
+//! models are refused by name.
 
 use std::path::Path;
 use std::thread;
@@ -18,7 +18,7 @@ use cellc_tests::subject::{Subject, assert_same, of_subjects};
 const DEEP: usize = 10_000;
 const TOO_DEEP: usize = 100_000;
 
-/// What is run in a thread of 2 MiB: what std gives a thread where nothing else is asked for.
+/// Runs a function in a thread of 2 MiB, the default stack of std's threads.
 fn in_small_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
     thread::Builder::new()
         .stack_size(2 << 20)
@@ -28,7 +28,7 @@ fn in_small_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) 
         .expect("nothing panics")
 }
 
-/// An input of that shape, `depth` times what `layer` makes of it, an output.
+/// An input of this shape, `depth` layers made by `layer`, and an output.
 fn chain(
     shape: &[usize],
     depth: usize,
@@ -58,8 +58,8 @@ fn compiled(file: ModelFile) -> Result<Subject, Diagnostics> {
     Ok(Subject { name: "deep".into(), compilation, calls: Vec::new() })
 }
 
-/// Everything that cellc does with a model, from reading to dropping it: every printed form, both
-/// languages, the interpreter, whose numbers are held to the reference and the bound.
+/// All of cellc, from reading a model to dropping it: every printed form, both languages, and the
+/// interpreter, compared with the reference and the bound.
 fn every_stage(file: ModelFile) {
     let subject = compiled(file).unwrap_or_else(|problems| panic!("it is refused: {problems:?}"));
     let (model, compilation) = (subject.model(), &subject.compilation);
@@ -172,7 +172,7 @@ fn constants_that_are_folded() {
             constant = binary(&mut file, ["Add", "Divide"][i % 2], &constant, &constant);
             shape = binary(&mut file, ["Add", "Subtract"][i % 2], &shape, &one);
         }
-        // an even number of them: [0, 1] again
+        // an even number of layers: [0, 1] again
         let (even, odd) = (shape.clone(), binary(&mut file, "Add", &shape, &one));
         let sum = binary(&mut file, "Add", &x, &constant);
         let to = binary(&mut file, "Maximum", &even, &odd);
@@ -198,7 +198,7 @@ fn cells_one_after_the_other() {
     });
 }
 
-/// What a refusal says, in one text.
+/// The text of a refusal.
 fn refusal(file: ModelFile) -> String {
     let problems = compiled(file).expect_err("it is refused");
     problems.0.iter().map(|problem| format!("{problem:?}\n")).collect()
@@ -209,7 +209,7 @@ fn a_hundred_thousand_layers_are_refused_by_name() {
     in_small_thread(|| {
         let text = refusal(chain(&[1, 2], TOO_DEEP, |file, x, _| unary(file, "Tanh", x)));
         assert!(text.contains("16384 operations") && text.contains("split the model"), "{text}");
-        // these leave nothing to be done at run time
+        // these models are computed when compiling
         let mut file = ModelFile::default();
         let mut constant = file.constant(&[1, 1], Stored::F32, [0.5].into_iter());
         for _ in 0..TOO_DEEP {
@@ -244,7 +244,7 @@ fn compilers_take_what_is_written_for_thousands_of_layers() {
     });
     let expected = subject.expected(&driver::isas());
     let folder = |name: &str| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    // the body of the shortest vectors has the longest text; in C it shares that with others
+    // the body of the shortest vectors has the longest text; in C, other bodies share it
     let in_rust = [subject.with_bodies(Language::Rust, |_| false)];
     let rust = driver::rust(&folder("depth-rust"), &in_rust, &["-Copt-level=2"]);
     assert_same("rust", &of_subjects(&expected, &in_rust), &rust);

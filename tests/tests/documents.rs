@@ -1,4 +1,4 @@
-//! Documents that repeat what the code says.
+//! Documents agree with the code.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,11 +30,11 @@ pub(crate) fn compare(name: &str, text: &str) {
     assert_eq!(read(name), text);
 }
 
-/// The options that documents speak of are the command's.
+/// The options in documents are options of the command.
 #[test]
 fn documents_speak_of_options_that_exist() {
     let known: Vec<Entry> = COMMANDS.iter().flat_map(|name| entries(&help(name))).collect();
-    // of cargo, the bench, compilers, CMake, valgrind, ovc and tests/machines/all
+    // the options of cargo, the bench, compilers, CMake, valgrind, ovc and tests/machines/all
     let others = [
         "--release",
         "--path",
@@ -85,7 +85,7 @@ fn the_documents_are_short() {
     assert!(words <= 20_000, "{words} words");
 }
 
-/// Words that point to a thing that is named elsewhere.
+/// Words that point to a thing named elsewhere.
 const POINTERS: [&str; 12] = [
     "what", "that", "those", "which", "where", "it", "these", "they", "them", "such", "whose",
     "there",
@@ -246,7 +246,7 @@ fn documents_name_files_that_exist() {
             .filter(is_source)
             .filter(|span| !span.contains([' ', '*']))
         {
-            // as named from the document, the root or the crate; NAME and the like are anybody's
+            // named from the document, the root or the crate; names such as NAME are placeholders
             let is_pattern = span
                 .split(['/', '.'])
                 .any(|part| part.len() > 1 && part.chars().all(char::is_uppercase));
@@ -317,7 +317,7 @@ fn the_picture_shows_what_was_measured() {
     assert!(read("README.md").contains(&shown), "{shown}");
 }
 
-/// Every case of the corpus says which program made it, or that nobody kept it.
+/// Every case of the corpus names the program that made it, or states that the program is unknown.
 #[test]
 fn corpus_cases_say_where_they_come_from() {
     for Case { name, origin, .. } in corpus::cases() {
@@ -328,7 +328,7 @@ fn corpus_cases_say_where_they_come_from() {
     }
 }
 
-/// The pages of the macros say what the comment at the top of generated code says.
+/// The pages of the macros have the equations in the comment at the top of generated code.
 #[test]
 fn the_pages_of_the_macros_have_the_equations() {
     let squeezed =

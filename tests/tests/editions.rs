@@ -14,8 +14,8 @@ use cellc_tests::{corpus, driver, kernels, random, recipe};
 
 const EDITIONS: [&str; 4] = ["2015", "2018", "2021", "2024"];
 
-/// The corpus, some of it with its weights in a file, random models, which have several inputs,
-/// outputs and cells, and every form that kernels have.
+/// The corpus, partly with weights in a file; random models, which have several inputs, outputs and
+/// cells; and a model with every form of kernels.
 fn subjects() -> Vec<Subject> {
     let options = |weights_as| Options::default().with_weights_as(weights_as);
     let compiled = |case: corpus::Case| {
@@ -50,7 +50,7 @@ fn check(folder: &Path, edition: &str, root: &str) -> Command {
 type Way = (&'static str, &'static str, fn(&str) -> String);
 
 const WAYS: [Way; 4] = [
-    // nothing of a private module is used, and nothing may be said about that
+    // unused items of a private module must not cause warnings
     ("private_modules", "", |name| format!("mod {name};\n")),
     ("public_modules", "#![no_std]\n#![forbid(unused)]\n", |name| format!("pub mod {name};\n")),
     ("included", "", include),
@@ -69,8 +69,8 @@ fn editions_and_ways_to_hold_a_file() {
     let mut commands = Vec::new();
     for (nth, (way, head, item)) in WAYS.into_iter().enumerate() {
         for (at, edition) in EDITIONS.into_iter().enumerate() {
-            // every subject is held in one way in the newest edition, and once more in one of the
-            // others, of which each takes two ways; all crates hold the one of every form
+            // each subject is in one crate of the newest edition, and in one of the other editions,
+            // which have two ways each; the subject with every form of kernels is in all crates
             let newest = edition == "2024";
             if !newest && !(at + nth).is_multiple_of(2) {
                 continue;
@@ -99,7 +99,7 @@ fn editions_and_ways_to_hold_a_file() {
         commands.extend(EDITIONS.map(|edition| check(&folder, edition, &format!("{root}.rs"))));
     }
     driver::run_all(commands);
-    // what rustc writes of all crates is 100 MB
+    // the output of rustc for all crates is 100 MB
     fs::remove_dir_all(&folder).expect("the folder goes");
 }
 
@@ -129,7 +129,7 @@ fn a_warning_would_be_noticed() {
     }
 }
 
-/// Functions of generated files that give parts of arrays.
+/// Functions of generated files that return parts of arrays.
 const OF_ARRAYS: [&str; 18] = [
     "flat",
     "flat_mut",
@@ -158,15 +158,14 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
         let text = String::from_utf8(text.to_vec()).expect("source is UTF-8");
         let lines: Vec<&str> =
             text.lines().map(str::trim).filter(|line| !line.starts_with("#[")).collect();
-        // the operations of vectors are expressions of intrinsics, whose macro gives the reason
-        // once
+        // operations on vectors are expressions of intrinsics, and the macro gives the reason once
         let of_vectors = |line: &str| line.contains("unsafe { $") || line.starts_with("number!(");
-        // what such a function asks of its caller stands in its documentation
+        // the documentation of such a function states the duties of the caller
         let is_block = |line: &str| {
             line.contains("unsafe") && !of_vectors(line) && !line.starts_with("unsafe fn ")
         };
         let all: Vec<usize> = (0..lines.len()).filter(|i| is_block(lines[*i])).collect();
-        // parts of arrays are taken by functions that assert the sizes when compiling
+        // functions that assert sizes at compile time take parts of arrays
         let function = |place: &usize| {
             lines[..*place]
                 .iter()

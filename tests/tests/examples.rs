@@ -49,14 +49,15 @@ fn build_script() {
     let text = output_of("example-build-script");
     let moves: Vec<f32> = text.lines().skip(2).map(|line| numbers(line)[1]).collect();
     assert_eq!(moves.len(), 24, "{text}");
-    // the state settles while a tone lasts, and starts again with the next
+    // the state settles during a tone, and moves again at the next
     assert!(
         moves[11] < moves[0] / 10.0 && moves[12] > 10.0 * moves[11] && moves[23] < moves[12] / 10.0,
         "{text}"
     );
 }
 
-/// The same frames as the corpus case of the same network, whose oracle says how likely speech is.
+/// The frames of the corpus case with the same network; the oracle gives the probabilities of
+/// speech.
 fn first_twelve_frames(text: &str) {
     let speech: Vec<f32> = text.lines().skip(1).take(12).map(|line| numbers(line)[1]).collect();
     let oracle = [
@@ -76,7 +77,7 @@ fn denoiser() {
     assert!(text.ends_with("0.14709 where it starts anew\n"), "{text}");
 }
 
-/// What PyTorch computed for the same frames, as `train.py` prints it.
+/// PyTorch's outputs for the same frames, as printed by `train.py`.
 #[test]
 fn pytorch() {
     let text = output_of("example-pytorch");
@@ -111,7 +112,7 @@ fn copy_to(folder: &str, name: &str, files: &[&str]) -> PathBuf {
     folder
 }
 
-/// `make run` in a folder, with the command; what it printed, and what went to standard error.
+/// Runs `make run` in a folder with the command. Returns standard output and standard error.
 fn make_run(folder: &Path, arguments: &[&str]) -> (String, String) {
     let cellc = format!("CELLC={}", command::program().display());
     make(folder, "run", &[&[&*cellc], arguments].concat())
@@ -127,8 +128,8 @@ fn make(folder: &Path, goal: &str, arguments: &[&str]) -> (String, String) {
     (printed, said)
 }
 
-/// A copy of the C project, built by its own Makefile around the command; every state against the
-/// float64 reference.
+/// A copy of the C project, built by its own Makefile with the command; every state is compared
+/// with the float64 reference.
 #[test]
 fn c_project() {
     if !has("make") || !has("cc") {
@@ -201,12 +202,12 @@ fn plugin() {
     }
 }
 
-/// An amplifier model of another program, of one input and one output.
+/// An amplifier model of another trainer, with one input and one output.
 fn amplifier() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/aida_lstm_skip_gains.json")
 }
 
-/// The library of models takes every file of an amplifier.
+/// The library of models accepts every file of an amplifier.
 #[test]
 fn plugin_with_models_of_other_programs() {
     if !["cmake", "make", "cc", "c++"].into_iter().all(has) {
@@ -248,7 +249,7 @@ fn plugin_with_models_of_other_programs() {
     );
 }
 
-/// An amplifier in WebAssembly: in node, and in Chromium where it is installed.
+/// An amplifier in WebAssembly, in Node.js and, if installed, in Chromium.
 #[test]
 fn wasm() {
     if !["node", "make", "cc", "clang", "wasm-ld"].into_iter().all(has) {
@@ -261,7 +262,7 @@ fn wasm() {
     // the later model is older than the code of the first
     let [first, second] = [amplifier(), lead].map(|model| wasm_of(&folder, &model));
     assert_ne!(first, second);
-    // one sample is not two
+    // a model with two inputs does not take one sample
     let mut make = Command::new("make");
     let two = Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm_two_inputs.nam");
     make.args(["native", &format!("MODEL={}", two.display())]).current_dir(&folder);
@@ -272,7 +273,7 @@ fn wasm() {
     assert!(!output.status.success() && text.contains(refused), "{text}");
 }
 
-/// What `make check` says of a model.
+/// The output of `make check` for a model.
 fn wasm_of(folder: &Path, model: &Path) -> String {
     let mut make = Command::new("make");
     make.args(["--silent", "check"]).arg(format!("MODEL={}", model.display())).current_dir(folder);
@@ -305,7 +306,7 @@ fn cortex_m() {
             text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{text}"));
         numbers(line)[at]
     };
-    // of the order of what is known
+    // the estimate has the order of the known number
     assert!((86_952.0..1e6).contains(&cost("a step:", 0)), "{text}");
     assert!(
         (340_000.0..400_000.0).contains(&cost("flash:", 0)) && cost("flash:", 1) > 1000.0,
@@ -348,7 +349,7 @@ fn cortex_m_in_rust(folder: &Path) {
     let of_rustup = Path::new(String::from_utf8_lossy(&libraries).trim()).is_dir();
     let of_debian = Path::new("/usr/bin/rustc").exists()
         && Path::new("/usr/lib/rustlib/src/rust/library").exists();
-    // what cellc itself is compiled with changes no bit of what it writes, and takes the most time
+    // the optimisation of cellc itself changes no bit of its output, and takes most of the time
     let unoptimised = "CARGO_FLAGS=--config profile.release.package.cellc.opt-level=0";
     let mut arguments = match (of_rustup, of_debian) {
         (true, _) => vec![unoptimised.to_owned()],

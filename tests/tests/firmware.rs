@@ -23,7 +23,7 @@ int main(void) {
 }
 "#;
 
-/// What ESP-IDF's CMake does with a component.
+/// A stand-in for the treatment of components by ESP-IDF's CMake.
 const ESP_IDF: &str = r#"
 function(idf_component_register)
   cmake_parse_arguments(PARSE_ARGV 0 own "" "" "SRCS;INCLUDE_DIRS")
@@ -34,7 +34,8 @@ endfunction()
 add_subdirectory(package)
 "#;
 
-/// What Zephyr's CMake does with a module: `build: cmake` of `module.yml` names the folder.
+/// A stand-in for the treatment of modules by Zephyr's CMake: `build: cmake` of `module.yml` names
+/// the folder.
 const ZEPHYR: &str = r#"
 function(zephyr_library_named)
   set(own network PARENT_SCOPE)

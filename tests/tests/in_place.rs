@@ -1,5 +1,5 @@
-//! The input and the output as one array: the bits that two arrays give, optimised, in both
-//! languages.
+//! The input and the output in one array: optimised code of both languages gives the bits of two
+//! arrays.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,25 +9,25 @@ use cellc::{Builder, Framework, Language, Tuning};
 use cellc_tests::corpus;
 use cellc_tests::driver::{c_compilers, run, rustc};
 
-/// A model whose input and output are of one type.
+/// A model whose input and output have equal types.
 struct Model {
     name: &'static str,
     type_name: &'static str,
     /// Elements of the input.
     len: usize,
-    /// Its names in generated code.
+    /// The names in generated code.
     input: &'static str,
     output: &'static str,
-    /// Whether it has other outputs.
+    /// True if the model has other outputs.
     several: bool,
-    /// Whether a step must copy the input in C.
+    /// True if a step in C must copy the input.
     copies: bool,
-    /// Whether it has `steps`.
+    /// True if generated code has `steps`.
     steps: bool,
 }
 
-/// A cell is read by one panel after the other, a sequence by one step after the other; a second
-/// layer reads no input.
+/// In a cell, one panel after another reads the input; in a sequence, one step after another. A
+/// second layer does not read the input.
 const MODELS: [Model; 4] = [
     Model {
         name: "gru_one",
@@ -79,7 +79,7 @@ fn values(len: usize) -> Vec<f32> {
     (0..len).map(|i| ((i * 7919 % 255) as f32 - 127.0) / 300.0).collect()
 }
 
-/// The generated files, in a folder that is made anew.
+/// The generated files, in a new folder.
 fn written(language: Language, keep_denormals: bool) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join(format!("in-place-{language:?}-{keep_denormals}"));
@@ -189,7 +189,7 @@ fn one_array_gives_the_bits_of_two_in_rust() {
     run(&mut Command::new(program));
 }
 
-/// A program that says with its exit code how many models give other bits in place.
+/// A program whose exit code is the number of models with other bits in place.
 fn c_main() -> String {
     let mut main = String::from("#include <stdio.h>\n#include <string.h>\n");
     for Model { name, .. } in MODELS {
@@ -233,7 +233,7 @@ fn c_main() -> String {
 #[test]
 fn one_array_gives_the_bits_of_two_in_c() {
     let _ = one_array_in_c(false);
-    // where the copy is left out, the test sees it: a kernel that flushes its input reads it before
+    // leaving out the copy changes results; a kernel that flushes its input reads the input before
     // it writes
     let (folder, wrong) = one_array_in_c(true);
     let mut needed = String::new();
@@ -253,8 +253,8 @@ fn one_array_gives_the_bits_of_two_in_c() {
     assert_eq!(wrong(c_compilers()[0], &["-O3"]), needed);
 }
 
-/// The folder with the files, and what compiles them and says which models give other bits: none
-/// does.
+/// The folder with the files, and a function that compiles the files and reports models with other
+/// bits: there are none.
 fn one_array_in_c(keep_denormals: bool) -> (PathBuf, impl Fn(&str, &[&str]) -> String) {
     let folder = written(Language::C, keep_denormals);
     fs::write(folder.join("main.c"), c_main()).expect("a file");
@@ -280,7 +280,7 @@ fn one_array_in_c(keep_denormals: bool) -> (PathBuf, impl Fn(&str, &[&str]) -> S
     (folder, wrong)
 }
 
-/// Nothing is promised where it is not clear which output is meant, or the types differ.
+/// The header does not promise one array if several outputs are candidates, or if the types differ.
 #[test]
 fn other_models_have_one_array_for_each() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("in-place-none");

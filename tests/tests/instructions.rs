@@ -1,6 +1,5 @@
-//! How many instructions a step takes: on AVX2 as valgrind's callgrind counts them, on other
-//! machines as QEMU does, with the bytes of code and of the stack. No kernel grows unnoticed, and
-//! no test fails on time.
+//! Instructions of a step, counted by valgrind's callgrind on AVX2 and by QEMU on other machines,
+//! with the bytes of code and of the stack. No kernel grows unnoticed, and no test fails on time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,35 +24,36 @@ use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::random::compiled;
 use cellc_tests::skipped::{has, skip};
 
-/// By the version of rustc.
+/// The kept numbers, by version of rustc.
 const KEPT: Kept = Kept {
     file: "instructions.txt",
     about: "instructions of a step on AVX2: rustc, workload, count",
     update: "CELLC_BLESS=1 cargo test -p cellc-tests --features full --test all instructions",
 };
 
-/// The steps of the shorter run; the longer one makes twice as many. Even, since some kernels
-/// alternate between two orders.
+/// The number of steps of the shorter run; the longer run has twice as many. It is even, because
+/// some kernels alternate between two orders.
 const STEPS: u64 = 16;
 
-/// A workload of the table in benches/README.md, the cell, an input in Rust, room for the outputs
-/// in Rust.
+/// A workload of the table in benches/README.md: name, cell, input in Rust, initial outputs in
+/// Rust.
 type Workload = (&'static str, Builder, &'static str, &'static str);
 
-/// One of the files of `onnx/cases`.
+/// A file of `onnx/cases`.
 fn of_case(name: &str) -> Builder {
     Builder::new(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases").join(name).join("model.onnx"),
     )
 }
 
-/// A convolution of 16 channels of 24 elements to some others, windows of 3: see [`convolution_of`].
+/// A convolution of 16 channels of 24 elements to `channels` channels, with 3 taps: see
+/// [`convolution_of`].
 fn convolution(channels: usize) -> Builder {
     convolution_of(channels, 3)
 }
 
-/// A convolution of 16 channels to some others, windows of some taps: on AVX2 the last of the
-/// vectors of 22 positions overlaps the one before it.
+/// A convolution of 16 channels. On AVX2, the last vector of the 22 positions overlaps the vector
+/// before it.
 fn convolution_of(channels: usize, taps: usize) -> Builder {
     one_convolution(
         &format!("convolution_to_{channels}_{taps}_taps"),
@@ -82,8 +82,8 @@ fn transposed_convolution() -> Builder {
     )
 }
 
-/// A model of one convolution, of an operation and its attributes, and of the shapes of x, weights
-/// and result.
+/// A model of one convolution, given by operation, attributes, and the shapes of x, weights and
+/// result.
 fn one_convolution(
     name: &str,
     (kind, data): (&'static str, &str),
@@ -192,14 +192,14 @@ fn workloads() -> [Workload; 22] {
         // windows over phases, directly by taps
         ("transposed_convolution", transposed_convolution(), "[0.25; 400]", "[0.0; 416]"),
         ("depthwise_convolution", depthwise_convolution(), "[0.25; 3840]", "[0.0; 960]"),
-        // a step takes its taps, whatever lies between them
+        // the time of a step depends on the number of taps, not on the dilation
         ("streamed_convolution_1", streamed_convolution(1), "[0.25; 8]", "[0.0; 8]"),
         ("streamed_convolution_239", streamed_convolution(239), "[0.25; 8]", "[0.0; 8]"),
     ]
 }
 
-/// Gives a cell of so many gates and parts of B weights for which its state neither grows nor dies
-/// away.
+/// Gives a cell with these numbers of gates and of parts of B weights for which the state neither
+/// grows nor fades.
 fn with_weights(
     builder: Builder,
     hidden_size: usize,
@@ -218,19 +218,19 @@ fn with_weights(
     )
 }
 
-/// What cargo compiles a program with unless a profile says otherwise: levels of optimisation,
-/// codegen units, and how many times the instructions of level 3 and one unit a step may take.
+/// Profiles of cargo: level of optimisation, codegen units, and the limit for the instructions of a
+/// step as a multiple of those at level 3 with one unit.
 const PROFILES: [(&str, &str, f64); 4] =
     [("3", "16", 1.03), ("2", "1", 1.2), ("s", "1", 4.0), ("0", "256", 400.0)];
 
-/// Writes a program to `folder` that makes as many steps as its argument says; gives what compiles
-/// it.
+/// Writes a program to `folder` that makes as many steps as its argument says. Returns the command
+/// that compiles the program.
 fn program(folder: &Path, workload: &Workload) -> Command {
-    // what is inlined must not depend on how the crate was cut into pieces
+    // one codegen unit: the partition of the crate must not change what is inlined
     program_with(folder, workload, ("3", "1"))
 }
 
-/// The same at a level of optimisation, in so many codegen units.
+/// As [`program`], at a level of optimisation and with a number of codegen units.
 fn program_with(
     folder: &Path,
     (_, builder, x, outputs): &Workload,
@@ -270,8 +270,8 @@ fn instructions(folder: &Path) -> u64 {
     events(folder, "Ir", STEPS)
 }
 
-/// The events of one step of the program in `folder`, of which two runs were counted: of those of
-/// twice the steps, what the start does not take.
+/// The events of one step of the program in `folder`: the difference between a run of twice the
+/// steps and a run of the steps, without the start of the program.
 fn events(folder: &Path, event: &str, steps: u64) -> u64 {
     let count = |steps: u64| {
         let text =
@@ -292,11 +292,11 @@ fn events(folder: &Path, event: &str, steps: u64) -> u64 {
     (count(2 * steps) - count(steps)) / steps
 }
 
-/// Counts the instructions of a run of so many steps of the program in `folder`; of convolutions
-/// the loads and stores too.
+/// Counts the instructions of a run with this number of steps of the program in `folder`; for
+/// convolutions, loads and stores, too.
 fn callgrind(folder: &Path, steps: u64) -> Command {
     let mut command = Command::new("valgrind");
-    // loads and stores take as long again, and are read of few
+    // counting loads and stores doubles the time: only for convolutions
     let stores =
         folder.file_name().is_some_and(|name| name.to_string_lossy().contains("convolution"));
     command.args(["--tool=callgrind", if stores { "--cache-sim=yes" } else { "--cache-sim=no" }]);
@@ -309,7 +309,7 @@ fn callgrind_file(folder: &Path, steps: u64) -> PathBuf {
     folder.join(format!("callgrind.{steps}"))
 }
 
-/// The counts of all workloads by name; of convolutions those of their stores too, as spilled sums
+/// The counts of all workloads by name; for convolutions, also their stores, because spilled sums
 /// are stores.
 fn count() -> Vec<(String, u64)> {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -339,7 +339,7 @@ fn count() -> Vec<(String, u64)> {
     counts
 }
 
-/// The version by which numbers are kept: `1.95.0`.
+/// The version of rustc under which numbers are kept: `1.95.0`.
 fn compiler() -> String {
     let output = rustc().arg("--version").output().expect("rustc starts");
     let text = String::from_utf8(output.stdout).expect("rustc writes UTF-8");
@@ -354,8 +354,8 @@ fn no_kernel_takes_more_instructions_than_are_kept() {
     KEPT.check(&compiler(), &count());
 }
 
-/// Generated Rust is as fast in other profiles as a profile can be: vectors are registers of the
-/// processor, whatever LLVM makes of loops.
+/// Generated Rust is nearly as fast in other profiles: vectors stay in registers, whatever LLVM
+/// makes of loops.
 #[test]
 fn every_profile_takes_few_more_instructions() {
     if !isas().contains(&arch::AVX2.name) || !has("valgrind") {
@@ -374,7 +374,7 @@ fn every_profile_takes_few_more_instructions() {
     let compile = |(workload, (level, units, _)): (&Workload, (&str, &str, f64))| {
         program_with(&place(workload.0, level, units), workload, (level, units))
     };
-    // a batch takes in 16 units what it takes in C: LLVM had spilled its sums
+    // a batch with 16 units takes as many instructions as in C: LLVM had spilled its sums
     let (name, builder, ..) = workloads
         .iter()
         .find(|(name, ..)| *name == "gru_16_128_batch_8")
@@ -407,7 +407,7 @@ fn every_profile_takes_few_more_instructions() {
     assert!(rust * 10 <= c * 11, "{name} in 16 units: {rust} instructions, {c} in C");
 }
 
-/// Eight delay lines of 501 elements that a step moves on by one, and of which it reads the oldest
+/// Eight delay lines of 501 elements. A step shifts each by one element and reads the oldest
 /// element. Longer copies are one instruction of x86-64, which valgrind counts once for each byte.
 fn delay_lines() -> Builder {
     let (mut file, mut states, mut oldest) = (ModelFile::default(), Vec::new(), Vec::new());
@@ -435,7 +435,7 @@ fn delay_lines() -> Builder {
     Builder::new(stem.with_extension("xml")).state(State::Pairs(pairs))
 }
 
-/// The program of [`program`] in C, with these arrays and arguments of a step.
+/// As [`program`] in C, with these arrays and arguments of a step.
 fn program_in_c(folder: &Path, builder: &Builder, arrays: &str, arguments: &str) -> Command {
     fs::create_dir_all(folder).expect("a folder");
     let builder = builder.clone().isa([&arch::AVX2]).language(Language::C).name("counted");
@@ -459,7 +459,7 @@ fn program_in_c(folder: &Path, builder: &Builder, arrays: &str, arguments: &str)
     command
 }
 
-/// C flushed each state into a copy of it before every step.
+/// A state is not copied in C before every step to flush it.
 #[test]
 fn states_cross_memory_as_often_in_c_as_in_rust() {
     if !isas().contains(&arch::AVX2.name) || !has("valgrind") {
@@ -490,7 +490,7 @@ fn states_cross_memory_as_often_in_c_as_in_rust() {
 /// The machines whose instructions are counted.
 const COUNTED: [&Machine; 3] = [&CORTEX_M4F, &CORTEX_M55, &AARCH64];
 
-/// By the version of gcc.
+/// The kept numbers, by version of gcc.
 const KEPT_OF_MACHINES: Kept = Kept {
     file: "instructions_machines.txt",
     about: "gcc -O2; machine, model and instructions of a step, bytes of code, of the largest frame, of all frames of a step; count",
@@ -506,13 +506,13 @@ const MODELS: [(&str, Precision); 5] = [
     ("torch_gru2_head_static", Precision::F32),
 ];
 
-/// Those that are multiplied in integers too: the estimates are fitted to the first.
+/// The models that are also counted in integers. The estimates are fitted to the first.
 const IN_INTEGERS: [&str; 2] = ["gru_cell_128_f32", "rnnoise_step_f32"];
 
-/// What they are multiplied in beside f32.
+/// The precisions of integers.
 const INTEGERS: [Precision; 3] = [Precision::Int8, Precision::Int8x16, Precision::Int16];
 
-/// Models that are multiplied in integers.
+/// Models in integers, for a machine.
 fn in_integers(machine: &Machine) -> Vec<Trial> {
     let trials = IN_INTEGERS
         .iter()
@@ -584,7 +584,7 @@ fn depthwise(machine: &Machine) -> Vec<Trial> {
     [Precision::F32, Precision::Int16].map(trial).into()
 }
 
-/// What a step of each costs.
+/// The costs of a step of each model, by name.
 fn costs(machine: &Machine) -> Vec<(String, u64)> {
     let of_machine = |machine: &Machine| -> Vec<Trial> {
         let cases = cases(machine, &MODELS).into_iter();
@@ -595,7 +595,7 @@ fn costs(machine: &Machine) -> Vec<(String, u64)> {
             .collect()
     };
     let trials = match machine.name {
-        // what has a body of its own there
+        // models for which this machine has its own bodies
         name if name == AARCH64_DOTPROD.name => {
             let mut trials = in_integers(machine);
             trials.retain(|trial| {
@@ -603,7 +603,7 @@ fn costs(machine: &Machine) -> Vec<(String, u64)> {
             });
             trials
         }
-        // where f32 is computed by calls
+        // f32 is computed by calls on this machine
         name if name == CORTEX_M3.name => depthwise(machine),
         _ => of_machine(machine),
     };
@@ -631,8 +631,8 @@ fn no_machine_takes_more_than_is_kept() {
     found.iter().for_each(|(compiler, found)| KEPT_OF_MACHINES.check(compiler, found));
 }
 
-/// Other machines of which there are estimates, each with the instruction set that it has by its
-/// compiler's flags, if it is not the usual one.
+/// Other machines with estimates, each with the instruction set that its compiler's flags select,
+/// or "" for the usual one.
 const ESTIMATED: [(&str, &str); 8] = [
     ("cortex-m0", ""),
     ("cortex-m3", ""),
@@ -644,7 +644,7 @@ const ESTIMATED: [(&str, &str); 8] = [
     ("riscv64-vector", "rvv"),
 ];
 
-/// All machines of which there are estimates.
+/// All machines with estimates.
 fn estimated_machines() -> impl Iterator<Item = &'static Machine> {
     let others = [&CORTEX_M3].into_iter().chain(&BY_HAND);
     COUNTED
@@ -652,19 +652,19 @@ fn estimated_machines() -> impl Iterator<Item = &'static Machine> {
         .chain(others.filter(|machine| ESTIMATED.iter().any(|(name, _)| *name == machine.name)))
 }
 
-/// By the version of gcc.
+/// The kept numbers of the corpus, by version of gcc.
 const KEPT_OF_CORPUS: Kept = Kept {
     file: "instructions_corpus.txt",
     about: "gcc -O2; machine and model, instructions of a step; count",
     update: "CELLC_BLESS=1 cargo test -p cellc-tests --features full --test all instructions -- --include-ignored",
 };
 
-/// By how much an estimate may differ from what is counted, in hundredths.
+/// The maximum difference between an estimate and a count, in percent.
 fn limit(machine: &Machine) -> u64 {
     match machine.name {
-        // vectors of 16, 8, 4 and 2 lanes, of which clang makes different things
+        // clang compiles vectors of 16, 8, 4 and 2 lanes differently
         "riscv64-vector" => 30,
-        // rows that share weights of 8 bits
+        // rows of a batch that share 8-bit weights
         "cortex-m55" | "riscv64" => 17,
         _ => 15,
     }
@@ -673,15 +673,14 @@ fn limit(machine: &Machine) -> u64 {
 /// The cases that are counted again with every change.
 const AGAIN: [&str; 3] = ["gru_cell_128_fp16", "rnnoise_step_f32", "stacked_gru_rows"];
 
-/// The cases whose time goes into powers and single elements, which estimates count for too little:
-/// up to a third.
+/// The cases that mostly compute powers and single elements: estimates are up to a third too low.
 const OF_POWERS: [&str; 1] = ["neighbours_and_rows"];
 
 /// The cases with weights of zero: floating point in software multiplies by 0 in fewer instructions
 /// than estimates count.
 const OF_ZEROS: [&str; 1] = ["onnx_gru_pruned"];
 
-/// The cases of the corpus that have 1,000 multiply-adds, every sequence at its full length.
+/// The cases of the corpus with at least 1,000 multiply-adds, every sequence at its full length.
 fn corpus_of(machine: &Machine) -> Vec<Trial> {
     let subjects = corpus::cases().into_iter().filter_map(|case| {
         let (mut subject, _) =
@@ -698,8 +697,8 @@ fn corpus_of(machine: &Machine) -> Vec<Trial> {
     subjects.collect()
 }
 
-/// The models that are multiplied in integers, those whose weights have fewer bits, and the cells
-/// of 64 units and the depthwise convolution where they are counted.
+/// The models in integers, the models with weights of fewer bits, and, if counted on the machine,
+/// the cells of 64 units and the depthwise convolution.
 fn other_formats(machine: &Machine) -> Vec<Trial> {
     let mut others = in_integers(machine);
     others.extend(cases(machine, &MODELS[1..2]));
@@ -710,7 +709,7 @@ fn other_formats(machine: &Machine) -> Vec<Trial> {
     others
 }
 
-/// What is estimated of a model.
+/// The estimate for a model.
 fn estimated<'a>(machine: &Machine, trial: &'a Trial) -> &'a Code {
     let isa = ESTIMATED.iter().find(|(name, _)| *name == machine.name).map_or("", |(_, isa)| isa);
     let mut all = trial.subject.compilation.description.estimate.code.iter();
@@ -718,12 +717,12 @@ fn estimated<'a>(machine: &Machine, trial: &'a Trial) -> &'a Code {
     all.find(of_machine).expect("the machine has numbers")
 }
 
-/// The name by which a count is kept.
+/// The name of a kept count.
 fn kept_as(machine: &Machine, trial: &Trial) -> String {
     format!("{}/{}", machine.name, trial.subject.name)
 }
 
-/// What QEMU counts of each.
+/// QEMU's counts of the models.
 fn counted(machine: &Machine, trials: &[Trial], folder: &str) -> Vec<(String, u64)> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{folder}-{}", machine.name));
     let costs = machine.costs(&folder, trials, &["-std=gnu11", "-O2"]);
@@ -731,12 +730,13 @@ fn counted(machine: &Machine, trials: &[Trial], folder: &str) -> Vec<(String, u6
     trials.iter().map(|trial| kept_as(machine, trial)).zip(counts).collect()
 }
 
-/// Whether a machine's integers are counted with every change.
+/// True if a machine's integers are counted with every change.
 fn is_counted(machine: &Machine) -> bool {
     COUNTED.iter().any(|counted| counted.name == machine.name)
 }
 
-/// The estimates of `cellc inspect` are held to what is kept, and that to what is counted of some.
+/// The estimates of `cellc inspect` are compared with kept counts, and some kept counts with new
+/// ones.
 #[test]
 fn estimates_are_near_what_is_counted() {
     let mut wrong = Vec::new();
@@ -782,7 +782,7 @@ fn estimates_are_near_what_is_counted() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Counts the whole corpus, and writes what the numbers of `arch` are fitted to.
+/// Counts the whole corpus, and writes the numbers to which the costs of `arch` are fitted.
 #[test]
 #[ignore = "by hand, where code has changed: some minutes"]
 fn the_corpus_on_machines() {
