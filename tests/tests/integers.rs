@@ -31,7 +31,7 @@ const CASES: [&str; 7] = [
     "rnnoise_step_f32",
 ];
 
-/// What multiplies integers, and what that loses at least.
+/// The precisions of integers, each with the least distance from f32 that a result must have.
 const INTEGERS: [(Precision, f64); 3] =
     [(Precision::Int8, 1e-3), (Precision::Int8x16, 1e-3), (Precision::Int16, 1e-5)];
 
@@ -56,7 +56,7 @@ const LAYERS: [&str; 3] = [
     "__module.head/aten::linear/MatMul",
 ];
 
-/// The same model with a precision for each layer.
+/// The model with a precision for each layer.
 fn mixtures() -> impl Iterator<Item = Subject> {
     let mixtures = [
         (Precision::Int8, vec![(LAYERS[1], Precision::Int16), (LAYERS[2], Precision::F32)]),
@@ -72,8 +72,7 @@ fn mixtures() -> impl Iterator<Item = Subject> {
     })
 }
 
-/// A step that is the reference's, of the precision that was asked for each layer, and within its
-/// bound.
+/// A step that agrees with the reference in the precision of each layer, and is within its bound.
 fn as_asked(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Compared {
     let mut variables = subject.variables();
     let before = exact(&variables);
@@ -97,8 +96,7 @@ fn as_asked(subject: &Subject, isa: usize, call: &[Vec<f32>]) -> Compared {
     compared
 }
 
-/// Each layer multiplies what was asked for it: programs and bounds, and the weights that are
-/// stored.
+/// Each layer is multiplied in its own precision: programs, bounds and stored weights.
 #[test]
 fn layers_have_a_precision_of_their_own() {
     let mut sizes = Vec::new();
@@ -132,12 +130,12 @@ fn layers_have_a_precision_of_their_own() {
         }
     }
     let [mixed, one_layer] = &sizes[..] else { panic!("{sizes:?}") };
-    // beside bytes stand scales, and for those of int8 what sums begin at
+    // weights of bytes have scales, and those of int8 also have corrections of sums
     assert!(mixed[0] < one_layer[1] / 2 && one_layer[0] < mixed[0], "{sizes:?}");
     assert!(mixed[1] < one_layer[1] && mixed[2] == one_layer[2], "{sizes:?}");
 }
 
-/// A layer that is not there, one that multiplies nothing, and one that is named twice.
+/// Layers that do not exist, that multiply nothing, or that are named twice are refused.
 #[test]
 fn layers_without_a_matrix_are_refused() {
     let refused = |layers: &[&str]| {
@@ -159,9 +157,9 @@ fn layers_without_a_matrix_are_refused() {
     assert!(refused(&[LAYERS[0], LAYERS[0]]).contains("twice"));
 }
 
-/// Weights that are multiples of a scale already keep it, and lose nothing: RNNoise's, which are
-/// whole numbers from -128 over 256, but in 8 bits those rows that hold -128; and those behind a
-/// FakeQuantize, but for what that rounds.
+/// Weights that are multiples of a scale keep the scale and lose nothing: RNNoise's, which are
+/// integers from -128 over 256, except for rows with -128 in 8 bits; and weights behind a
+/// FakeQuantize, except for its own rounding.
 #[test]
 fn quantised_weights_are_kept() {
     let lost = |case: &str, precision: Precision| {
@@ -185,8 +183,8 @@ fn quantised_weights_are_kept() {
     }
 }
 
-/// Models with scales for what they multiply, and how many of their products have them for x where
-/// all else is in f32, and where it is in integers; and for h.
+/// Models with scales for operands. By model: the number of products with a scale for x if all else
+/// is in f32, the same number if all else is in integers, and the number with a scale for h.
 const QUANTISED: [(&str, usize, usize, usize); 5] = [
     ("int8_layers", 2, 3, 0),
     ("qdq_layers", 3, 3, 0),
@@ -202,9 +200,9 @@ fn quantised(name: &str, options: &Options) -> impl Iterator<Item = Subject> + u
     Case::subjects(&case, options, "").into_iter().map(|(subject, _)| subject)
 }
 
-/// Products of multiples of a scale with such multiples are multiplied as integers, and lose
-/// nothing, whatever is asked for the others; x of a cell keeps its scale. On every instruction set
-/// the bits are the same; what is no number stays none.
+/// Products of two multiples of scales are multiplied as integers and lose nothing, whatever the
+/// precision of other products. x of a cell keeps its scale. Bits are equal on every instruction
+/// set, and NaN stays NaN.
 #[test]
 fn scales_of_quantised_models_are_kept() {
     for (name, dense, all, of_h) in QUANTISED {
@@ -233,7 +231,7 @@ fn scales_of_quantised_models_are_kept() {
                     for isa in 0..subject.isas().count() {
                         let compared =
                             Compared::step(&subject, isa, call, &mut subject.variables());
-                        // the state of a cell is rounded, in integers
+                        // the state of a cell is rounded in integer precisions
                         let rounded = precision.is_some() && dense < all;
                         for (at, found, right, limit) in compared.elements() {
                             let limit = if rounded {
@@ -391,8 +389,7 @@ fn a_cell_keeps_its_scales_beside_one_of_its_name_without_scales() {
     }
 }
 
-/// Weights that are packed at run time give the bits of the same weights that are known when
-/// compiling, whatever instruction set reads them.
+/// Weights packed at run time give the bits of equal constant weights, on every instruction set.
 #[test]
 fn weights_of_run_time_give_the_bits_of_baked_ones() {
     for (precision, _) in INTEGERS {
@@ -414,8 +411,8 @@ fn weights_of_run_time_give_the_bits_of_baked_ones() {
     }
 }
 
-/// A row of given weights that holds no number, or an infinity, makes its unit no number, and
-/// changes no other one.
+/// A row of run-time weights with a NaN or an infinity makes its unit NaN, and changes no other
+/// unit.
 #[test]
 fn weights_of_run_time_that_are_not_finite_give_no_number() {
     for (precision, _) in INTEGERS {
@@ -430,13 +427,13 @@ fn weights_of_run_time_that_are_not_finite_give_no_number() {
             .flat_map(|bad| (0..subject.isas().count()).map(move |isa| (bad, isa)))
         {
             let right = subject.interpret(isa, &subject.calls[0]);
-            // the update gate's rows, which no other unit reads
+            // the rows of the update gate: no other unit reads them
             for (parameter, len) in [(2, w[1]), (3, r[1])] {
                 let mut call = subject.calls[0].clone();
                 call[parameter][len] = bad;
                 let found = subject.interpret(isa, &call);
                 for (unit, (found, right)) in found[0].iter().zip(&right[0]).enumerate() {
-                    // of each row
+                    // unit 1 of 3, in each row of the batch
                     match unit % 3 {
                         1 => assert!(found.is_nan(), "{precision:?} {bad}: {found}"),
                         _ => assert_eq!(
@@ -451,7 +448,7 @@ fn weights_of_run_time_that_are_not_finite_give_no_number() {
     }
 }
 
-/// Halves are for weights that are known when compiling.
+/// Weights in f16 must be constants.
 #[test]
 fn halves_are_refused_for_weights_of_run_time() {
     for (precision, refused) in [(Precision::F16, true), (Precision::Int8, false)] {
@@ -473,8 +470,8 @@ fn halves_are_refused_for_weights_of_run_time() {
     }
 }
 
-/// Halves are refused for every layer of a model with weights that are given at run time, also for
-/// a layer whose weights are constants.
+/// f16 is refused for every layer of a model with run-time weights, also for a layer with constant
+/// weights.
 #[test]
 fn halves_are_refused_beside_weights_of_run_time() {
     let mut file = ModelFile::default();
@@ -507,7 +504,7 @@ fn halves_are_refused_beside_weights_of_run_time() {
     }
 }
 
-/// A layer of a quantised model that is named has the precision that is asked for.
+/// A layer of a quantised model that is named by an option has the precision of the option.
 #[test]
 fn a_named_layer_of_a_quantised_model_is_stored_as_asked() {
     let layer = "cell".to_owned();
@@ -527,8 +524,9 @@ fn a_named_layer_of_a_quantised_model_is_stored_as_asked() {
     }
 }
 
-/// An element that lies between two integers may be rounded to the other one after another rounding
-/// before it: what one step of one element of a late vector does. All else is f32's own rounding.
+/// After an earlier rounding, an element between two integers may be rounded to the other integer.
+/// This changes what one element of a deferred vector contributes to one step. All other
+/// differences are roundings of f32.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn programs_multiply_the_integers_of_the_reference() {
@@ -571,7 +569,7 @@ fn programs_multiply_the_integers_of_the_reference() {
     }
 }
 
-/// Bounds hold, and are those of integers.
+/// Bounds hold, and include the errors of integers.
 #[test]
 fn bounds_include_what_integers_lose() {
     let f32_bound = |subject: &Subject, call: &[Vec<f32>]| {
@@ -603,8 +601,8 @@ fn bounds_include_what_integers_lose() {
     }
 }
 
-/// A NaN or an infinity in one row of a batch leaves no number in what is computed from it, and
-/// other rows as they are.
+/// A NaN or an infinity in one row of a batch makes the results of the row NaN, and changes no
+/// other row.
 #[test]
 fn what_is_not_finite_is_no_number() {
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
@@ -652,7 +650,7 @@ impl Windows<'_> {
         [&[2, 6], self.size].concat()
     }
 
-    /// The convolution and a bias, of weights that are drawn.
+    /// Adds the convolution with drawn weights, and a bias.
     fn push(&self, file: &mut ModelFile, x: &Port, mut drawn: impl FnMut(usize) -> Vec<f32>) {
         let Windows { each, size, taps, dilation, pads } = *self;
         let channels = 6 * each;
@@ -681,8 +679,8 @@ impl Windows<'_> {
     }
 }
 
-/// Along one axis and several, with pads and without, even and odd windows that reach apart,
-/// several outputs of a channel.
+/// Along one axis and several, with and without pads, even and odd windows, dilated windows,
+/// several outputs per channel.
 const WINDOWS: [Windows<'static>; 6] = [
     Windows { each: 1, size: &[40], taps: &[9], dilation: 1, pads: 4 },
     Windows { each: 3, size: &[37], taps: &[4], dilation: 3, pads: 0 },
@@ -708,8 +706,8 @@ fn depthwise(options: &Options) -> Vec<Subject> {
     WINDOWS.iter().enumerate().map(subject).collect()
 }
 
-/// Depthwise convolutions over many positions multiply integers, with the same bits on every
-/// instruction set, in Rust and in C; their bounds hold, and weights are stored as the header says.
+/// Depthwise convolutions over many positions multiply integers, with equal bits on every
+/// instruction set, in Rust and in C. Bounds hold, and weights are stored as the header says.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn depthwise_convolutions_multiply_integers() {
@@ -734,7 +732,7 @@ fn depthwise_convolutions_multiply_integers() {
                     assert!(first.get_or_insert_with(|| bits.clone()) == &bits, "{}", subject.name);
                 }
             }
-            // the others are those of int8
+            // the others are equal to those of int8
             all.extend(Some(subject).filter(|_| precision != Precision::Int8x16 && all.len() < 9));
         }
     }
@@ -753,7 +751,7 @@ fn depthwise_convolutions_multiply_integers() {
     }
 }
 
-/// Windows that are drawn: the reference, the bound, and the same bits on every instruction set.
+/// Random windows are within the bound of the reference, with equal bits on every instruction set.
 #[test]
 fn drawn_windows_multiply_integers() {
     let mut random = Random::new(3);
@@ -762,7 +760,7 @@ fn drawn_windows_multiply_integers() {
         let mut below = |n: usize| ((random.even(1, 0.5)[0] + 0.5) * n as f32) as usize % n;
         let size: Vec<usize> = (0..1 + below(2)).map(|_| 5 + below(9)).collect();
         let taps: Vec<usize> = size.iter().map(|_| 1 + below(5)).collect();
-        // no window holds nothing but pads
+        // no window holds only padding
         let (each, pads) = (1 + below(3), below(*taps.iter().min().expect("an axis")));
         let dilation = if taps.iter().any(|taps| *taps > 3) { 1 } else { 1 + below(2) };
         let precision = INTEGERS[k % 3].0;
@@ -788,7 +786,7 @@ fn drawn_windows_multiply_integers() {
     assert!(in_integers > 10, "{in_integers}");
 }
 
-/// One element that is not finite makes all of its channel NaN, and nothing else.
+/// An element that is not finite makes its channel NaN, and changes no other channel.
 #[test]
 fn a_channel_with_a_nan_is_nan() {
     for (subject, windows) in
@@ -811,8 +809,7 @@ fn a_channel_with_a_nan_is_nan() {
     }
 }
 
-/// x that is whole numbers already is not rounded once more: with whole weights, the results of
-/// integers are those of f32.
+/// x of integers is not rounded again: with integer weights, integers give the results of f32.
 #[test]
 fn whole_numbers_in_windows_stay_what_they_are() {
     for (k, windows) in WINDOWS.iter().enumerate() {
@@ -835,7 +832,7 @@ fn whole_numbers_in_windows_stay_what_they_are() {
                 7,
             )
         };
-        // f32 holds these sums
+        // f32 represents these sums
         let right = subject(Precision::F32);
         let right = right.interpret(0, &right.calls[0]);
         for (precision, _) in INTEGERS {
@@ -851,7 +848,7 @@ fn whole_numbers_in_windows_stay_what_they_are() {
                     subject.name
                 );
             }
-            // the scale of a channel is none where one element is no number
+            // a channel with a NaN has no scale
             let mut call = subject.calls[0].clone();
             call[0][0] = f32::NAN;
             let compared = Compared::step(&subject, 0, &call, &mut subject.variables());
@@ -866,8 +863,8 @@ fn whole_numbers_in_windows_stay_what_they_are() {
     }
 }
 
-/// A dense layer, a cell that is given its weights or has them as constants, and a depthwise
-/// convolution, whose weights are so large.
+/// A dense layer, a cell with run-time or constant weights, and a depthwise convolution, with
+/// weights of this magnitude.
 fn of_size(precision: Precision, weights: f32, given: bool) -> Subject {
     let mut random = Random::new(5);
     let mut file = ModelFile::default();
@@ -897,8 +894,8 @@ fn of_size(precision: Precision, weights: f32, given: bool) -> Subject {
     )
 }
 
-/// Where a product with a scale may overflow there is no bound, and what underflows is within it:
-/// weights and inputs of every size.
+/// Weights and inputs of every magnitude: if a product with a scale may overflow, there is no
+/// bound; underflow is within the bound.
 #[test]
 fn bounds_hold_for_weights_and_inputs_of_any_size() {
     const SIZES: [f32; 8] = [1e-45, 1e-43, 1e-38, 1e-30, 1.0, 1e30, 1e34, 3e38];
@@ -930,11 +927,11 @@ fn bounds_hold_for_weights_and_inputs_of_any_size() {
     }
 }
 
-/// Why a depthwise convolution stays f32 where a cell beside it is given its weights.
+/// The reason why a depthwise convolution stays f32 beside a cell with run-time weights.
 const GIVEN: &str = "a model with weights that are given at run time";
 
-/// A depthwise convolution that stays f32 is named with the reason where integers are asked for,
-/// and refused where they are asked for it alone.
+/// A depthwise convolution that stays f32 is listed with the reason if integers are requested for
+/// the model, and refused if integers are requested for this layer.
 #[test]
 fn convolutions_that_stay_f32_say_so() {
     for (size, taps, stride, why) in [
@@ -1009,8 +1006,7 @@ fn convolutions_that_stay_f32_say_so() {
     }
 }
 
-/// What the header says of the bytes of weights, and what `inspect` says of precisions that are one
-/// and the same.
+/// The header states the bytes of weights, and `inspect` reports precisions that are equal.
 #[test]
 fn depthwise_convolutions_have_16_bits_in_either_precision_of_8() {
     let mut file = ModelFile::default();
@@ -1042,11 +1038,12 @@ fn depthwise_convolutions_have_16_bits_in_either_precision_of_8() {
     }
 }
 
-/// What is computed, the constant and the result of a product, whether the constant is on the left,
-/// and whether x or the constant is transposed.
+/// The shapes of x, of the constant and of the result of a product; true if the constant is on the
+/// left; true if x, or the constant, is transposed.
 type Product = (&'static [usize], &'static [usize], &'static [usize], bool, [bool; 2]);
 
-/// One constant on the left, several on either side, of a batch that is theirs, that of x, or both.
+/// One constant on the left, and several constants on either side, for the batch of the constants,
+/// of x, or of both.
 const PRODUCTS: [Product; 6] = [
     (&[2, 9, 7], &[5, 9], &[2, 5, 7], true, [false, false]),
     (&[7, 9], &[9, 5], &[5, 7], true, [true, true]),
@@ -1056,8 +1053,8 @@ const PRODUCTS: [Product; 6] = [
     (&[9, 4], &[2, 3, 5, 9], &[2, 3, 5, 4], true, [false, false]),
 ];
 
-/// Products with such constants are dense layers, which multiply what was asked for, and are near
-/// what f32 makes of them.
+/// Products with such constants are dense layers: they have the requested precision, and results
+/// near those of f32.
 #[test]
 fn products_with_constants_on_either_side_multiply_integers() {
     for (k, (x, constant, result, left, [x_turned, constant_turned])) in

@@ -1,5 +1,5 @@
-//! Every form that kernels have, in Rust and in C, on every instruction set that this machine has:
-//! bit for bit what the interpreter computes.
+//! Every form of kernels, in Rust and in C, on every instruction set of this machine, gives the
+//! bits of the interpreter.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,8 +44,8 @@ fn generated_c_is_the_interpreter() {
     }
 }
 
-/// Cells whose loops over rows are unrolled by several turns: with turns that are left over, of
-/// every kind of weights, of few sums and of many.
+/// Cells with unrolled loops over rows: with iterations left over, every format of weights, few
+/// sums and many.
 fn unrolled_cells() -> Vec<Subject> {
     let of = |precision| Options::default().with_precision(Some(precision));
     let layer = |kind, inputs, units| Layer { kind, attributes: "", rows: 1, inputs, units };
@@ -75,8 +75,8 @@ fn unrolled_loops_give_the_same_bits() {
             bodies().filter(|(_, body)| is_unrolled(body)).map(|((isa, _), _)| isa).collect();
         assert!(on.iter().any(|isa| isa.starts_with("avx512")), "{} on {on:?}", subject.name);
         assert!(!on.contains(&"generic"), "{}", subject.name);
-        // integers are walked in alternating order too, in chains; the step after the first walks
-        // backwards
+        // integers are processed in alternating order, too, in chains; the step after the first is
+        // in reverse order
         let plan = &subject.compilation.plan.products[0];
         let of_integers =
             subject.compilation.options.numerics.precision.unwrap_or_default() != Precision::F32;
@@ -116,7 +116,7 @@ fn unrolled_loops_give_the_same_bits() {
     assert_same("rust", &of_subjects(&expected, &in_rust), &found);
 }
 
-/// What a program sees of a model by way of the trait alone.
+/// A program that uses a model through the trait alone.
 const BY_TRAIT: &str = r#"mod made_by_hand;
 
 use cellc_runtime::{Cell, Element, Port};
@@ -189,8 +189,8 @@ fn in_rust(file: ModelFile) -> String {
     String::from_utf8_lossy(&files.last().expect("the source").bytes).into_owned()
 }
 
-/// Planes are convolved as one line with gaps: what has a number for each channel is done before
-/// the gaps are left out, in the convolution.
+/// Planes are convolved as one line with gaps. Pointwise operations with a constant for each
+/// channel are computed in the convolution, before the gaps are removed.
 #[test]
 fn a_convolution_over_planes_adds_its_bias() {
     let mut file = ModelFile::default();
@@ -215,7 +215,7 @@ fn a_convolution_over_planes_adds_its_bias() {
     );
 }
 
-/// Vectors that a model cannot fill to a half are the last choice.
+/// Instruction sets whose vectors a model cannot fill to a half are the last choice.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn a_small_model_runs_with_short_vectors() {
@@ -225,7 +225,7 @@ fn a_small_model_runs_with_short_vectors() {
         let place = |kind: &str| detect.find(kind).expect("it is among them");
         place("Kind::Avx2") < place("Kind::Avx512")
     };
-    // with 64 weights and more it is not computed in scalars
+    // a product of 64 weights or more is not computed in scalars
     let product = |elements: usize| {
         let mut file = ModelFile::default();
         let x = file.parameter("x", &[1, 8]);
@@ -238,8 +238,7 @@ fn a_small_model_runs_with_short_vectors() {
     assert_eq!([8, 9].map(|elements| detected(product(elements))), [true, false]);
 }
 
-/// A GRU of 7 rows: a cell, or a sequence of one step, of which rows may have lengths that are
-/// given.
+/// A GRU with 7 rows: a cell, or a sequence of one step. The rows of the sequence may have lengths.
 fn of_one_step(kind: &str, are_given: bool) -> Subject {
     let (rows, inputs, units) = (7, 5, 20);
     let mut file = ModelFile::default();

@@ -4,7 +4,7 @@ use cellc::internals::arch::{self, Arch};
 use cellc::{Language, Options};
 use cellc_tests::tiled::Layer;
 
-/// The most lines of a file.
+/// The maximum number of lines of a file.
 struct Limit {
     cell: Layer,
     target: &'static Arch,
@@ -19,7 +19,7 @@ const fn cell(kind: &'static str, inputs: usize, units: usize) -> Layer {
 const LSTM_OF_7: Layer = cell("LSTMCell", 4, 7);
 const GRU_OF_128: Layer = cell("GRUCell", 16, 128);
 
-/// Larger files than cells of one unit on one target have.
+/// Limits of larger files than those of cells of one unit on one target.
 static LIMITS: [Limit; 6] = [
     Limit { cell: LSTM_OF_7, target: &arch::ANY, language: Language::C, lines: 700 },
     Limit { cell: LSTM_OF_7, target: &arch::ANY, language: Language::Rust, lines: 700 },
@@ -29,7 +29,7 @@ static LIMITS: [Limit; 6] = [
     Limit { cell: GRU_OF_128, target: &arch::CORTEX_M4F, language: Language::C, lines: 400 },
 ];
 
-/// The lines of a file but for lines of numbers and the lines of a literal of bytes.
+/// The number of lines of a file, without lines of numbers and of byte literals.
 fn lines(cell: Layer, target: &'static Arch, language: Language) -> usize {
     let subject = cell.subject("gru", Options::default().with_target(target), false);
     let files = subject.files(language);

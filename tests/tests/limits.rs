@@ -241,7 +241,7 @@ fn structs(source: &Source) -> Vec<Measured> {
     items(&code, "struct").filter_map(measure).collect()
 }
 
-/// What is wrong: items above the limit that are no exceptions, and exceptions within the limit.
+/// The violations: items above the limit that are no exceptions, and exceptions within the limit.
 fn exceeding(limit: &Limit, measured: &[Measured]) -> Vec<String> {
     let above: Vec<_> = measured.iter().filter(|(.., number)| *number > limit.most).collect();
     let known = |path: &str, name: &str| limit.exceptions.contains(&(path, name));

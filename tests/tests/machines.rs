@@ -1,5 +1,5 @@
-//! Generated C on other machines: steps with states that go on, bit for bit what the interpreter
-//! computes.
+//! Generated C on other machines: successive steps with their states give the bits of the
+//! interpreter.
 
 use std::env;
 use std::f32::consts::LOG2_E;
@@ -24,10 +24,10 @@ use cellc_tests::selection::covering;
 use cellc_tests::skipped::has;
 use cellc_tests::subject::Subject;
 
-/// Cases of the corpus, and how often their calls are repeated: cells of every kind, sequences,
-/// states of both kinds, weights at run time, heads with softmax and sigmoid.
+/// Cases of the corpus, each with the number of rounds: cells of every kind, sequences, states of
+/// both kinds, run-time weights, heads with softmax and sigmoid.
 const CASES: [(&str, usize); 14] = [
-    // its states fade
+    // the states fade
     ("rnnoise_step_f32", 8),
     ("rnnoise_stream_f32", 2),
     ("gru_cell_128_fp16", 2),
@@ -55,13 +55,13 @@ const OTHERS: [(&str, Fma, Precision); 7] = [
     ("rnnoise_step_f32", Fma::Auto, Precision::Int8x16),
 ];
 
-/// How many models are drawn.
+/// The number of random models.
 const DRAWN: u32 = 12;
 
-/// The rounds of a model that is drawn: its calls saturate, are denormal, and hold NaN.
+/// The rounds of a random model. Some of its calls saturate, are denormal, or contain NaN.
 const ROUNDS: usize = 2;
 
-/// The models whose inputs and outputs are normal numbers, and what they compute in between is not.
+/// The models with normal inputs and outputs, and subnormal intermediate values.
 const BETWEEN: &str = "subnormal_in_between";
 const FADING: &str = "state_that_fades";
 const IN_PLACE: &str = "subnormal_in_place";
@@ -87,8 +87,8 @@ fn drawn(machine: &Machine) -> Vec<Trial> {
         subject: random::on(&format!("random_{k}"), &recipe, (machine.options)()),
         rounds: ROUNDS,
     };
-    // QEMU 7.2 stops at the conversion of masked vectors to integers, which clang makes of
-    // packing's loops
+    // QEMU 7.2 stops at the conversion of masked vectors to integers, to which clang compiles the
+    // loops of packing
     let is_run = |trial: &Trial| {
         let packed = &trial.subject.compilation.packed;
         let packs = packed.run_time_len + packed.run_time_pairs > 0;
@@ -97,7 +97,8 @@ fn drawn(machine: &Machine) -> Vec<Trial> {
     all.map(trial).filter(is_run).collect()
 }
 
-/// Functions whose values for these inputs are subnormal, and what makes normal values of those.
+/// Functions with subnormal values for these inputs, followed by a multiplication that makes the
+/// values normal.
 fn subnormal_in_between(machine: &Machine) -> Trial {
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[1, 8]);
@@ -121,8 +122,9 @@ fn subnormal_in_between(machine: &Machine) -> Trial {
     Trial { subject: Subject { calls: vec![vec![near], vec![far]], ..subject }, rounds: 1 }
 }
 
-/// A state that fades from step to step, times small weights, which are subnormal when both are at
-/// their smallest, times a large number. Some lanes stay large, so that what is 0 in them shows.
+/// A state that fades from step to step, times small weights, times a large number. The product of
+/// state and weights becomes subnormal. Some lanes stay large, so that a flushed value in them
+/// shows.
 fn state_that_fades(machine: &Machine) -> Trial {
     const UNITS: usize = 12;
     let (shape, square) = ([1, UNITS], [UNITS, UNITS]);
@@ -148,7 +150,7 @@ fn state_that_fades(machine: &Machine) -> Trial {
     );
     let y = file.operation("Multiply", "opset1", "", &[&product, &large], &shape);
     file.result(&y);
-    // of two that vary, beside the weights
+    // a product of two variables, in addition to the product with weights
     let both = file.operation("Multiply", "opset1", "", &[&x, &h], &shape);
     let z = file.operation("Multiply", "opset1", "", &[&both, &large], &shape);
     file.result(&z);
@@ -158,8 +160,8 @@ fn state_that_fades(machine: &Machine) -> Trial {
     Trial { subject: Subject { calls: vec![vec![vec![1e-10; UNITS]]], ..subject }, rounds: 12 }
 }
 
-/// A product that is subnormal in between, of an input that may be the output: two layers, the
-/// second of which reads no input.
+/// A product that is subnormal in between, with the input in the array of the output. There are two
+/// layers; the second does not read the input.
 fn subnormal_in_place(machine: &Machine) -> Trial {
     const UNITS: usize = 12;
     let shape = [1, UNITS];
@@ -178,7 +180,7 @@ fn subnormal_in_place(machine: &Machine) -> Trial {
     Trial { subject: Subject { calls: vec![vec![input]], ..subject }, rounds: 1 }
 }
 
-/// Functions that round a product, at numbers for which that lies halfway between two integers.
+/// Functions that round a product, at inputs whose product lies halfway between two integers.
 fn halfway(machine: &Machine) -> Trial {
     const COUNT: usize = 16;
     let mut file = ModelFile::default();
@@ -209,7 +211,7 @@ fn all_trials(machine: &Machine) -> Vec<Trial> {
         halfway(machine),
     ];
     let all = corpus_cases(machine).into_iter().chain(drawn(machine)).chain(between);
-    // elsewhere the compiler refuses weights that are narrower than a float
+    // compilers for other machines refuse weights that are narrower than a float
     let is_narrow =
         |buffer: &Buffer| buffer.role == Role::Weights && buffer.element != Element::F32;
     let compiles = |trial: &Trial| {
@@ -218,10 +220,10 @@ fn all_trials(machine: &Machine) -> Vec<Trial> {
     all.filter(compiles).collect()
 }
 
-/// Permission to contract a product and a sum; what the compiler makes of it must not be seen.
+/// Flags that permit contraction of a product and a sum; results must not depend on it.
 const FLAGS: [&str; 2] = ["-std=gnu11", "-O2"];
 
-/// Where the bits are not the interpreter's: the models, each with its first difference.
+/// The models with other bits than the interpreter's, each with its first difference.
 fn differences(machine: &Machine, trials: &[Trial], found: &[Tried]) -> Vec<String> {
     let difference = |(trial, found): (&Trial, &Tried)| {
         let expected = trial.expected(&found.isa);
@@ -237,7 +239,7 @@ fn differences(machine: &Machine, trials: &[Trial], found: &[Tried]) -> Vec<Stri
     trials.iter().zip(found).filter_map(difference).collect()
 }
 
-/// Fails with the first bits that are not the interpreter's.
+/// Fails at the first bits that differ from the interpreter's.
 fn the_bits_of(machine: &Machine) {
     if !machine.is_here() {
         return;
@@ -251,14 +253,15 @@ fn the_bits_of_these(machine: &Machine, trials: &[Trial]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The trials that have every form of kernels: where another machine has the same bodies, which
-/// takes all.
+/// Trials that together have every form of kernels, for a machine whose bodies another machine runs
+/// with all trials.
 fn of_all_forms(trials: &[Trial]) -> Vec<Trial> {
     let subjects: Vec<_> = trials.iter().map(|trial| trial.subject.clone()).collect();
     covering(&subjects).into_iter().map(|at| trials[at].clone()).collect()
 }
 
-/// Its bodies are those of a Cortex-M4F but for integers; it computes floating point in software.
+/// The bodies are those of a Cortex-M4F, except for integers. Floating point is computed in
+/// software.
 #[test]
 fn cortex_m3() {
     let machine = &CORTEX_M3;
@@ -286,7 +289,7 @@ fn aarch64() {
     the_bits_of(&AARCH64);
 }
 
-/// What has a body of its own there.
+/// The trials for which this machine has its own bodies.
 #[test]
 fn aarch64_dotprod() {
     let machine = &AARCH64_DOTPROD;
@@ -307,8 +310,7 @@ fn aarch64_dotprod() {
     assert!(trials.iter().all(|trial| trial.subject.isas().any(|(isa, _)| isa == "neon_dotprod")));
 }
 
-/// Weights that are packed on the machine itself, as whole numbers, where it reads them in an order
-/// of its own.
+/// Weights packed on the machine as integers, on machines with an order of weights of their own.
 #[test]
 fn weights_are_packed_in_integers() {
     for machine in [&CORTEX_M3, &CORTEX_M4F, &CORTEX_M55, &AARCH64, &AARCH64_DOTPROD] {
@@ -324,8 +326,8 @@ fn weights_are_packed_in_integers() {
     }
 }
 
-/// Integers on a Cortex-M55 compile at every level: registers of the assembly are the compiler's
-/// choice.
+/// Integers on a Cortex-M55 compile at every level: the compiler chooses the registers of inline
+/// assembly.
 #[test]
 fn cortex_m55_compiles_integers_at_every_level() {
     let machine = &CORTEX_M55;
@@ -354,7 +356,7 @@ fn cortex_m55_compiles_integers_at_every_level() {
             .arg(format!("{}.c", subject.name));
         command
     };
-    // at each level every precision and every case, and each precision of a case at one level
+    // each level has every precision and every case; each precision of a case has one level
     let levels = [&["-Og"][..], &["-O1"], &["-Os"], &["-O2"], &["-O3", "-funroll-loops"]];
     for (at, level) in levels.into_iter().enumerate() {
         let is_taken = |k: &usize| (k / 4 + k % 4 + at).is_multiple_of(4);
@@ -363,9 +365,8 @@ fn cortex_m55_compiles_integers_at_every_level() {
     }
 }
 
-/// ARMv7's instruction sets, each alone and together, with narrow weights and integer arithmetic,
-/// compile for machines with and without NEON; where the most significant byte is first, NEON is
-/// not used.
+/// ARMv7's instruction sets, each alone and together, with narrow weights and integers, compile for
+/// machines with and without NEON. On big-endian machines, NEON is not used.
 #[test]
 fn armv7_compiles_with_any_list_of_instruction_sets() {
     if !CORTEX_M4F.is_here() {
@@ -405,7 +406,7 @@ fn armv7_compiles_with_any_list_of_instruction_sets() {
             .arg(format!("{}.c", subject.name));
         command
     };
-    // every pair of a list, a precision and a unit
+    // every pair of a list and a precision, of a list and a unit, and of a precision and a unit
     let fpus = ["vfpv3-d16", "vfpv4-d16", "neon", "neon-vfpv4"];
     let all = (0..lists.len())
         .flat_map(|list| (0..fpus.len()).map(move |fpu| (list, (list + fpu) % 4, fpu)));
@@ -424,7 +425,7 @@ fn armv7_compiles_with_any_list_of_instruction_sets() {
     assert!(!preprocessed(&["-mbig-endian"]).contains("cell0_neon"));
 }
 
-/// Words that begin what compilers add to C.
+/// Prefixes of the extensions of compilers to C.
 const EXTENSIONS: [&str; 5] =
     ["__attribute__", "__builtin", "__asm__", "__restrict", "vector_size"];
 
@@ -444,7 +445,8 @@ fn without_gcc(text: &str) -> String {
     seen.collect::<Vec<_>>().join("\n")
 }
 
-/// Also where a compiler may fuse, and by a compiler that knows none of gcc's extensions to C11.
+/// Portable C, also by compilers that may fuse multiply-add, and by a compiler without gcc's
+/// extensions to C11.
 #[test]
 fn portable() {
     let few: Vec<_> = CASES
@@ -470,9 +472,9 @@ fn portable() {
     }
 }
 
-/// clang for Windows, in the mode that takes MSVC's arguments, and for both halves of a universal
-/// binary of Apple's take the files, weights in a file of their own among them. Their headers are
-/// not here, so nothing is linked.
+/// clang compiles the files, also with weights in a separate file, for Windows, in the mode with
+/// MSVC's arguments, and for both halves of Apple's universal binaries. Nothing is linked, because
+/// the headers of these systems are missing.
 #[test]
 fn other_systems() {
     const CLANG: &str = "clang-19";
@@ -518,8 +520,8 @@ fn other_systems() {
     );
 }
 
-/// The table of all machines: whether the bits are the interpreter's, and what a step of two models
-/// costs.
+/// Prints a table of all machines: true if the bits are the interpreter's, and the costs of a step
+/// of two models.
 #[test]
 #[ignore = "by hand: tests/machines/all"]
 fn all_machines() {
@@ -545,7 +547,7 @@ fn all_machines() {
                 .map(|count| format!("{:.3}", count as f64 / multiply_adds as f64));
             let number =
                 |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
-            // objects of Rust for Windows do not say whose code is where
+            // objects of Rust for Windows do not list the code of each module
             let [instructions, code, frame, stack] =
                 cost.numbers().map(|(_, count)| number(count.filter(|count| *count > 0)));
             line += &format!(
@@ -574,7 +576,7 @@ fn chosen() -> impl Iterator<Item = &'static Machine> {
     machines.filter(move |machine| only.as_deref().is_none_or(|only| only == machine.name))
 }
 
-/// Says something that is seen where the test passes too.
+/// Prints a line on standard error, which is visible even if the test passes.
 fn say(line: &str) {
     writeln!(stderr(), "{line}").expect("standard error");
 }

@@ -1,4 +1,4 @@
-//! Cells that the macros declare, against the equations written out.
+//! Cells that the macros declare, compared with the equations.
 
 use std::sync::Mutex;
 
@@ -12,16 +12,16 @@ gru_cell!(
     /// A GRU whose reset gate stands after the matrix product.
     pub After<hidden_size = 5, input_size = 3, linear_before_reset = true, clip = 0.8, activations = [sigmoid, tanh]>
 );
-// everything left out; two cells in one module do not clash
+// all keys with defaults left out; two cells in one module do not clash
 gru_cell!(pub(crate) Before<input_size = 3, hidden_size = 5>);
 rnn_cell!(Rows<input_size = 3, batch = 2, activations = [relu], hidden_size = 5,>);
-// what is written about the code changes no result beyond rounding
+// these keys change results only by rounding
 gru_cell!(Everything<hidden_size = 5, input_size = 3, fma = off, unroll = full, isa = [avx2], keep_denormals = false>);
 gru_cell!(Quick<hidden_size = 5, input_size = 3, accuracy = audio>);
 // large enough for two threads
 gru_cell!(Alone<hidden_size = 256, input_size = 64, linear_before_reset = true>);
 gru_cell!(Shared<hidden_size = 256, input_size = 64, linear_before_reset = true, threads = 2>);
-// a clip of 0 is none
+// a clip of 0 is no clip
 gru_cell!(Unclipped<hidden_size = 5, input_size = 3, clip = 0.0>);
 gru_cell!(#[derive(PartialEq)] Baked<model = "corpus/gru_cell_lbr1/model.xml">);
 gru_cell!(
@@ -41,7 +41,7 @@ gru_sequence!(
 );
 gru_cell!(OpenBatch<model = "corpus/gru_cell_batchdyn/model.xml", batch = 3>);
 gru_cell!(RunTimeWeights<model = "corpus/gru_cell_params/model.xml">);
-// a name that no identifier of C could have, and one that macro_rules made
+// a name that no identifier of C may have, and a name from macro_rules
 rnn_cell!(pub Größe<hidden_size = 1, input_size = 1>);
 
 lstm_cell!(Lstm<hidden_size = 5, input_size = 3>);
@@ -57,7 +57,7 @@ gru_sequence!(Sequence<hidden_size = 5, input_size = 3, steps = 4>);
 gru_sequence!(Step<hidden_size = 5, input_size = 3, steps = 1>);
 rnn_sequence!(Backwards<hidden_size = 5, input_size = 3, steps = 4, direction = reverse>);
 
-// what PyTorch saved: a sequence, and networks whose outputs are those of a dense layer
+// files of PyTorch: a sequence, and networks whose outputs are those of a dense layer
 gru_sequence!(OfPyTorch<weights = "frameworks/pytorch_gru.safetensors", prefix = "gru", batch = 2, steps = 4>);
 gru_cell!(
     WithHead<
@@ -72,7 +72,7 @@ lstm_sequence!(
     >
 );
 
-// Apple's operation, and the same in OpenVINO's terms
+// Apple's operation, and its equivalent in OpenVINO's terms
 gru!(
     AppleAfter<
         weights = "frameworks/apple_gru_after.safetensors",
@@ -100,7 +100,7 @@ macro_rules! declare {
 }
 declare!(pub Wrapped, 5, 2.0);
 
-/// A weight that is as good as any other, from -0.7 to 0.7.
+/// A pseudo-random weight from -0.7 to 0.7.
 fn weight(i: usize) -> f32 {
     let bits = (i as u32).wrapping_mul(0x9e37_79b9).rotate_left(13).wrapping_mul(0x85eb_ca6b);
     (bits >> 8) as f32 / (1 << 24) as f32 * 1.4 - 0.7
@@ -132,7 +132,7 @@ fn gru(
     augru(x, h, (w, r, b), after, clip, 0.0)
 }
 
-/// The same with attention, as AUGRUCell has it.
+/// [`gru`] with attention, as in AUGRUCell.
 fn augru(
     x: &[f64; 3],
     h: &[f64; 5],
@@ -180,7 +180,7 @@ where
                 );
             }
         }
-        // after a reset, all over again
+        // after a reset, the first results again
         assert_eq!(*first.get_or_insert(h_out), h_out);
         cell.reset();
     }
@@ -295,7 +295,7 @@ fn a_batch_of_an_rnn_follows_its_equation_row_by_row() {
     assert_eq!(cell.h(), &h_out);
 }
 
-/// The file's values: little-endian f32.
+/// The values of a file of little-endian f32.
 fn read<const N: usize>(file: &[u8]) -> [f32; N] {
     let values: Vec<f32> =
         file.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
@@ -378,7 +378,7 @@ fn an_onnx_model_s_dimensions_are_given_by_name() {
     near(&outputs.y, &floats("r0_ort0"));
     near(&outputs.y_h, &floats("r0_ort1"));
 
-    // the same lengths, known when it is compiled
+    // equal lengths, known at compile time
     OfOnnx::new().step(&of_onnx::Inputs { x: &x, lens: &[3; 3] }, &mut outputs);
     let mut fixed = of_fixed_lengths::Outputs::new();
     OfFixedLengths::new().step(&x, &mut fixed);
@@ -428,12 +428,12 @@ fn lstm(
     p: &[f32; 15],
     of_lstm_cell_1: bool,
 ) -> [[f64; 5]; 2] {
-    // where f, i, c, o stand
+    // the places of f, i, c, o
     let order = if of_lstm_cell_1 { [1, 0, 2, 3] } else { [0, 1, 2, 3] };
     let clip = if of_lstm_cell_1 { 0.9 } else { f64::INFINITY };
     type Function = fn(f64) -> f64;
     let (f, last): (Function, Function) = match of_lstm_cell_1 {
-        // numbers are f32
+        // constants are f32
         true => (|v| (f64::from(0.2f32) * v + 0.5).clamp(0.0, 1.0), |v| v.max(0.0)),
         false => (sigmoid, f64::tanh),
     };
@@ -502,7 +502,7 @@ fn sequences_are_their_cells_step_after_step() {
             packed
         }};
     }
-    // bit for bit: whole, in pieces of one step, and as cells
+    // equal bits: the whole sequence, pieces of one step, and cells
     let (whole, piece) = (packed!(sequence, &[w], &[r], &[b]), packed!(step, &[w], &[r], &[b]));
     let one = packed!(before, &w, &r, &b);
     let (mut whole, mut piece, mut one) =
@@ -582,7 +582,7 @@ fn what_pytorch_saved_gives_what_pytorch_gives() {
     near(&outputs.y, &of_file!("pytorch_gru", "y"));
     near(&outputs.h_out, &of_file!("pytorch_gru", "hn"));
 
-    // two layers and a dense one, step by step; a reset starts the second row of the batch
+    // two layers and a dense layer, step by step; a reset starts the second row of the batch
     let (x, out) =
         (of_file!("pytorch_gru_with_head", "x"), of_file!("pytorch_gru_with_head", "out"));
     let mut cell = WithHead::new();
@@ -596,7 +596,7 @@ fn what_pytorch_saved_gives_what_pytorch_gives() {
     }
     assert_eq!(WithHead::OUTPUTS, [Port { name: "out", shape: &[1, 2], element: Element::F32 }]);
 
-    // both ways: every call starts at zero
+    // both directions: every call starts at zero
     let mut cell = BothWaysWithHead::new();
     for _ in 0..2 {
         let mut out = BothWaysWithHead::zeroed_output();

@@ -1,8 +1,8 @@
 //! The integration tests of cellc: one program, so that the compiler is linked once.
 //!
-//! The feature `full` adds the tier that CI runs: every case through rustc and gcc, other machines,
-//! counts of instructions, random models. `cargo test` without it takes a few minutes and needs a C
-//! compiler at most.
+//! The feature `full` adds the tests that only CI runs: every case through rustc and gcc, other
+//! machines, counts of instructions, random models. Without the feature, `cargo test` takes a few
+//! minutes and needs no tool beyond a C compiler.
 
 mod book;
 mod cli;

@@ -1,4 +1,4 @@
-//! C for the target `portable` breaks no required rule of MISRA C:2012 but those that the page on
+//! C for the target `portable` breaks only the required rules of MISRA C:2012 that the page on
 //! targets lists.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use cellc_tests::skipped::has;
 const CASES: [&str; 5] =
     ["gru_cell_min", "onnx_lstm", "gru_cell_lbr0", "convolutions_2d", "stacked_gru_open"];
 
-/// The advisory rules. All others that the checker knows are required or mandatory.
+/// The advisory rules. All other rules of the checker are required or mandatory.
 const ADVISORY: &[&str] = &[
     "1.2", "2.3", "2.4", "2.5", "2.6", "2.7", "4.2", "5.9", "8.7", "8.9", "8.11", "8.13", "10.5",
     "11.4", "11.5", "12.1", "12.3", "12.4", "13.3", "13.4", "15.1", "15.4", "15.5", "17.5", "17.8",

@@ -1,5 +1,5 @@
-//! Any name will do: every identifier of generated files, of the headers that generated C includes
-//! and of the two languages, in every place that a user can name, compiles with warnings refused.
+//! Every name works: every identifier of generated files, of the headers that generated C includes
+//! and of the two languages, in every place that a user can name, compiles without warnings.
 //!
 //! A model is compiled once and its text written once for each name, as a module of one Rust crate
 //! and as a part of one C file.
@@ -20,7 +20,7 @@ use cellc_tests::skipped::{Far, compiler_works, has, skip};
 use cellc_tests::{driver, kernels};
 use tempfile::TempDir;
 
-/// Compilers, what they are told of the machine, and the header of its intrinsics.
+/// Compilers, their flags for the machine, and the header of the machine's intrinsics.
 const INTRINSICS: [(&str, &[&str], &str); 9] = [
     ("aarch64-linux-gnu-gcc", &["-march=armv8.6-a+bf16+i8mm+dotprod+fp16+crypto"], "arm_neon.h"),
     ("aarch64-linux-gnu-gcc", &[], "arm_acle.h"),
@@ -45,7 +45,7 @@ const INTRINSICS: [(&str, &[&str], &str); 9] = [
     ("gcc", &["-march=x86-64-v3"], "immintrin.h"),
 ];
 
-/// True if the compiler has the header; if not, that is said.
+/// True if the compiler has the header; otherwise, the test is skipped.
 fn knows((compiler, flags, header): &(&str, &[&str], &str)) -> bool {
     let found = has(compiler)
         && compiler_works(compiler, flags, &format!("#include <{header}>\n"), Far::Compiled);
@@ -55,12 +55,12 @@ fn knows((compiler, flags, header): &(&str, &[&str], &str)) -> bool {
     found
 }
 
-/// No file begins its names with a name that a header of intrinsics declares.
+/// No prefix of a generated file is a name that a header of intrinsics declares.
 #[test]
 fn intrinsics_are_no_names() {
     let mut wrong = BTreeSet::new();
     for (compiler, flags, header) in INTRINSICS.into_iter().filter(knows) {
-        // what is declared there, and not by what it includes
+        // names declared in the headers themselves, not in headers that these include
         let declared = |headers: &[&str]| {
             let text: String =
                 headers.iter().map(|header| format!("#include <{header}>\n")).collect();
@@ -119,13 +119,13 @@ fn intrinsics_are_no_names() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// The name of files whose own name is not what is tried.
+/// The name of files in tests of other names.
 const FIXED: &str = "net";
 
 /// The size that is open in the models' files: the number of steps.
 const OPEN: usize = 7;
 
-/// What the user can name in a model.
+/// A place that a user can name in a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Input(usize),
@@ -153,7 +153,7 @@ fn compiled(file: ModelFile, options: Options) -> Compilation {
     compile(&model, &options).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// For the generic instruction set alone, which is what all others are but for their intrinsics.
+/// The options for the generic instruction set alone. Others differ only in their intrinsics.
 fn generic() -> Options {
     Options::default().with_isas(Some(Vec::new()))
 }
@@ -181,7 +181,7 @@ fn steps() -> (ModelFile, Options) {
     (file, of_steps(generic(), &[("x", &[Some(1), None, Some(1)])]))
 }
 
-/// A state that the struct holds, and rows.
+/// A model with a state in the struct, and with rows.
 fn sum() -> (ModelFile, Options) {
     let mut file = ModelFile::default();
     let (x, h) = (file.parameter("x", &[2, 1]), file.parameter("h", &[2, 1]));
@@ -322,7 +322,7 @@ fn words(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// The model under another name, one of its places named too.
+/// The model under another name, with some of its places renamed.
 fn renamed(base: &Compilation, name: &str, named: &[(Place, String)]) -> Compilation {
     let mut compilation = base.clone();
     let model = &mut compilation.model;
@@ -354,13 +354,13 @@ fn rust_text(compilation: &Compilation) -> String {
     compilation.tokens().to_string()
 }
 
-/// A model, and which of its places are to have each name by itself.
+/// A model, and the places that are tried with each name alone.
 struct Kind {
     compilation: Compilation,
     places: Vec<Place>,
 }
 
-/// Where arguments have the names of fields.
+/// Models, and places whose names become names of arguments.
 fn kinds(language: Language) -> Vec<Kind> {
     let kind = |(file, options): (ModelFile, Options), places: &[Place]| Kind {
         compilation: compiled(file, options.with_language(language)),
@@ -373,8 +373,7 @@ fn kinds(language: Language) -> Vec<Kind> {
     ]
 }
 
-/// A source of Rust without its inner modules, which see nothing of what is around them but what
-/// they name by `super`.
+/// A Rust source without its inner modules, which see only names that they import by `super`.
 fn outermost(text: &str) -> String {
     let (mut left, mut rest) = (String::new(), text);
     while let Some((before, inner)) = rest.split_once(" mod ") {
@@ -391,8 +390,8 @@ fn outermost(text: &str) -> String {
     left + rest
 }
 
-/// The same in C, with the interface that it has; one that was made by hand has no model to
-/// compile.
+/// The compilation in C, with its interface. A compilation made by hand has no model to compile
+/// again.
 fn in_c(compilation: &Compilation) -> Compilation {
     let interface = compilation.interface.clone();
     Compilation { interface, ..compilation.clone().in_language(Language::C) }
@@ -425,7 +424,7 @@ fn identifiers() -> [BTreeSet<String>; 2] {
     [rust, c]
 }
 
-/// Every identifier of the headers that generated C includes; none where no gcc works.
+/// Every identifier of the headers that generated C includes. Empty if no gcc works.
 fn of_headers() -> BTreeSet<String> {
     if !has("gcc") {
         return BTreeSet::new();
@@ -445,7 +444,7 @@ fn of_headers() -> BTreeSet<String> {
     found.extend(
         macros.lines().filter_map(|line| words(line.strip_prefix("#define ")?).pop_first()),
     );
-    // what begins with an underscore is no name that cellc would give
+    // cellc gives no name that begins with an underscore
     found.retain(|word| !word.starts_with('_'));
     assert!(
         ["uint8_t", "pthread_mutex_init", "linux", "select"]
@@ -455,23 +454,22 @@ fn of_headers() -> BTreeSet<String> {
     found
 }
 
-/// Every beginning of a name, as what stands after it may be what generated C appends.
+/// Every prefix of a name in front of an underscore, because generated C may append the rest.
 fn beginnings(names: &BTreeSet<String>) -> BTreeSet<String> {
     let all = names.iter().flat_map(|name| beginnings_of(name));
     all.filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// What stands in front of each underscore of a name.
+/// The prefixes of a name in front of its underscores.
 fn beginnings_of(name: &str) -> impl Iterator<Item = &str> {
     name.match_indices('_').map(|(at, _)| &name[..at])
 }
 
-/// Models with many fields, for names in each of these places all at once.
+/// Models with many fields, for many names in these places at once.
 fn batches(names: &BTreeSet<String>, language: Language) -> Vec<Compilation> {
-    /// Names of a model: what it may have takes more than twice as long where there are twice as
-    /// many.
+    /// The maximum number of names in a model: the time grows faster than the number of names.
     const MOST: usize = 100;
-    /// A model with so many fields, and the place of the k-th name.
+    /// A function that makes a model with this many fields, and the place of the k-th name.
     type Batch = (fn(usize) -> (ModelFile, Options), fn(usize) -> Place);
     let batches: [Batch; 8] = [
         (elementwise, Input),
@@ -502,7 +500,7 @@ fn batches(names: &BTreeSet<String>, language: Language) -> Vec<Compilation> {
     all
 }
 
-/// A folder that goes with what is in it.
+/// A folder that is removed with its content on drop.
 fn own_folder() -> TempDir {
     tempfile::tempdir_in(folder()).expect("a folder")
 }
@@ -515,8 +513,8 @@ fn check_rust(edition: &str, texts: impl Iterator<Item = String>, flags: &[&str]
     }
     fs::write(folder.path().join("all.rs"), all).expect("written");
     let mut rustc = driver::rustc();
-    // what would be written of the functions of another kind of library is long, and nobody reads
-    // it
+    // a library of another kind would contain the code of all functions, which takes long and is
+    // not needed
     rustc.current_dir(&folder).args([
         "--crate-type=cdylib",
         "--emit=metadata",
@@ -527,8 +525,8 @@ fn check_rust(edition: &str, texts: impl Iterator<Item = String>, flags: &[&str]
     driver::run(rustc.args(flags).arg("all.rs"));
 }
 
-/// Files of C that are compiled as one: the names of their functions, all parts of those that end
-/// before an underscore, the headers, and all of them.
+/// C files that are compiled as one: the names of their functions, all prefixes of these names in
+/// front of underscores, the headers, and the files.
 #[derive(Default)]
 struct Unit {
     names: BTreeSet<String>,
@@ -537,8 +535,8 @@ struct Unit {
 }
 
 impl Unit {
-    /// Whether the name, or what generated C appends to it, could be a name in one of the files, or
-    /// the other way round.
+    /// True if the name, or a name that generated C makes of it, could be a name in one of the
+    /// files, or the other way round.
     fn has_related(&self, name: &str) -> bool {
         self.names.contains(name)
             || self.beginnings.contains(name)
@@ -546,8 +544,8 @@ impl Unit {
     }
 }
 
-/// Checks C, and its headers as C++, in a run of each compiler. Files whose names could be parts of
-/// each other's are apart.
+/// Checks C, and its headers as C++, in one run of each compiler. Files with related names are in
+/// different units.
 fn check_c(compilations: impl Iterator<Item = Compilation>) {
     let folder = own_folder();
     let mut units: Vec<Unit> = Vec::new();
@@ -590,13 +588,13 @@ fn check_c(compilations: impl Iterator<Item = Compilation>) {
     }
 }
 
-/// The model named, and its place named the same.
+/// The model under a name, with one place of the same name.
 fn same(kind: &Kind, place: Place, name: &str) -> Compilation {
     renamed(&kind.compilation, name, &[(place, name.to_owned())])
 }
 
-/// Each kind with each of its places and each of the names that its own text has: a name that
-/// stands only in the text of another kind meets nothing in this one.
+/// Each kind with each of its places and each of the names in its own text. Names that are only in
+/// the text of another kind cannot clash.
 fn each_name_of_its_own<'a>(
     kinds: &'a [Kind],
     words: impl Fn(&Compilation) -> BTreeSet<String> + 'a,
@@ -626,7 +624,7 @@ fn rust_takes_any_name() {
 
 #[test]
 fn both_take_any_field() {
-    // what stands in the text of one language alone meets nothing in the other
+    // a name that is only in the text of one language cannot clash in the other
     let [rust, c] = identifiers();
     let of_headers = of_headers().difference(&c).cloned().collect();
     check_rust("2015", batches(&rust, Language::Rust).iter().map(rust_text), &[]);
@@ -645,7 +643,8 @@ fn c_takes_any_name() {
     check_c(names.iter().map(|name| renamed(&all_headers.compilation, name, &[])));
 }
 
-/// The type is called as its user says, whatever the module and the type in it then are called.
+/// The type has the name chosen by the user, whatever the names of the module and of the type in
+/// it.
 #[test]
 fn macros_take_any_name() {
     let kinds = kinds(Language::Rust);
@@ -658,7 +657,7 @@ fn macros_take_any_name() {
             .map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
             .unwrap_or_default()
     });
-    // a type of the crate's own root cannot have this name
+    // a type in the root of a crate cannot have these names
     let types: BTreeSet<_> = types.filter(|name| name != "Self" && name != "_").collect();
     let texts = types.iter().map(|name| {
         let call = format!("pub {name}<hidden_size = 1, input_size = 1>").parse().expect("tokens");
@@ -666,7 +665,7 @@ fn macros_take_any_name() {
         assert!(!text.contains("compile_error"), "{name}: {text}");
         text
     });
-    // what the macros' code names, without the macros
+    // the names that the macros' code uses, without the macros
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/lib.rs");
     let mut rustc = driver::rustc();
     rustc.args([

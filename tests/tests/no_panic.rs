@@ -1,6 +1,6 @@
-//! Generated Rust cannot panic and does not allocate: the object file of every corpus case and of
-//! every form that kernels have, compiled as part of a no_std library, defines what it should and
-//! asks for nothing but what copies memory, and what compares names.
+//! Generated Rust cannot panic and does not allocate. The object files of every corpus case and of
+//! every form of kernels, compiled as part of a no_std library, define the expected symbols, and
+//! need only functions that copy memory or compare names.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,8 @@ use cellc_tests::subject::Subject;
 use cellc_tests::{corpus, driver, kernels};
 use tempfile::TempDir;
 
-/// What an object may ask for: compilers call these for arrays, and for names of instruction sets
-/// where there are many. Core asks for them too.
+/// The functions that an object may need: compilers call them for arrays, and for the names of many
+/// instruction sets. Core needs them, too.
 const ALLOWED: [&str; 4] = ["bcmp", "memcpy", "memmove", "memset"];
 
 /// A generated file as a module of the library.
@@ -42,7 +42,7 @@ fn modules() -> Vec<Module> {
             name: subject.name,
         }
     };
-    // what rounds weights that are given at run time
+    // the code that rounds run-time weights
     let packing = [Precision::Int8, Precision::Int8x16, Precision::Int16].map(|precision| {
         let options = Options::default().with_precision(Some(precision));
         given_weights::subject(
@@ -55,7 +55,8 @@ fn modules() -> Vec<Module> {
     });
     let subjects = [kernels::subject("made_by_hand")].into_iter().chain(packing);
     let subjects: Vec<_> = corpus::cases().into_iter().map(compiled).chain(subjects).collect();
-    // every form on every instruction set, which others have in other places
+    // a subject with every form on every instruction set; other subjects have these forms in other
+    // places
     with_fewer_bodies(&subjects, Language::Rust).into_iter().map(of_subject).collect()
 }
 
@@ -63,8 +64,8 @@ fn modules() -> Vec<Module> {
 fn symbols(folder: &Path, modules: &[Module], level: &str) -> (Vec<String>, Vec<String>) {
     let mut library = String::from("#![no_std]\n");
     for module in modules {
-        // what calls a small function may have a copy of it: its address is taken, so that the
-        // object has it, too
+        // a caller may inline a small function: its address is taken, so that the object has the
+        // function, too
         let Module { name, function, .. } = module;
         library.push_str(&format!("pub mod {name};\n#[unsafe(no_mangle)]\n"));
         library.push_str(&format!(
@@ -105,18 +106,18 @@ fn symbols(folder: &Path, modules: &[Module], level: &str) -> (Vec<String>, Vec<
     (defined, undefined)
 }
 
-/// What an object asks for that it must not.
+/// The functions that an object must not need.
 fn forbidden(undefined: &[String]) -> Vec<&String> {
     undefined.iter().filter(|name| !ALLOWED.contains(&name.as_str())).collect()
 }
 
-/// How a path stands in a mangled name: every part after its length.
+/// The parts of a path in a mangled name, each after its length.
 fn mangled(parts: &[&str]) -> Vec<String> {
     parts.iter().map(|part| format!("{}{part}", part.len())).collect()
 }
 
-/// The form of every kernel, and a third of the cases: they are made of the same kernels, and each
-/// is seen at one of the levels.
+/// Checks the subject with every form of kernels, and a third of the cases. Cases have the same
+/// kernels, so each is checked at one level.
 fn holds(level: &str, third: usize) {
     if !has("nm") {
         return;
@@ -127,7 +128,7 @@ fn holds(level: &str, third: usize) {
     let modules: Vec<_> = taken.map(|(_, module)| module).collect();
     let (defined, undefined) = symbols(folder.path(), &modules, level);
     assert_eq!(forbidden(&undefined), Vec::<&String>::new(), "at opt-level {level}");
-    // an empty object would ask for nothing either
+    // an empty object would need nothing, either
     for module in &modules {
         let mut entries = vec![mangled(&[&module.name, &module.function])];
         if cfg!(target_arch = "x86_64") {
@@ -169,7 +170,7 @@ fn a_planted_index_is_found() {
     let mut module =
         modules().into_iter().find(|m| m.name == "gru_cell_128_f32").expect("a corpus case");
     let before = "    /// The instruction set in use.";
-    // rustc leaves a small function to its callers, so it has to be told
+    // rustc would inline this small function into its callers
     let planted = "    /// Planted.\n    #[inline(never)]\n    pub fn planted(&self, i: usize) -> f32 { self.h[i] }\n";
     assert!(module.text.contains(before));
     module.text = module.text.replacen(before, &format!("{planted}{before}"), 1);

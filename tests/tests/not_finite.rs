@@ -1,5 +1,4 @@
-//! NaN and infinite inputs: a NaN stays one, and both languages compute what the interpreter
-//! computes.
+//! NaN and infinite inputs: NaN stays NaN, and both languages give the results of the interpreter.
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use cellc_tests::driver;
 use cellc_tests::model_file::{ModelFile, Port, Stored};
 use cellc_tests::subject::{Subject, assert_same};
 
-/// Elements of an input: the widest vector, and what is left of it.
+/// Elements of an input: a vector of the widest instruction set, and a remainder.
 const LEN: usize = 16 + 1;
 
 /// A model with every activation in a cell with a clip, and every operation that chooses between
@@ -32,13 +31,13 @@ fn file() -> (ModelFile, usize) {
         of_x.push(file.operation(kind, "opset1", "auto_broadcast=\"numpy\"", &[&x, &half], &shape));
         of_x.push(file.operation(kind, "opset1", "auto_broadcast=\"numpy\"", &[&half, &x], &shape));
     }
-    // a slope counts only where it is multiplied
+    // the slope is read only if an element is negative
     of_x.push(file.operation("PRelu", "opset1", "", &[&x, &y], &shape));
     of_x.push(file.operation("Clamp", "opset1", "min=\"-0.5\" max=\"0.25\"", &[&x], &shape));
     of_x.push(file.operation("Relu", "opset1", "", &[&x], &shape));
     of_x.push(file.operation("Abs", "opset1", "", &[&x], &shape));
     of_x.push(file.operation("SoftMax", "opset1", "axis=\"1\"", &[&x], &shape));
-    // one weight for each unit: what is infinite stays so
+    // one weight for each unit: infinity stays infinity
     let numbers =
         |len: usize, step: usize| (0..len).map(move |i| ((i * step % 7) as f32 - 3.0) / 8.0);
     let zero = file.constant(&shape, Stored::F32, (0..LEN).map(|_| 0.0));
@@ -73,7 +72,7 @@ fn subject(accuracy: Accuracy, calls: &[[Vec<f32>; 2]]) -> Subject {
         .with_name(Some(name.clone()))
         .with_accuracy(accuracy)
         .with_tuning(Tuning::default().with_unroll(Unroll::None))
-        // the functions are what differs: one instruction set beside the generic one shows it
+        // only the functions differ: one instruction set besides the generic one is enough
         .with_isas((accuracy != Accuracy::Exact).then(|| vec![&arch::AVX2]));
     let compilation = compile(&model, &options);
     let compilation = compilation.unwrap_or_else(|problems| panic!("{problems}"));
@@ -130,7 +129,7 @@ fn a_nan_stays_one_in_every_language() {
     }
 }
 
-/// What is NaN is no best element: it comes after all numbers, at place 0.
+/// NaN is never the best element: it comes after all numbers, at place 0.
 #[test]
 fn nan_is_never_the_best() {
     const COUNT: usize = 3;

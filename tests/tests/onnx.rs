@@ -1,4 +1,4 @@
-//! ONNX files: every case of `onnx/cases` through the interpreter and generated Rust and C, every
+//! ONNX files: every case of `onnx/cases` in the interpreter, in generated Rust and in C, and every
 //! damaged or hostile file of `onnx/bad`.
 
 use std::fs;
@@ -15,7 +15,7 @@ use cellc_tests::selection::with_fewer_bodies;
 use cellc_tests::subject::{Subject, Values, assert_same, of_subjects};
 use serde::Deserialize;
 
-/// Cases that are refused, and what the message names.
+/// Refused cases, each with a part of the message.
 const REFUSED: &[(&str, &str)] = &[("loop_until", "without a largest count")];
 
 /// A case, compiled for each of its shapes.
@@ -27,7 +27,7 @@ fn compiled(folder: &Path, ending: &str) -> Result<Compiled, Diagnostics> {
     Ok((case, subjects))
 }
 
-/// Every case that is read, those among the hostile files too.
+/// Every case that is read, including cases among the hostile files.
 fn cases() -> Vec<Compiled> {
     let folder = corpus::onnx_folder();
     let (mut cases, mut read) = (Vec::new(), Vec::new());
@@ -89,7 +89,7 @@ fn every_case_is_within_its_tolerance_and_its_bound_with_the_same_bits_everywher
     }
 }
 
-/// Whether two numbers are so near each other; where neither is finite, whether they are the same.
+/// True if two numbers are within a distance, or are the same if they are not finite.
 fn same(a: f64, b: f64, distance: f64) -> bool {
     a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= distance
 }
@@ -141,7 +141,7 @@ fn generated_c_is_the_interpreter_bit_for_bit() {
     assert_same(&format!("{compiler} {flags:?}"), &of_subjects(&expected, &subjects), &found);
 }
 
-/// What comes with ONNX alone: peepholes and lengths of sequences, f = 1 - i, activations by
+/// Features of ONNX alone: peepholes, lengths of sequences, f = 1 - i, and activations by
 /// direction.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
@@ -169,8 +169,8 @@ fn generated_rust_is_the_interpreter_bit_for_bit() {
     assert_same("rust", &of_subjects(&expected, &subjects), &found);
 }
 
-/// Sums of one column in two rows of a batch at a time, which LLVM took for others; in integers
-/// too.
+/// Sums of one column in two rows of a batch at a time, which LLVM mistook for other sums; in
+/// integers, too.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn optimised_rust_of_quantised_layers_is_the_interpreter_bit_for_bit() {
@@ -190,7 +190,7 @@ fn bad_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/bad")
 }
 
-/// A damaged or hostile file, and whether it has to be read.
+/// A damaged or hostile file, and true if the file has to be read.
 #[derive(Deserialize)]
 struct Hostile {
     name: String,

@@ -1,5 +1,5 @@
-//! What goes to the registry with each published crate (`user_crate` unpacks the packages and
-//! builds them), and that the workspace compiles its dependencies once.
+//! The content of each published crate in the registry (`user_crate` unpacks and builds the
+//! packages). The workspace compiles its dependencies once.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use cellc_tests::command;
 
-/// The name and the folder of each.
+/// The name and the folder of each published crate.
 pub(crate) const PUBLISHED: &[(&str, &str)] =
     &[("cellc", "cellc"), ("cellc-macros", "cellc-macros"), ("cellc-runtime", "runtime")];
 
@@ -43,10 +43,10 @@ fn packages_hold_their_licences_and_a_readme() {
     }
 }
 
-/// `cargo build`, `cargo doc` and `cargo test` of the workspace need each package with the same
-/// features, and so do programs and what runs while they are compiled, and `cargo test` of the
-/// default members: else cellc is compiled again, by tests that build the command or an example
-/// too.
+/// `cargo build`, `cargo doc` and `cargo test` of the workspace, and `cargo test` of the default
+/// members, need each package with one set of features, for programs and for build scripts and
+/// macros alike. Otherwise, cellc is compiled again, also by tests that build the command or an
+/// example.
 #[test]
 fn every_package_has_one_set_of_features() {
     let packages = |arguments: &[&str]| -> BTreeSet<String> {
@@ -87,7 +87,7 @@ fn every_package_has_one_set_of_features() {
     );
 }
 
-/// The build script of the example needs cellc as the command does.
+/// The build script of the example needs cellc with the features of the command.
 #[test]
 fn programs_of_the_tests_share_what_is_compiled() {
     command::built("example-service");

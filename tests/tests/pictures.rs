@@ -87,12 +87,12 @@ fn a_png_has_the_size_of_its_picture_and_text() {
         let at = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().expect("four bytes"));
         let size = (f64::from(at(16)), f64::from(at(20)));
         assert_eq!(size, (number(&svg, "width") * scale, number(&svg, "height") * scale));
-        // boxes without text take less
+        // a picture of boxes without text is smaller
         assert!(png.len() > 80_000, "{} bytes", png.len());
     }
 }
 
-/// What a user does, and what the page shows then.
+/// The actions of a user; records what the page shows after each.
 const USER: &str = r#"<script>
 const said = [];
 const say = text => said.push(text.replace(/\s+/g, ' '));

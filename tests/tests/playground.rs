@@ -1,4 +1,4 @@
-//! The page with the compiler in it, in a browser.
+//! The page that contains the compiler, in a browser.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,8 @@ use std::process::Command;
 use cellc_tests::browser;
 use cellc_tests::skipped::has;
 
-/// Drops a model, a model with its weights in a second file, and a broken file; what is shown then.
+/// Drops a model, a model with its weights in a second file, and a broken file; records what the
+/// page shows.
 const USER: &str = r#"<script>
 (async () => {
   const said = [];

@@ -1,6 +1,6 @@
-//! What other tools show of generated C, where they are installed: CBMC proves that no kernel reads
-//! or writes outside of an array, clang's RealtimeSanitizer sees that no step allocates, locks or
-//! waits. Miri interprets generated Rust.
+//! Checks of generated code by other tools, if installed: CBMC proves that no kernel reads or
+//! writes outside of an array, clang's RealtimeSanitizer checks that no step allocates, locks or
+//! waits, and Miri interprets generated Rust.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,8 +30,8 @@ fn written(test: &str, subject: &Subject) -> PathBuf {
     folder
 }
 
-/// A program that makes one step with inputs and outputs of exactly their sizes: `attribute` is
-/// that of the function that calls the step, `call` names the step.
+/// A program that makes one step with inputs and outputs of exactly their sizes. `attribute`: the
+/// attribute of the function that calls the step. `call`: the name of the step.
 fn program(subject: &Subject, attribute: &str, call: &str) -> String {
     let interface = &subject.compilation.interface;
     let name = &interface.function;
@@ -48,7 +48,7 @@ fn program(subject: &Subject, attribute: &str, call: &str) -> String {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    // a body takes the memory that the pure function of a single cell makes
+    // a body takes the scratch memory that the pure function of a single cell has on its stack
     let has_memory =
         if call.ends_with("_run") { interface.takes_memory } else { interface.has_memory() };
     let memory = interface.memory().name();
@@ -66,8 +66,7 @@ fn program(subject: &Subject, attribute: &str, call: &str) -> String {
 
 fn cbmc(folder: &Path) -> Output {
     let mut command = Command::new("cbmc");
-    // what is computed with the numbers plays no part in where they stand: the formula is without
-    // it
+    // computed values do not influence addresses: the formula leaves them out
     command.args([
         "--bounds-check",
         "--pointer-check",
@@ -107,7 +106,7 @@ fn no_kernel_leaves_its_arrays() {
             String::from_utf8_lossy(&output.stderr)
         );
 
-        // one element less than a kernel writes
+        // an array with one element less than a kernel writes
         let field = &subject.compilation.interface.outputs[0].name;
         let size = format!("{}_{}_SIZE", name.to_ascii_uppercase(), field.to_ascii_uppercase());
         let planted = program(&subject, "", &format!("{name}_run_generic"));
@@ -177,8 +176,8 @@ fn no_step_allocates_or_waits() {
     }
 }
 
-/// Whether cargo has Miri:
-/// `rustup toolchain install nightly --profile minimal --component miri,rust-src`.
+/// True if cargo has Miri: `rustup toolchain install nightly --profile minimal --component
+/// miri,rust-src`.
 fn has_miri() -> bool {
     let miri = Command::new("cargo").args(["+nightly", "miri", "setup"]).output();
     let works = miri.is_ok_and(|output| output.status.success());
@@ -188,8 +187,7 @@ fn has_miri() -> bool {
     works
 }
 
-/// A value of the type that generated Rust gives a tensor: 0 as an output, otherwise 0.5 or 1, as
-/// the element type allows.
+/// A value of the Rust type of a tensor: 0 for an output, otherwise 0.5 or 1, by element type.
 fn rust_value(field: &Field, is_output: bool) -> String {
     let number = match (is_output, field.element) {
         (true, Element::F32) => "0.0",
@@ -206,8 +204,8 @@ fn rust_value(field: &Field, is_output: bool) -> String {
     }
 }
 
-/// The function of a program that makes two steps of a subject, whose Rust is the module of its
-/// name.
+/// The function of a program that makes two steps of a subject. The subject's Rust is a module with
+/// the subject's name.
 fn two_steps(subject: &Subject) -> String {
     let (name, interface) = (&subject.name, &subject.compilation.interface);
     let fields: Vec<_> = interface.step_inputs().collect();
@@ -237,8 +235,8 @@ fn two_steps(subject: &Subject) -> String {
     )
 }
 
-/// Kernels of each kind on the generic body read and write what they may, aligned as they must:
-/// Miri interprets them.
+/// Kernels of each kind on the generic body access only their arrays, with valid alignment: Miri
+/// interprets the kernels.
 #[test]
 fn miri_finds_no_undefined_behaviour() {
     if !has_miri() {
@@ -284,7 +282,7 @@ fn miri_finds_no_undefined_behaviour() {
         fs::write(folder.join("src/main.rs"), format!("{main}fn main() {{\n{calls}}}\n"))
             .expect("a file");
         let mut cargo = Command::new("cargo");
-        // the toolchain of the tests is not that of Miri
+        // Miri has a toolchain of its own
         for variable in ["RUSTC", "RUSTFLAGS", "RUSTUP_TOOLCHAIN", "CARGO"] {
             cargo.env_remove(variable);
         }
