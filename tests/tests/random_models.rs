@@ -1,11 +1,11 @@
-//! Models drawn at random: the reference bounds the interpreter, and generated Rust and C are the
-//! interpreter bit for bit.
+//! Models drawn at random: the interpreter is within the bound of the reference, and generated Rust
+//! and C have the bits of the interpreter.
 //!
-//! What is drawn is the same in every run. A longer run by hand:
+//! Every run draws the same models. A longer run by hand:
 //! `CELLC_MODELS=20000 CELLC_SEED=7 cargo test --release -p cellc-tests --features full --test all random_models`,
-//! for other models another number; `CELLC_COMPILED=300` for more models in generated code. The
-//! k-th model of a run is called `random_k`: `CELLC_ONLY=k` with the same seed tries it alone, and
-//! prints its recipe. What the first test finds is shrunk.
+//! with another seed for other models, and `CELLC_COMPILED=300` for more models in generated code.
+//! The k-th model of a run is called `random_k`: `CELLC_ONLY=k` with the same seed tries it alone,
+//! and prints its recipe. The first test shrinks the models that it finds.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -23,43 +23,42 @@ use cellc_tests::selection::{covering, with_fewer_bodies};
 use cellc_tests::subject::{Subject, Values, assert_same, of_subjects};
 use proptest::test_runner::{TestCaseError, TestError};
 
-/// How many models are drawn for the interpreter; generated code is compiled for the first
-/// [`COMPILED`].
+/// The number of models for the interpreter. Generated code is compiled for the first [`COMPILED`].
 const DRAWN: u32 = 400;
 const COMPILED: u32 = 28;
 
-/// The first recipes with their numbers, or the one that is asked for.
+/// The first recipes with their numbers, or the recipe given by `CELLC_ONLY`.
 fn drawn(count: u32) -> Vec<(u32, Recipe)> {
     let only = asked::<u32>("CELLC_ONLY");
     let all = (0..).zip(recipe::drawn(only.map_or(count, |only| only + 1), seed()));
     all.filter(|(k, _)| only.is_none_or(|only| only == *k)).collect()
 }
 
-/// What was seen in many models: a comparison that never bites would show nothing.
+/// Statistics over many models: comparisons that are never close to failing would show nothing.
 #[derive(Debug, Default)]
 struct Seen {
-    /// The largest error over its bound.
+    /// The largest ratio of an error to its bound.
     closest: f64,
     bounded: usize,
     unbounded: usize,
     nan: usize,
     kept: usize,
     flushed: usize,
-    /// Depthwise convolutions in integers.
+    /// The number of depthwise convolutions in integers.
     windows: usize,
-    /// Cells whose new state goes on in registers.
+    /// The number of cells whose new state stays in registers.
     carried_on: usize,
-    /// Loops that are left where a condition says so, and sides of conditions of which only one is
+    /// The numbers of loops that a condition ends, and of conditions of which only one side is
     /// computed.
     left: usize,
     sides: usize,
 }
 
-/// Everything that holds of the interpreter and the reference.
+/// Checks everything that holds for the interpreter and the reference.
 fn check(subject: &Subject, seen: &mut Seen) {
     let bodies = subject.distinct();
     for call in [ORDINARY, SATURATING, DENORMAL, SPECIAL] {
-        // by profile: what the first instruction set of that profile gave, NaN being one
+        // by profile: the bits of the first instruction set of the profile, all NaNs equal
         let mut first: [Option<Vec<Vec<u32>>>; 2] = [None, None];
         for &(isa, name, fused) in &bodies {
             let mut parameters = subject.calls[call].clone();
@@ -67,7 +66,7 @@ fn check(subject: &Subject, seen: &mut Seen) {
             let mut all = Vec::new();
             for step in 0..3 {
                 let what = format!("{} call {call} step {step} on {name}", subject.name);
-                // the others of a profile have these bits, and with them their errors
+                // the others of a profile have the same bits, and therefore the same errors
                 let results = if first[usize::from(fused)].is_none() {
                     let compared = Compared::step(subject, isa, &parameters, &mut variables);
                     judge(subject, &compared, call, step, &what, seen);
@@ -93,7 +92,7 @@ fn check(subject: &Subject, seen: &mut Seen) {
     }
 }
 
-/// What holds of the results of one step beside the reference.
+/// Checks the results of one step against the reference.
 fn judge(
     subject: &Subject,
     compared: &Compared,
@@ -106,8 +105,8 @@ fn judge(
         return no_nan_is_lost(compared, what, seen);
     }
     let single = call == ORDINARY && step == 0 && is_plain(subject);
-    // weights of fewer bits are off by a part of what they multiply, which saturating calls have 30
-    // times as large
+    // weights of fewer bits have errors relative to their operands, and operands of saturating
+    // calls are 30 times as large
     let about = match call {
         _ if stored_exactly(subject) => 1e-2,
         SATURATING => 9.0,
@@ -119,14 +118,14 @@ fn judge(
     }
 }
 
-/// Whether matrices are what they are in the model.
+/// True if matrices are stored exactly.
 fn stored_exactly(subject: &Subject) -> bool {
     let options = &subject.compilation.options;
     options.numerics.precision.unwrap_or_default() == Precision::F32
         && options.numerics.precision_of.is_empty()
 }
 
-/// Whether a model is one step of one cell whose activations have bounded results.
+/// True if a model is one step of one cell whose activations have bounded results.
 fn is_plain(subject: &Subject) -> bool {
     let bounded = |a: &Activation| matches!(a, Activation::Sigmoid | Activation::Tanh);
     let [node] = &subject.model().nodes[..] else { return false };
@@ -141,7 +140,7 @@ fn within(compared: &Compared, what: &str, single: bool, about: Option<f64>, see
         if limit.is_finite() {
             seen.bounded += 1;
             assert!(error <= limit, "{}: off by {error:e}, bound {limit:e}", what());
-            // a bound that allows anything would show nothing
+            // a bound that permits any value would show nothing
             assert!(
                 !(single && limit > 0.01 * right.abs().max(1.0)),
                 "{}: bound {limit:e}",
@@ -152,7 +151,7 @@ fn within(compared: &Compared, what: &str, single: bool, about: Option<f64>, see
             }
         } else {
             seen.unbounded += 1;
-            // nothing is claimed, but that an ordinary value is about right
+            // no bound is claimed, but an ordinary value must be nearly right
             let wrong = |about: f64| {
                 right.abs() < 1e6 && (error.is_nan() || error > about * right.abs().max(1.0))
             };
@@ -164,7 +163,7 @@ fn within(compared: &Compared, what: &str, single: bool, about: Option<f64>, see
 fn no_nan_is_lost(compared: &Compared, what: &str, seen: &mut Seen) {
     for ((part, k), found, right, _) in compared.elements() {
         seen.nan += usize::from(right.is_nan());
-        // sums of largest numbers are finite in float64
+        // sums of the largest numbers are finite in float64
         assert!(
             found.is_nan() || !right.is_nan(),
             "{what}, result {part} element {k}: a NaN is lost, {found:e}"
@@ -184,9 +183,9 @@ fn flushed(subject: &Subject, compared: &Compared, seen: &mut Seen) {
     }
 }
 
-/// Panels, tiles of rows, orders and branches drawn with the model give what the plan's own give.
+/// Panels, tiles of rows, orders and branches drawn with the model give the bits of the plan's own.
 fn no_choice_of_the_plan_changes_a_bit(drawn: &Subject, file: ModelFile) {
-    // what is fused without being asked is compared with what is not fused at all
+    // if fusion is not drawn, the plan's fusion is compared with no fusion
     let fuse = drawn.compilation.options.tuning.fuse.is_none().then_some(false);
     let options = drawn.compilation.options.clone().with_tuning(Tuning::default().with_fuse(fuse));
     let planned = Subject { calls: drawn.calls.clone(), ..compiled("drawn", file, options, 0) };
@@ -203,7 +202,7 @@ fn no_choice_of_the_plan_changes_a_bit(drawn: &Subject, file: ModelFile) {
     };
     let mut compared = Vec::new();
     for (isa, (name, _)) in drawn.isas().enumerate() {
-        // the plan's own has tiles only where they pay
+        // the plan chooses tiles only if they pay
         let own =
             of_planned(name).or_else(|| of_planned(AVX512_VNNI.name)).expect("AMX extends it");
         let both = bodies(isa, own);
@@ -222,9 +221,9 @@ fn no_choice_of_the_plan_changes_a_bit(drawn: &Subject, file: ModelFile) {
     }
 }
 
-/// What was found by drawing, made small: it takes part in every run.
+/// Models that were found by drawing, made small. Every run checks them.
 fn found() -> Vec<Subject> {
-    // a value beside a view of a view of itself, which wants its place in the same whole
+    // a value, concatenated with a view of a view of itself, whose place is in the same result
     let mut views = ModelFile::default();
     let x = views.parameter("x", &[2, 1]);
     let value = views.operation("Tanh", "opset1", "", &[&x], &[2, 1]);
@@ -280,7 +279,7 @@ fn found() -> Vec<Subject> {
         .into()
 }
 
-/// Cells whose new state goes on in registers: rows of a batch whose state is a result as well, and
+/// Cells whose new state stays in registers: rows of a batch whose state is a result as well, and
 /// the steps of a reverse sequence, whose states nothing else reads.
 fn carried_on() -> Vec<Subject> {
     let weights = |file: &mut ModelFile, shape: &[usize]| {
@@ -412,7 +411,7 @@ fn generated_code_is_the_interpreter_bit_for_bit() {
     let in_c = with_fewer_bodies(&subjects, Language::C);
     let c = driver::c(&folder("random-c"), &in_c, compiler, &["-std=gnu11", "-O1"]);
     assert_same("c", &of_subjects(&expected, &in_c), &c);
-    // rustc takes long: some that have every form
+    // rustc takes long: only subjects that together have every form
     let subjects = with_fewer_bodies(&subjects, Language::Rust);
     let subjects: Vec<_> = covering(&subjects).into_iter().map(|at| subjects[at].clone()).collect();
     let rust =

@@ -1,10 +1,10 @@
-//! The float64 reference against the results that are stored with every case of the corpus, which
-//! another program computed.
+//! The float64 reference against the results stored with every case of the corpus, which other
+//! programs computed.
 //!
-//! Only reading and validating stand between a file and the reference: it is what all else is
-//! measured by. The bound, the interpreter and both emitters start from the same validated model,
-//! so a view or a slice that `translate` gets wrong is wrong in all of them alike, and only numbers
-//! from outside show it.
+//! All other tests are measured by the reference, and only reading and translating stand between a
+//! file and the reference. The bound, the interpreter and both emitters start from the same core
+//! model: a view or a slice that `translate` gets wrong is wrong in all of them alike, and only
+//! results of other programs show the error.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -29,7 +29,7 @@ fn agrees_with_the_oracle() {
     for case in corpus::cases() {
         let mut variables = None;
         for (number, run) in case.runs.iter().enumerate() {
-            // sizes that the model leaves open are those of the run
+            // the run gives the sizes that the model leaves open
             let (model, _) = core_model(&case.fixed(&run.shapes), &Options::default())
                 .unwrap_or_else(|problems| panic!("{}: {problems}", case.name));
             let before = variables.take().unwrap_or_else(|| initial_variables(&model));
@@ -48,17 +48,17 @@ fn agrees_with_the_oracle() {
     }
 }
 
-/// How many random graphs are held against the oracle.
+/// The number of random graphs that are compared with the oracle.
 const GRAPHS: u32 = 300;
 
-/// How many numbers are kept of each result, as in tests/models/graphs.py.
+/// The number of sums that are kept of each result, as in tests/models/graphs.py.
 const PROJECTIONS: u64 = 2;
 
-/// What writes the oracle's numbers anew, with Python 3 and NumPy.
+/// The command that writes the oracle's numbers anew, with Python 3 and NumPy.
 const UPDATE: &str = "CELLC_BLESS=1 cargo test -p cellc-tests --test all reference";
 
-/// A random graph, its two calls (the second goes on from the variables of the first), and by what
-/// it is recognised.
+/// A random graph, its two calls (the second continues from the variables of the first), and its
+/// hash.
 struct Graph {
     subject: Subject,
     text: String,
@@ -66,7 +66,7 @@ struct Graph {
     digest: String,
 }
 
-/// What is not drawn: a constant to the left of a product, as it is and transposed; places of a
+/// Models that are not drawn: a constant to the left of a product, also transposed; indices of a
 /// constant in no order.
 fn by_hand() -> [ModelFile; 2] {
     let numbers = |file: &mut ModelFile, shape: &[usize]| {
@@ -109,7 +109,7 @@ fn graphs() -> impl Iterator<Item = Graph> {
     })
 }
 
-/// From -1 to 1: SplitMix64 of the place of an element.
+/// A weight from -1 to 1: SplitMix64 of the index of an element.
 fn weight(which: u64, place: usize) -> f64 {
     let z = (place as u64 + 1 + (which << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -117,8 +117,8 @@ fn weight(which: u64, place: usize) -> f64 {
     ((z ^ (z >> 31)) >> 40) as f64 / (1u64 << 23) as f64 - 1.0
 }
 
-/// Sums of all elements, each with a weight of its place: no element can be wrong, or somewhere
-/// else, without changing them. And how large the elements are together.
+/// Sums of all elements with weights by their indices: a wrong or misplaced element changes the
+/// sums. And the magnitude of all elements together.
 fn projections(values: &[f64]) -> ([f64; PROJECTIONS as usize], f64) {
     let sum = |which| {
         values.iter().enumerate().map(|(place, value)| weight(which as u64, place) * value).sum()
@@ -126,8 +126,8 @@ fn projections(values: &[f64]) -> ([f64; PROJECTIONS as usize], f64) {
     (std::array::from_fn(sum), values.iter().map(|value| value.abs()).sum())
 }
 
-/// Writes the graphs for tests/models/graphs.py, runs it and gives the file that keeps what it
-/// prints.
+/// Writes the graphs for tests/models/graphs.py, and runs it. Returns the text of the file with its
+/// numbers.
 fn by_the_oracle() -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut text = format!(

@@ -1,5 +1,5 @@
-//! The reference pages of the book are made from the tables of the code: `CELLC_BLESS=1` writes
-//! them anew.
+//! The reference pages of the book are generated from the tables of the code: `CELLC_BLESS=1`
+//! writes the pages anew.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -147,7 +147,7 @@ pub(crate) fn entries(help: &str) -> Vec<Entry> {
                     let _ = write!(entry.text, " `{value}`: {};", what.trim());
                 }
                 None => {
-                    // a paragraph behind the summary, which has no full stop
+                    // a paragraph after the summary, which does not end with a full stop
                     let is_next = !entry.text.is_empty() && !text.starts_with('[');
                     let is_open = is_next && !entry.text.ends_with(['.', ':']);
                     let between = match (entry.text.is_empty(), is_open) {

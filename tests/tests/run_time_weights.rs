@@ -1,5 +1,5 @@
-//! `--weights-as run-time` and `cellc pack`: generated code with the weights of another model gives
-//! the bits of code that has these weights inside, and refuses the weights of other models.
+//! `--weights-as run-time` and `cellc pack`: generated code with loaded weights gives the bits of
+//! code with the same weights inside, and refuses weights of another layout.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use cellc_tests::driver::{c_compilers, run, rustc};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::{Value, json};
 
-/// Two models with equal layers, the options that read them, and the call of many steps.
+/// Two models with equal layers, the options for reading them, and the call of many steps.
 struct Pair {
     name: &'static str,
-    /// The files of both.
+    /// The files of both models.
     files: [&'static str; 2],
     options: &'static str,
     /// True if a call takes a slice of steps.
@@ -70,7 +70,7 @@ impl Place {
         fs::write(self.path(name), bytes).expect("a file");
     }
 
-    /// Runs the command; returns its exit status and what it says.
+    /// Runs the command. Returns its exit status and standard error.
     fn cellc(&self, arguments: &str) -> (i32, String) {
         let mut command = Command::new(program());
         command.args(arguments.split_whitespace()).current_dir(&self.0).stdin(Stdio::null());
@@ -130,7 +130,8 @@ fn gru(units: usize, seed: u64) -> Vec<u8> {
     file
 }
 
-/// A WaveNet of the tests whose weights are moved; the last, the scale of the head, is as before.
+/// A WaveNet of the tests with changed weights. The last weight, the scale of the head, is
+/// unchanged.
 fn wavenet(moved: u32) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_wavenet.nam");
     let text = fs::read_to_string(path).expect("a model");
@@ -176,7 +177,7 @@ fn loaded_weights_have_the_bits_of_weights_inside_in_rust() {
     }
 }
 
-/// A program in C: 0 if all is as it must be, else the number of what is wrong.
+/// A program in C whose exit code is 0, or the number of the first failed check.
 fn c_program(pair: &Pair) -> String {
     let Pair { name, inputs, outputs, steps, .. } = pair;
     let call = |which: &str| match steps {
@@ -336,7 +337,7 @@ fn what_cannot_be_loaded_is_refused() {
     place.refused(&loads("-o x.wasm"), &["run-time"]);
 }
 
-/// A limit that the kernels hold as a number is no weight: a model with another one is refused.
+/// A limit in the code of the kernels is no weight: a model with another limit is refused.
 #[test]
 fn a_number_in_the_code_is_refused() {
     let place = Place::new("steered");

@@ -1,4 +1,4 @@
-//! Products that leave out blocks of zeros: the bits are those of all weights.
+//! Products that leave out blocks of zeros give the bits of products with all weights.
 
 use std::path::Path;
 
@@ -75,7 +75,8 @@ const CASES: [(&str, &str, [usize; 2]); 4] = [
     ("RNNCell", "", [33, 48]),
 ];
 
-/// Statements of all kernels of an instruction set that multiply and add, outside of loops.
+/// The number of statements outside of loops that multiply and add, in all kernels of an
+/// instruction set.
 fn products(subject: &Subject, isa: usize) -> usize {
     let is_product = |stmt: &&Stmt| {
         matches!(stmt, Stmt::Set { value: Expr::Op(op, _), .. }

@@ -10,7 +10,7 @@ use cellc_tests::corpus;
 use cellc_tests::model_file::ModelFile;
 use cellc_tests::tiny::{cell, head, iterator, sequence};
 
-/// A case of the corpus, compiled for the generic body and the instruction sets named.
+/// A case of the corpus, compiled for the generic body and these instruction sets.
 fn compilation(case: &str, isas: &[&str], language: Language) -> Compilation {
     compilation_with(case, isas, Options::default().with_language(language))
 }
@@ -56,7 +56,7 @@ fn stages(case: &str) {
     }
 }
 
-/// A few screens of a text, from the last of the lines that begin so.
+/// A few screens of a text, from the last line that begins with `begin`.
 fn screens(text: &str, begin: &str) -> String {
     const LINES: usize = 140;
     let at = text.rfind(&format!("\n{begin}")).map_or(0, |at| at + 1);
@@ -104,7 +104,8 @@ fn tiles_differ_by_instruction_set_and_nothing_else_does() {
     }
 }
 
-/// What joins the directions of a recurrent layer and cuts up its lengths is a part of it.
+/// Operations that join the directions of a recurrent layer, or slice its lengths, are part of the
+/// layer.
 #[test]
 fn other_operations_are_no_recurrent_layers() {
     for case in ["rnn_seq_bi", "gru_seq_bi_lens_param"] {
@@ -116,7 +117,7 @@ fn other_operations_are_no_recurrent_layers() {
     }
 }
 
-/// The header has the equations of small networks, and the number of operations of large ones.
+/// The header has equations for small networks, and the number of operations for large ones.
 #[test]
 fn operations_around_cells_are_equations() {
     for case in ["rnnoise_step_f32", "onnx_gru_bi_activations", "stacked_lstm", "int8_gru_head"] {
@@ -133,7 +134,7 @@ fn operations_around_cells_are_equations() {
     }
 }
 
-/// The header says how far they are off, and its bounds follow.
+/// The header states the errors of less exact activations, and its bounds include them.
 #[test]
 fn activations_at_less_than_the_default() {
     for accuracy in [Accuracy::Fast, Accuracy::Audio] {
@@ -148,8 +149,8 @@ fn activations_at_less_than_the_default() {
     }
 }
 
-/// The kernels of one instruction set as a language spells them: what stands between the head of
-/// its section and the functions that all files share.
+/// The kernels of one instruction set in the file's language: the text between the head of the
+/// instruction set's section and the functions that all files share.
 fn kernels(compilation: &Compilation, isa: &str) -> String {
     let files = files(compilation);
     let (_, text) = files
@@ -165,7 +166,7 @@ fn kernels(compilation: &Compilation, isa: &str) -> String {
     };
     let start = text.find(&from).expect("a section of the instruction set");
     let section = &text[start + 1..];
-    // a function of lanes or of memory that comes first is no kernel
+    // a function of lanes or of memory in front of the kernels is no kernel
     let first = match compilation.options.output.language {
         Language::Rust => 0,
         Language::C => {
@@ -175,7 +176,7 @@ fn kernels(compilation: &Compilation, isa: &str) -> String {
     let rest = &section[first..];
     let end = to.iter().filter_map(|to| rest.find(to)).min().expect("an end");
     let kernels = &rest[..end];
-    // the last whole function
+    // the last complete function
     let close =
         if compilation.options.output.language == Language::Rust { "\n    }\n" } else { "\n}\n" };
     let kernels = kernels.rfind(close).map_or(kernels, |at| &kernels[..at + close.len()]);
@@ -191,8 +192,8 @@ fn drawn(file: &ModelFile, isas: &[&str], options: Options) -> Compilation {
         .expect("it compiles")
 }
 
-/// What each construct looks like in the language that is given, on one instruction set; both
-/// languages are printed by one walk.
+/// The source of each construct in one of the languages, on one instruction set. The same code
+/// prints both languages.
 #[test]
 fn kernels_of_every_kind_in_source() {
     let after = "linear_before_reset=\"true\"";
@@ -267,7 +268,7 @@ fn the_same_input_gives_the_same_bytes() {
     }
 }
 
-/// What the common interface adds to the files of a model.
+/// The text that the common interface adds to the files of a model.
 #[test]
 fn the_common_interface() {
     let plain = compilation("gru_cell_min", &[], Language::C);
@@ -276,7 +277,7 @@ fn the_common_interface() {
     let with = compilation_with("gru_cell_min", &[], options);
     let mut text = String::new();
     for ((name, plain), (_, with)) in files(&plain).into_iter().zip(files(&with)) {
-        // the hash of the header changes with it
+        // the hash of the header changes with its text
         let lines = |text: &str| {
             text.lines().filter(|line| !line.contains("_H_HASH")).map(str::to_owned).collect()
         };

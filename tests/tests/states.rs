@@ -1,6 +1,6 @@
-//! States of stacked layers, one input and one output for all of them: the struct goes on from call
-//! to call with the bits that the pure function gives where it is fed by hand, and pieces of a
-//! sequence give the bits of the whole.
+//! States of stacked layers, with one input and one output for all layers: the struct continues
+//! from call to call with the bits of the pure function with states passed by hand, and pieces of a
+//! sequence give the bits of the whole sequence.
 
 use std::fs;
 use std::path::Path;

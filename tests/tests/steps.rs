@@ -1,4 +1,4 @@
-//! A run-time number of steps: the same bits as all at once, whatever the pieces, in every
+//! A run-time number of steps: calls of any lengths give the bits of all steps at once, in every
 //! language.
 
 use std::fs;
@@ -28,9 +28,9 @@ fn subject(name: &str, steps: Option<usize>) -> Subject {
     Subject { name: name.to_owned(), compilation, calls: Vec::new() }
 }
 
-/// Steps of x, one after the other: numbers that are exact in f32. The bodies of one step and of
-/// all steps that have the same bits: their places, and the name of the latter's. A small network
-/// of one step has a scalar body, with the bits of those that fuse nothing.
+/// The indices of the bodies of one step and of all steps with equal bits, and the name of the
+/// instruction set of all steps. A small network of one step has a scalar body, with the bits of
+/// bodies without fused multiply-add.
 pub(crate) fn bodies(one: &Subject, all: &Subject) -> Vec<(usize, usize, &'static str)> {
     let own = |name: &str, fused: bool| match one.isas().collect::<Vec<_>>()[..] {
         [_] => (!fused).then_some(0),
@@ -68,8 +68,8 @@ fn one_after_the_other_gives_the_bits_of_all_at_once() {
     }
 }
 
-/// A GRU of ONNX, whose first axis is the steps, with its state as an input and an output: x
-/// `[steps, 1, 6]`.
+/// A GRU of ONNX with steps on the first axis, x `[steps, 1, 6]`, and its state as an input and an
+/// output.
 #[test]
 fn steps_on_the_first_axis_give_the_bits_of_all_at_once() {
     let case = corpus::case_in(&corpus::onnx_folder().join("steps_first"))
@@ -128,12 +128,12 @@ fn sums_of_the_steps_so_far_give_the_bits_of_all_at_once() {
     }
 }
 
-/// What both programs print: the bits of the outputs.
+/// The output of both programs: the bits of the results.
 pub(crate) fn lines(output: &str) -> Vec<u32> {
     output.lines().map(|line| u32::from_str_radix(line, 16).expect("hexadecimal")).collect()
 }
 
-/// What a main program in Rust prints, beside generated modules.
+/// The output of a main program in Rust next to generated modules.
 pub(crate) fn printed_in_rust(folder: &Path, main: &str) -> String {
     fs::write(folder.join("main.rs"), main).expect("a file");
     let program = folder.join("main");
@@ -146,7 +146,7 @@ pub(crate) fn printed_in_rust(folder: &Path, main: &str) -> String {
     printed(&program)
 }
 
-/// What a main program in C prints beside a generated source, by compiler.
+/// The output of a main program in C next to a generated source, by compiler.
 pub(crate) fn printed_in_c(folder: &Path, main: &str, source: &str) -> Vec<(&'static str, String)> {
     fs::write(folder.join("main.c"), main).expect("a file");
     let by = |compiler: &'static str| {
@@ -174,7 +174,7 @@ fn expected(steps: usize) -> Vec<u32> {
     let all = subject("at_once", Some(steps));
     let inputs = all.model().parameters[0].shape[2];
     let names: Vec<&str> = all.isas().map(|(name, _)| name).collect();
-    // the best are for integers
+    // the best instruction sets are for integers only
     let isa =
         driver::isas().iter().rev().find_map(|best| names.iter().position(|name| name == best));
     let isa = isa.expect("there is a generic one");
@@ -249,12 +249,12 @@ fn steps_in_pieces_give_the_bits_of_all_at_once_in_c() {
     }
 }
 
-/// What stands for an open number of steps in the text of a model.
+/// The placeholder for an open number of steps in the text of a model.
 pub(crate) const OPEN: usize = 7777;
 
-/// Convolutions over time whose pads are all in front but `behind` elements of the first one, of an
-/// input `[1, 1, steps]`: one with dilation, one with a kernel for each channel in front of which a
-/// number other than 0 is put, one of a single tap.
+/// Convolutions over time of an input `[1, 1, steps]`, with all padding in front, except for
+/// `behind` elements of the first: one with dilation, one depthwise with a padding value other than
+/// 0, and one with a single tap.
 fn convolutions(name: &str, behind: usize, steps: Option<usize>) -> Result<Subject, String> {
     let mut file = ModelFile::default();
     let mut seed = 0;
@@ -310,8 +310,8 @@ fn convolutions(name: &str, behind: usize, steps: Option<usize>) -> Result<Subje
     Ok(Subject { name: name.to_owned(), compilation, calls: Vec::new() })
 }
 
-/// The last inputs are kept from step to step; what stood in front of the first one is what a reset
-/// gives.
+/// The last inputs are kept from step to step. A reset sets them to the padding in front of the
+/// first step.
 #[test]
 fn convolutions_over_time_give_the_bits_of_all_at_once() {
     let (steps, one) = (9, convolutions("stepwise", 0, None).expect("one step"));
@@ -331,8 +331,8 @@ fn convolutions_over_time_give_the_bits_of_all_at_once() {
     }
 }
 
-/// How many steps there are is known to a call alone: what is computed from it is no constant of
-/// one step.
+/// Only a call knows the number of steps, so values computed from this number are no constants of a
+/// model of one step.
 #[test]
 fn numbers_of_steps_in_arithmetic_are_refused() {
     let refused = layer(None, |file, x| {
@@ -347,14 +347,14 @@ fn numbers_of_steps_in_arithmetic_are_refused() {
     assert!(said.contains("computes with the number of steps, which only a call knows"), "{said}");
 }
 
-/// Later inputs are not there yet.
+/// Later inputs are not available yet.
 #[test]
 fn convolutions_that_look_ahead_are_refused() {
     let problem = convolutions("ahead", 3, None).expect_err("it is refused");
     assert!(problem.contains("looks 3 steps ahead"), "{problem}");
 }
 
-/// An ONNX case of an input of so many elements along each axis, among them `steps`.
+/// An ONNX case with an input of this shape. `None`: the axis of steps.
 fn onnx_case(case: &str, name: &str, shape: Vec<Option<usize>>) -> Subject {
     let case = corpus::case_in(&corpus::onnx_folder().join(case))
         .unwrap_or_else(|problems| panic!("{problems}"));
@@ -366,8 +366,8 @@ fn onnx_case(case: &str, name: &str, shape: Vec<Option<usize>>) -> Subject {
     Subject { name: name.to_owned(), compilation, calls: Vec::new() }
 }
 
-/// Whether steps `[1, channels, 1]`, one after the other, give the bits of all of them,
-/// `[1, channels, steps]`, at once.
+/// Asserts that steps `[1, channels, 1]`, one after another, give the bits of all steps `[1,
+/// channels, steps]` at once.
 pub(crate) fn assert_stepwise(one: &Subject, all: &Subject, steps: usize) {
     let channels = one.model().parameters[0].shape.iter().product::<usize>();
     let outputs = one.model().results[0].shape.iter().product::<usize>();
@@ -387,12 +387,12 @@ pub(crate) fn assert_stepwise(one: &Subject, all: &Subject, steps: usize) {
     }
 }
 
-/// Residual blocks of convolutions with several channels, a convolution of each channel, and pools:
-/// what each needs of earlier steps is kept.
+/// Residual blocks of convolutions with several channels, a depthwise convolution, and pools: the
+/// needed earlier steps of each are kept.
 #[test]
 fn a_tcn_gives_the_bits_of_all_steps_at_once() {
     let of = |case, name, steps| onnx_case(case, name, vec![Some(1), Some(3), steps]);
-    // six convolutions of blocks, one of each channel, two pools; four convolutions of blocks
+    // six convolutions in blocks, a depthwise one, two pools; four convolutions in blocks
     for (case, variables) in [("tcn", 9), ("tcn_cut", 4)] {
         let one = of(case, "stepwise", None);
         assert_eq!(one.model().variables.len(), variables, "{case}");
@@ -402,7 +402,7 @@ fn a_tcn_gives_the_bits_of_all_steps_at_once() {
     }
 }
 
-/// Pads in front of the first step, then functions and operations that move elements, then
+/// Padding in front of the first step, then functions and operations that move elements, then
 /// convolutions.
 #[test]
 fn pads_in_front_of_other_operations_give_the_bits_of_all_steps_at_once() {
@@ -424,14 +424,14 @@ fn pads_in_front_of_other_operations_give_the_bits_of_all_steps_at_once() {
     }
 }
 
-/// Planes of time and frequency: what stands beside the steps is no step.
+/// Planes of time and frequency: the axis of frequencies is no axis of steps.
 #[test]
 fn planes_give_the_bits_of_all_steps_at_once() {
     let of = |name, steps| onnx_case("causal_planes", name, vec![Some(1), Some(2), steps, Some(9)]);
     let (steps, one) = (17, of("stepwise", None));
     assert_eq!(one.model().variables.len(), 3);
     let all = of("at_once", Some(steps));
-    // steps are between channels and frequencies
+    // the axis of steps lies between channels and frequencies
     let x = x(steps, 18);
     let whole: Vec<f32> =
         (0..18 * steps).map(|i| x[i / 9 % steps * 18 + i / (9 * steps) * 9 + i % 9]).collect();
@@ -509,11 +509,11 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                 file.operation("AvgPool", "opset1", &data, &[x], &[1, 4, OPEN])
             }
             3 => {
-                // two outputs of each of two groups
+                // two outputs for each of two groups
                 let w = drawn(file, &[2, 2, 2, 3]);
                 file.operation("GroupConvolution", "opset1", each, &[x, &w], &[1, 4, OPEN])
             }
-            // padded at both sides, what looks ahead cut off
+            // padded on both sides, with the steps that look ahead cut off
             4 => {
                 let y = convolved(file, x, both, OPEN + 4);
                 let bias = drawn(file, &[1, 3, 1]);
@@ -528,7 +528,7 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                     &[1, 3, OPEN],
                 )
             }
-            // as many as there are steps are kept
+            // a cut that keeps as many elements as there are steps
             5 => {
                 let y = convolved(file, x, both, OPEN + 4);
                 let shape = file.operation("ShapeOf", "opset3", "output_type=\"i64\"", &[x], &[3]);
@@ -549,8 +549,8 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                     &[1, 3, OPEN],
                 )
             }
-            // a gate of two of them, of which one is read twice; a residual is read again behind
-            // the cut
+            // a gate of two convolutions, one of which is read twice; a residual is read again
+            // after the cut
             6 => {
                 let [a, b] = [0, 1].map(|_| convolved(file, x, both, OPEN + 4));
                 let wide = [1, 3, OPEN + 4];
@@ -567,13 +567,14 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
                     &[1, 3, OPEN],
                 )
             }
-            // what lies beside the steps reflected
+            // reflection along an axis other than the steps
             7 => {
                 let [begin, end] = [[0, 2, 0], [0, 1, 0]].map(|pads| file.integers(&[3], &pads));
                 let reflect = "pad_mode=\"reflect\"";
                 file.operation("Pad", "opset1", reflect, &[x, &begin, &end], &[1, 7, OPEN])
             }
-            // over time and over what an input holds, which is padded at both sides
+            // convolutions over time and over the channels of an input, which is padded on both
+            // sides
             _ => {
                 let order = file.integers(&[3], &[0, 2, 1]);
                 let y = file.operation("Transpose", "opset1", "", &[x, &order], &[1, OPEN, 4]);
@@ -609,8 +610,8 @@ fn layers_of_several_channels_give_the_bits_of_all_steps_at_once() {
     }
 }
 
-/// What needs later steps, and how many. A constant on the left of what holds steps in its columns,
-/// and several constants of which each multiplies its part.
+/// A constant to the left of a tensor with steps in its columns, and several constants that each
+/// multiply a part.
 #[test]
 fn products_with_constants_give_the_bits_of_all_steps_at_once() {
     let steps = 11;
@@ -660,7 +661,7 @@ fn products_with_constants_give_the_bits_of_all_steps_at_once() {
     }
 }
 
-/// Linear attention keeps its matrices, here from a constant first state.
+/// Linear attention keeps its matrices. The first state is a constant.
 #[test]
 fn linear_attention_gives_the_bits_of_all_steps_at_once() {
     let built = |steps| {
@@ -689,9 +690,8 @@ fn linear_attention_gives_the_bits_of_all_steps_at_once() {
     assert_stepwise(&built(None), &built(Some(9)), 9);
 }
 
-/// The windows of CausalConvWithState are states that are found, of one step, of several and of an
-/// open number of steps. One after the other, steps leave the outputs and the windows of all of
-/// them.
+/// The windows of CausalConvWithState are found as states, for one step, several steps and an open
+/// number of steps. Single steps leave the outputs and the windows of all steps at once.
 #[test]
 fn windows_of_state_give_the_bits_of_all_steps_at_once() {
     let of = |name, steps| onnx_case("windows_of_state", name, vec![Some(1), Some(6), steps]);
@@ -721,7 +721,7 @@ fn windows_of_state_give_the_bits_of_all_steps_at_once() {
     }
 }
 
-/// `y[:, :, -1]` and `y[:, :, -1:]`: a call gives what its last step has.
+/// `y[:, :, -1]` and `y[:, :, -1:]`: a call gives the values of its last step.
 #[test]
 fn the_last_step_is_taken_out_of_all() {
     let steps = 7;
@@ -814,7 +814,7 @@ fn what_looks_ahead_is_refused_with_the_number_of_steps() {
     });
 }
 
-/// Several rows would stand between a step and the next.
+/// Several rows would lie between a step and the next.
 #[test]
 fn what_does_not_go_step_by_step_is_refused() {
     let case = corpus::case(CASE);
@@ -824,7 +824,7 @@ fn what_does_not_go_step_by_step_is_refused() {
     assert!(format!("{problems:?}").contains("several rows"), "{problems:?}");
 }
 
-/// An LSTM of an open number of steps whose states are inputs and outputs beside y: x
+/// An LSTM with an open number of steps whose states are inputs and outputs in addition to y: x
 /// `[1, steps, 2]`, h and c `[1, 1, 5]`.
 fn lstm_with_states() -> Subject {
     let mut file = ModelFile::default();
@@ -855,8 +855,7 @@ fn lstm_with_states() -> Subject {
     Subject { name: "net".to_owned(), compilation, calls: Vec::new() }
 }
 
-/// States that are outputs too stay where a step wrote them: whatever the number of steps, the
-/// struct and the outputs hold them at the end.
+/// States that are outputs, too, are in the struct and in the outputs after any number of steps.
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "in the full tier")]
 fn states_that_are_outputs_take_turns_in_rust() {

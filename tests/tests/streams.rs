@@ -1,4 +1,4 @@
-//! Independent streams: each row of a step has the bits of a step of one stream.
+//! Independent streams: each row of a step has the bits of a step of a single stream.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use cellc_tests::subject::{Subject, bits};
 /// The call of each row.
 const ROWS: [usize; 4] = [SPECIAL, ORDINARY, DENORMAL, SATURATING];
 
-/// False for what cellc refuses in independent streams.
+/// False for models that cellc refuses for independent streams.
 fn is_taken(core: &CoreModel) -> bool {
     let is_taken = |op: &CoreOp| match op {
         CoreOp::Loop(looped) => looped.running.is_none(),
@@ -101,8 +101,9 @@ fn rows_of_random_models_have_the_bits_of_one_stream() {
     assert!(kept > 5, "{kept}");
 }
 
-/// A model of one stream and in rows of eight, in both languages: a cell with its state as an
-/// output, a cell in integers with two states, a network with variables and open steps.
+/// Models of one stream and of eight streams, in both languages: a cell with its state as an
+/// output, a cell in integers with two states, and a network with variables and an open number of
+/// steps.
 fn write(folder: &Path, language: Language) {
     let case = |name: &str| Builder::new(corpus::folder().join(name).join("model.xml"));
     let values = |len: usize| (0..len).map(|i| ((i * 7919 % 255) as f32 - 127.0) / 300.0).collect();
@@ -121,7 +122,7 @@ fn write(folder: &Path, language: Language) {
     }
 }
 
-/// The files in a folder that is made anew, and a program.
+/// The generated files and a program, in a new folder.
 fn folder(language: Language, program: &str, text: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("streams-{language:?}"));
     if folder.exists() {
@@ -437,7 +438,7 @@ fn sizes_are_judged_with_all_streams() {
     assert!(tensor.contains("in each of 16777216 independent streams"), "{tensor}");
     let interface = refused(1 << 17);
     assert!(interface.contains("inputs and outputs of 142606336 bytes"), "{interface}");
-    // steps left open: the model of one step has the rows
+    // open number of steps: the model of one step has the rows
     let net = |streams: usize| {
         let options = Options::default().with_streams(Some(streams));
         let options = options.with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(10)])]);
@@ -446,7 +447,7 @@ fn sizes_are_judged_with_all_streams() {
     net(8).expect("eight streams of any number of steps");
     let interface = net(1 << 21).expect_err("refused").to_string();
     assert!(interface.contains("inputs and outputs of"), "{interface}");
-    // one rule for every way in
+    // the same rule for every interface
     let problem = Builder::gru(8, 4).streams(0).out_dir(env!("CARGO_TARGET_TMPDIR"));
     let problem = problem.compile().expect_err("refused").to_string();
     assert!(problem.contains("0 independent streams"), "{problem}");

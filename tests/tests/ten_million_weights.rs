@@ -1,4 +1,4 @@
-//! A model of ten million weights: little memory, no heavy source.
+//! A model of ten million weights needs little memory, and its source is small.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use cellc_tests::{command, corpus};
 const INPUT_SIZE: usize = 640;
 const HIDDEN_SIZE: usize = 1536;
 
-/// Writes a GRU of ten million weights to `folder`; gives the size of its weights in bytes.
+/// Writes a GRU of ten million weights to `folder`. Returns the bytes of its weights.
 fn write_model(folder: &Path) -> usize {
     let (i, h) = (INPUT_SIZE, HIDDEN_SIZE);
     let (w, r, b) = (3 * h * i * 4, 3 * h * h * 4, 4 * h * 4);
@@ -42,7 +42,7 @@ fn write_model(folder: &Path) -> usize {
         assert!(text.contains(from), "{from}");
         text = text.replace(from, &to);
     }
-    // bytes that do not repeat, of values below 2^-6 in magnitude
+    // bytes that do not repeat, in values below 2^-6 in magnitude
     let mut state = 1u32;
     let mut weights = Vec::with_capacity(w + r + b);
     while weights.len() < w + r + b {
@@ -57,7 +57,7 @@ fn write_model(folder: &Path) -> usize {
 fn timed(what: &str, command: &mut Command) {
     let start = Instant::now();
     let output = command.output().expect("the program starts");
-    // the time is for the reader: no test fails on a time
+    // the time is only printed: no test fails on time
     println!("{what}: {:.1} s", start.elapsed().as_secs_f64());
     assert!(output.status.success(), "{what}: {}", String::from_utf8_lossy(&output.stderr));
 }
@@ -66,7 +66,7 @@ fn timed(what: &str, command: &mut Command) {
 fn compile_within_three_times_the_weights() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let weights = write_model(folder.path());
-    // the limit is on the address space, which holds the program and its stacks as well
+    // the limit is on the address space, including the program and its stacks
     let kilobytes = weights * 3 / 1024;
     for output in ["big.rs", "big.c"] {
         let script = format!("ulimit -v {kilobytes} && exec \"$0\" model.xml -o {output}");

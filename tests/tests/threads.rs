@@ -1,5 +1,5 @@
-//! Two threads for a cell: the bits of one thread in Rust and in C, whatever pool runs the halves
-//! and whenever the helper comes.
+//! Two threads for a cell give the bits of one thread, in Rust and in C, with every pool and for
+//! every delay of the helper thread.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// What a cell is made of.
+/// The properties of a cell.
 #[derive(Clone, Copy)]
 struct Cell {
     kind: &'static str,
@@ -29,7 +29,7 @@ struct Cell {
     inputs: usize,
     units: usize,
     attributes: &'static str,
-    /// Weights are inputs.
+    /// True if weights are inputs.
     at_run_time: bool,
 }
 
@@ -39,7 +39,7 @@ const GRU: Cell =
     Cell { kind: "GRUCell", rows: 1, inputs: 7, units: 40, attributes: AFTER, at_run_time: false };
 const LSTM: Cell = Cell { kind: "LSTMCell", attributes: "", ..GRU };
 
-/// x and states in, a cell, states out.
+/// A model of one cell: x and states are inputs, states are outputs.
 fn file(cell: Cell) -> ModelFile {
     let Cell { kind, rows, inputs, units, attributes, at_run_time } = cell;
     let (set, gates, biases) = match kind {
@@ -74,7 +74,7 @@ fn file(cell: Cell) -> ModelFile {
     file
 }
 
-/// One of two GRUs takes a step.
+/// A model in which one of two GRUs takes a step.
 fn branches() -> ModelFile {
     let mut file = ModelFile::default();
     let which = file.parameter_of("which", "boolean", &[]);
@@ -103,7 +103,7 @@ fn two(tuning: Tuning) -> Options {
     Options::default().with_threads(Threads::Two).with_tuning(tuning.with_halves(Some(true)))
 }
 
-/// On two threads, and the same calls on one.
+/// Subjects on two threads, each with the same calls on one thread.
 fn pairs() -> Vec<(Subject, Subject)> {
     let panels =
         |columns| Tuning::default().with_panel_columns(Some(columns)).with_alternate(Some(true));
@@ -151,7 +151,7 @@ fn two_threads_give_the_bits_of_one() {
     assert_same(compiler, &of_subjects(&expected, &in_c), &c);
 }
 
-/// The cell of the programs below in a folder of its own: `one` on one thread, `two` on two.
+/// The cell of the programs below, in a new folder: `one` on one thread, `two` on two threads.
 fn written(name: &str, language: Language) -> PathBuf {
     let subjects = [("one", Options::default()), ("two", two(Tuning::default()))];
     let subjects = subjects.map(|(name, options)| compiled(name, file(GRU), options, 1));
@@ -345,7 +345,7 @@ fn any_pool_of_rust_runs_each_half_once() {
     driver::run(&mut Command::new(&program));
 }
 
-/// The output with two threads compiles as that with one does: in every edition, and inside a
+/// The output with two threads compiles like the output with one thread: in every edition, and in a
 /// no_std crate.
 #[test]
 fn it_compiles_in_every_edition() {
@@ -495,7 +495,7 @@ fn the_plan_shares_what_is_large_enough() {
         let threads = if cut.is_some() { "  two threads: " } else { "  one thread: " };
         assert!(compilation.plan.to_string().contains(threads));
         assert!(compilation.interface.pool);
-        // what is packed, and all that is called, stays as it is where one thread is asked for
+        // with one thread, neither packing nor calls change
         let one = compiled_or_refused(cell, &Options::default()).expect("compiles");
         assert!(!one.interface.pool && !one.plan.to_string().contains("thread"));
     }

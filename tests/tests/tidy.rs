@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a module of cellc must not import: (module, modules that it may import; all others are
-/// forbidden).
+/// The imports of modules: (module, modules that it may import). All other imports of these modules
+/// are forbidden.
 ///
-/// Modules that are not listed may import anything: they are the pipeline and the ways in and out.
+/// Modules that are not listed may import anything: they are the pipeline, the readers and the
+/// interfaces.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("diagnostic", &["diagnostic"]),
     ("model", &["diagnostic", "model"]),
@@ -51,7 +52,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &["activation", "core", "diagnostic", "encoding", "model", "request", "rules", "translate"],
     ),
     ("stream", &["core", "model", "stream"]),
-    // the explanation reads what is known about compilers
+    // the explanation reads facts about compilers
     (
         "plan/explain",
         &["arch", "emit", "encoding", "kernel", "model", "numerics", "plan", "request"],
@@ -63,7 +64,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &["arch", "core", "encoding", "kernel", "lower", "model", "numerics", "plan", "request"],
     ),
     ("pass", &["activation", "arch", "core", "kernel", "model", "pack", "pass", "plan", "request"]),
-    // what each format makes of a row of weights
+    // the encodings of a row of weights
     ("encoding", &["encoding", "kernel", "model", "request"]),
     ("pack", &["core", "encoding", "kernel", "model", "pack"]),
     ("evaluate", &["core", "evaluate", "model"]),
@@ -94,7 +95,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "request",
         ],
     ),
-    // what is said of a compilation
+    // descriptions of a compilation
     ("summary", &["core", "model", "request"]),
     (
         "header",
@@ -182,7 +183,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 const EMPTY_NAMES: &[&str] =
     &["utils", "util", "common", "helpers", "helper", "gen", "codegen", "ir", "misc"];
 
-/// Text that must not stand in the sources, and the files in which it may.
+/// Texts that must not be in the sources, and the files in which they may be.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     (
         "isa.name ==",
@@ -202,7 +203,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("let of ", &[], NAME_OF_A_LOCAL),
     ("let mut of ", &[], NAME_OF_A_LOCAL),
     ("SystemTime", &[], "output is deterministic"),
-    // counting is all that the printer does with one
+    // the printer uses a hash map for counting only
     (
         "HashMap<",
         &[
@@ -218,7 +219,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// A local variable has the name of a thing, not of a relation.
+/// The name of a local variable is a noun, not a relation.
 const NAME_OF_A_LOCAL: &str = "a local variable names what it holds";
 
 /// Where architectures may be named: in their room, and in examples for users.
@@ -232,9 +233,9 @@ const ARCH: &[&str] = &[
 
 #[derive(Clone)]
 struct Source {
-    /// From the root of the repository, with forward slashes.
+    /// The path from the root of the repository, with forward slashes.
     path: String,
-    /// Without comments, strings and unit tests.
+    /// The code without comments, strings and unit tests.
     code: String,
 }
 
@@ -281,7 +282,7 @@ fn code(text: &str) -> String {
     while let Some(line) = lines.next() {
         let unindented = line.trim_start();
         if ["#[cfg(test)]", "#[cfg(all(test"].iter().any(|mark| unindented.starts_with(mark)) {
-            // to the end of the item, which rustfmt has put where it began
+            // to the end of the item: rustfmt has indented the end like the start
             let indent = &line[..line.len() - unindented.len()];
             let ends = |line: &str| {
                 let own = line.strip_prefix(indent).filter(|rest| !rest.starts_with([' ', '#']));
@@ -315,8 +316,7 @@ fn layering(sources: &[Source]) -> Vec<String> {
     problems
 }
 
-/// What follows `crate::`, `self::` or `super::` anywhere in a file, as paths from the root of its
-/// package.
+/// The paths after `crate::`, `self::` or `super::` in a file, from the root of its package.
 fn paths(code: &str, module: &[String]) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for (word, start) in
@@ -332,7 +332,7 @@ fn paths(code: &str, module: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-/// The paths of a tree of imports under a prefix; gives back what follows it.
+/// Adds the paths of a tree of imports under a prefix. Returns the text after the tree.
 fn tree<'t>(text: &'t str, prefix: &[String], found: &mut Vec<Vec<String>>) -> &'t str {
     let text = text.trim_start();
     if let Some(mut list) = text.strip_prefix('{') {
@@ -357,11 +357,11 @@ fn tree<'t>(text: &'t str, prefix: &[String], found: &mut Vec<Vec<String>>) -> &
         return tree(inner, &path, found);
     }
     found.push(path);
-    // an alias, or whatever else stands before the next
+    // an alias, or other text in front of the next path
     rest.find([',', '}', ';']).map_or("", |at| &rest[at..])
 }
 
-/// The path of a file's module, its package first.
+/// The path of a file's module, with the package first.
 fn module_of(path: &str) -> Vec<String> {
     let path = path.trim_end_matches(".rs").replace("/src/", "/");
     let mut module: Vec<String> = path.split('/').map(str::to_owned).collect();
@@ -369,7 +369,8 @@ fn module_of(path: &str) -> Vec<String> {
     module
 }
 
-/// Cycles of imports among the modules of one folder: who reaches itself by way of another.
+/// Cycles of imports among the modules of one folder: modules that import themselves by way of
+/// others.
 fn cycles(sources: &[Source]) -> Vec<String> {
     let mut modules: BTreeMap<Vec<String>, Vec<&Source>> = BTreeMap::new();
     for source in sources.iter().filter(|s| !is_tests(&s.path)) {
@@ -386,7 +387,7 @@ fn cycles(sources: &[Source]) -> Vec<String> {
                     .find(|path| modules.contains_key(*path));
                 let other = other.unwrap_or(&module[..1]);
                 let same = module.iter().zip(other).take_while(|(a, b)| a == b).count();
-                // a module and one inside it are no neighbours
+                // a module and a module inside it are no neighbours
                 if same < module.len().min(other.len()) {
                     imports
                         .entry(module[..=same].to_vec())
@@ -433,7 +434,7 @@ fn names(sources: &[Source]) -> Vec<String> {
         .collect()
 }
 
-/// Files that stand beside the folder of their own modules, whose place is `mod.rs` in that folder.
+/// Files next to the folder of their own modules: such a file should be `mod.rs` in the folder.
 fn beside_folders(sources: &[Source]) -> Vec<String> {
     let folder = |s: &Source| s.path.trim_end_matches(".rs").to_owned() + "/";
     let beside = |s: &&Source| sources.iter().any(|other| other.path.starts_with(&folder(s)));
@@ -567,7 +568,7 @@ fn every_rule_can_fail() {
     }
 }
 
-/// Snapshots are of parts of files, so that a reviewer reads a change of one.
+/// Snapshots contain parts of files, so that a reviewer can read a change of one.
 #[test]
 fn snapshots_are_short() {
     const LINES: usize = 150;

@@ -1,5 +1,4 @@
-//! Products of several rows that AMX makes by tiles: the bits are those of every other instruction
-//! set.
+//! Products of several rows, computed by AMX's tiles, have the bits of every other instruction set.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,8 +19,8 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// A sequence whose x terms are made first, for several steps at once; or of one step, whose rows
-/// are computed at once.
+/// A sequence whose products with x are computed first, for several steps at once; or a sequence of
+/// one step, whose rows are computed at once.
 fn sequence(name: &str, sizes: [usize; 4], options: Options) -> Subject {
     let tuning = options.tuning.with_input_first(Some(true));
     random::compiled(name, sequence_file(sizes), options.with_tuning(tuning), CALLS)
@@ -47,7 +46,7 @@ fn sequence_file([rows, steps, inputs, units]: [usize; 4]) -> ModelFile {
     file
 }
 
-/// A dense layer, and one in f32 behind it.
+/// A dense layer, followed by a dense layer in f32.
 fn dense(name: &str, [rows, inputs, outputs]: [usize; 3], options: Options) -> Subject {
     let mut file = ModelFile::default();
     let x = file.parameter("x", &[rows, inputs]);
@@ -62,15 +61,15 @@ fn dense(name: &str, [rows, inputs, outputs]: [usize; 3], options: Options) -> S
     random::compiled(name, file, options.with_precision_of(precision_of), CALLS)
 }
 
-/// What has tiles, whether they pay or not.
+/// Options that use tiles, whether they pay or not.
 fn options() -> Options {
     let tuning = Tuning::default().with_tiles(Some(true));
     let isas = Some(vec![&GENERIC, &AVX512_VNNI, &AMX]);
     Options::default().with_precision(Some(Precision::Int8)).with_isas(isas).with_tuning(tuning)
 }
 
-/// Tiles that are full, that end in the middle of the words of a row, of few rows; x of so few
-/// inputs that no tile takes it; a late product; more than one group of panels.
+/// Full tiles, tiles that end within the words of a row, tiles with few rows; an x with too few
+/// inputs for tiles; a deferred product; more than one group of panels.
 fn of_full_tiles() -> Vec<Subject> {
     let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer {
         kind,
@@ -91,8 +90,8 @@ fn of_full_tiles() -> Vec<Subject> {
     ]
 }
 
-/// Columns that are no whole tiles: more of them than of full tiles, or fewer, in one panel or in
-/// several, behind up to four full tiles and more; tiles that no row fills.
+/// Columns that are no multiple of a tile: with more or fewer of them than in full tiles, in one
+/// panel or in several, after up to four full tiles and more; tiles that no row fills.
 fn of_narrow_tiles() -> Vec<Subject> {
     let layer = |kind, attributes, [rows, inputs, units]: [usize; 3]| Layer {
         kind,
@@ -117,7 +116,7 @@ fn of_narrow_tiles() -> Vec<Subject> {
     ]
 }
 
-/// Whether a statement is, or holds, what tiles compute.
+/// True if a statement is computed by tiles, or contains one.
 fn has_tiles(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| match stmt {
         Stmt::Tiles(_) => true,
@@ -126,13 +125,12 @@ fn has_tiles(body: &[Stmt]) -> bool {
     })
 }
 
-/// Of both kinds of tiles the subjects whose Rust is compiled, as rustc takes long for what is
-/// written out: of one gate and of several, of a dense layer, of weights that are packed at run
-/// time.
+/// The subjects whose Rust is compiled; rustc takes long for unrolled code. Of both kinds of tiles:
+/// cells of one gate and of several gates, a dense layer, weights packed at run time.
 const IN_RUST: [&str; 5] =
     ["tiled_rnn", "tiled_dense", "narrow_gru_before", "narrow_given", "narrow_dense"];
 
-/// Interprets subjects and runs their C, with a flag, and some of their Rust.
+/// Interprets subjects, runs their C with a flag, and runs the Rust of some.
 fn give_the_bits_of_vectors(name: &str, subjects: Vec<Subject>, flag: &str) {
     let isas = driver::isas();
     for subject in &subjects {
@@ -157,7 +155,7 @@ fn give_the_bits_of_vectors(name: &str, subjects: Vec<Subject>, flag: &str) {
         }
     }
     let expected: Values = subjects.iter().flat_map(|s| s.expected(&isas)).collect();
-    // what the vectors of these subjects give is compared above; other tests compile such vectors
+    // the vectors of these subjects are compared above; other tests compile such vectors
     let tiles = |language| -> Vec<Subject> {
         subjects.iter().map(|subject| subject.with_bodies(language, |isa| isa == "amx")).collect()
     };
@@ -184,7 +182,7 @@ fn tiles_give_the_bits_of_vectors() {
 
 #[test]
 fn tiles_of_few_columns_give_the_bits_of_vectors() {
-    // it sees every row that an emulated tile loads or stores
+    // the sanitizer checks every row that an emulated tile loads or stores
     give_the_bits_of_vectors("narrow-tiles", of_narrow_tiles(), "-fsanitize=address");
 }
 
@@ -255,8 +253,8 @@ fn the_plan_says_why_there_are_no_tiles() {
     }
 }
 
-/// A program that Linux refuses the tiles: it prints the name of the instruction set that is best
-/// then.
+/// A program to which Linux refuses the tiles. It prints the name of the best instruction set
+/// without them.
 const REFUSED: &str = r#"#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-//! What the macros say about declarations that are wrong: every message at its key, all of them at
-//! once.
+//! The messages of the macros about wrong declarations: each message at its key, and all messages
+//! of a declaration at once.
 
 use std::env;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn wrong_declarations() {
-    // the folder that the macros take for the package's
+    // the folder that the macros take for the folder of the package
     let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ui");
     let (here, models) = (Path::new(env!("CARGO_MANIFEST_DIR")), package.join("models"));
     for case in ["gru_cell_lbr1", "gru_cell_clip_lbr1", "rnn_cell_tanh", "gru_cell_batchdyn"] {
@@ -48,7 +48,7 @@ fn wrong_declarations() {
     fs::write(models.join("cut.safetensors"), [200, 0, 0, 0, 0, 0, 0, 0, b'{'])
         .expect("a file of tensors");
 
-    // parameters that no activation of the cell takes: read, and warned about
+    // parameters that no activation of the cell has: the model is read with a warning
     copy(&here.join("corpus/gru_cell_lbr1"), &models.join("alpha"));
     let text = fs::read_to_string(models.join("alpha/model.xml")).expect("a model");
     let with_alpha = text.replace("activations_alpha=\"\"", "activations_alpha=\"1.5, 2.5\"");
@@ -65,10 +65,10 @@ fn wrong_declarations() {
     assert!(differ.is_empty(), "{}", differ.join("\n"));
 }
 
-/// The messages of a case if they are not those of the file beside it, which is written anew if
-/// `CELLC_BLESS` is set.
+/// The messages of a case if they differ from the file next to it. If `CELLC_BLESS` is set, the
+/// file is written anew.
 fn difference(package: &Path, runtime: &Path, case: &Path) -> Option<String> {
-    // messages hold the path from the folder of the package
+    // messages contain the path from the folder of the package
     let name = Path::new("tests/ui").join(case.file_name().expect("a file"));
     fs::create_dir_all(package.join("tests/ui")).expect("a folder");
     fs::copy(case, package.join(&name)).expect("a case");
@@ -84,7 +84,7 @@ fn difference(package: &Path, runtime: &Path, case: &Path) -> Option<String> {
     let output = rustc.output().expect("rustc starts");
     assert!(!output.status.success(), "{} compiles", name.display());
     let said = String::from_utf8(output.stderr).expect("messages are UTF-8");
-    // the count of errors ends them
+    // the messages end with the count of errors
     let said =
         said.split("error: aborting due to").next().unwrap_or_default().trim_end().to_owned()
             + "\n";

@@ -1,12 +1,12 @@
-//! How many outputs of the corpus have a bound in the header that says something: `cargo test -p
-//! cellc-tests --test all useful_bounds -- --ignored --nocapture` prints all that have none.
+//! The number of outputs of the corpus with a useful bound in the header: `cargo test -p
+//! cellc-tests --test all useful_bounds -- --ignored --nocapture` prints all outputs without one.
 
 use cellc::Options;
 use cellc::internals::arch::GENERIC;
 use cellc::internals::compile::compile;
 use cellc_tests::corpus;
 
-/// The header of every case, of one instruction set and one profile.
+/// The header of every case, for one instruction set and one profile.
 #[test]
 #[ignore = "it takes half a minute, and prints a number that changes with every case"]
 fn most_outputs_have_a_useful_bound() {
@@ -19,7 +19,7 @@ fn most_outputs_have_a_useful_bound() {
     for folder in others.chain(onnx) {
         let Ok(case) = corpus::case_in(&folder) else { continue };
         let options = Options::default().with_isas(Some(vec![&GENERIC]));
-        // one step, where their number is open
+        // one step, if the number of steps is open
         let compiled = compile(&case.model, &options)
             .or_else(|_| compile(&case.fixed(&case.runs[0].shapes), &options));
         let Ok(mut compilation) = compiled else { continue };

@@ -1,6 +1,6 @@
-//! What a crate that uses cellc may count on: the published packages, unpacked, compile alone; it
-//! can be strict, no_std and of any edition, it is compiled again when a model changes, and it
-//! learns nothing about the machine.
+//! Crates that use cellc: the published packages, unpacked, compile alone. A crate may be strict,
+//! no_std and of any edition; it is compiled again when a model changes, and its code does not
+//! depend on the machine of the build.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ pub fn step() -> [f32; 128] {
 }
 "#;
 
-/// The folder of the packages that would be published, unpacked.
+/// The folder of the unpacked packages that would be published.
 fn published() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -107,12 +107,12 @@ fn published() -> &'static Path {
     })
 }
 
-/// Where packages are built.
+/// The target folder of the packages.
 fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("user-target")
 }
 
-/// A package in a folder of its own, outside the workspace.
+/// A package in a folder outside the workspace.
 struct Package {
     folder: PathBuf,
 }
@@ -168,7 +168,8 @@ impl Package {
     }
 }
 
-/// Both in a target folder, so that cellc is compiled once; it goes in the end, as it is large.
+/// Both crates use one target folder, so that cellc is compiled once. The folder is large, and
+/// removed at the end.
 #[test]
 fn crates_of_any_edition() {
     a_strict_crate();
@@ -205,7 +206,7 @@ fn one_that_includes_what_its_build_script_compiles() {
     fs::write(package.folder.join("build.rs"), BUILD).expect("the build script");
     for edition in ["2015", "2018", "2021", "2024"] {
         package.edition(edition);
-        // the one `use` of what editions differ in
+        // the only `use` that differs between editions
         let source = if edition == "2015" {
             INCLUDING.to_owned()
         } else {
@@ -217,7 +218,7 @@ fn one_that_includes_what_its_build_script_compiles() {
         }
     }
 
-    // run again when the model changes; what is wrong with it is shown
+    // the build script runs again when the model changes, and shows the model's errors
     let xml = package.folder.join("model/model.xml");
     let text = fs::read_to_string(&xml).expect("the model");
     fs::write(&xml, text.replace("hidden_size=\"128\"", "hidden_size=\"127\"")).expect("the model");
@@ -226,7 +227,7 @@ fn one_that_includes_what_its_build_script_compiles() {
         message.contains("model/model.xml:49:") && message.contains("hidden_size is 127"),
         "{message}"
     );
-    // a warning is shown, and does not fail the build
+    // a warning is shown, but does not fail the build
     let alpha = text.replace("activations_alpha=\"\"", "activations_alpha=\"1.5\"");
     fs::write(&xml, &alpha).expect("the model");
     let output = package.cargo(&["check"]);
@@ -239,10 +240,10 @@ fn one_that_includes_what_its_build_script_compiles() {
 
 #[test]
 fn an_expansion_holds_no_path_of_the_machine() {
-    // as the macro crate does it
+    // the call of the macro crate
     let call = "pub Baked<model = \"corpus/gru_cell_128_f32/model.xml\">".parse().expect("tokens");
     let text = expand(Macro::GRU_CELL, call).to_string();
-    // an error has no module; a module stops with `compile_error!` on processors that it is not for
+    // an error has no module; a module has a `compile_error!` for other processors
     assert!(text.contains("pub mod baked"), "{text:.2000}");
     assert!(
         text.contains("include_bytes ! (concat ! (env ! (\"CARGO_MANIFEST_DIR\")"),

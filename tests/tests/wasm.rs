@@ -55,7 +55,7 @@ for (const call of wrong) {
 }
 "#;
 
-/// The case of the corpus: twelve calls, with variables between them.
+/// The case of the corpus: twelve calls, with variables that continue from call to call.
 fn case() -> PathBuf {
     corpus::folder().join("rnnoise_stream_f32")
 }
@@ -84,7 +84,7 @@ fn modules_compute_what_the_corpus_says() {
         "wasm_types",
         fs::read_to_string(folder.join("net.d.ts")).expect("text")
     );
-    // cellc replaces its own module, and knows when it is current
+    // cellc replaces its own module, and recognises a current one
     written(&["-o", "net.wasm"]);
     written(&["-o", "net.wasm", "--check-stale"]);
 }

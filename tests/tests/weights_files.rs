@@ -1,5 +1,5 @@
-//! `cellc net.safetensors`: PyTorch's weights on the command line, by options and by the file's own
-//! metadata.
+//! `cellc net.safetensors`: PyTorch's weights on the command line, described by options or by the
+//! file's own metadata.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,7 +49,7 @@ impl Place {
         }
     }
 
-    /// Runs calls of these inputs, and returns what they give and what is said.
+    /// Runs calls with these inputs. Returns the results and the messages.
     #[track_caller]
     fn run(&self, arguments: &str, calls: &[&[f32]]) -> (Vec<Vec<f32>>, String) {
         let folder = tempfile::tempdir_in(self.0.path()).unwrap();
@@ -88,7 +88,7 @@ impl Place {
     }
 }
 
-/// Values from -1 to 1 that differ.
+/// Values from -1 to 1 that vary.
 fn values(len: usize, seed: usize) -> Vec<f32> {
     (0..len).map(|i| ((i * 37 + seed * 101) % 64) as f32 / 32.0 - 1.0).collect()
 }
@@ -119,8 +119,7 @@ fn near(got: &[f32], wanted: &[f32]) {
     }
 }
 
-/// A small model of an amplifier: an RNN of 2 units and 2 inputs, a dense layer of 2 and what is
-/// said of them.
+/// A small model of an amplifier: an RNN of 2 units and 2 inputs, and a dense layer with 2 inputs.
 const AMP: [(&str, &[usize]); 6] = [
     ("rec.weight_ih_l0", &[2, 2]),
     ("rec.weight_hh_l0", &[2, 2]),
@@ -144,17 +143,17 @@ fn networks_of_pytorch_give_what_pytorch_gives() {
     let (x, out) = (of_file("pytorch_gru_with_head", "x"), of_file("pytorch_gru_with_head", "out"));
     let net = framework("pytorch_gru_with_head").display().to_string();
     let options = "--cell gru --prefix gru --head fc --head-activation sigmoid --hidden-size 5 --input-size 3 --layers 2";
-    // the first row of the batch, a step at a time
+    // the first row of the batch, step by step
     let calls: Vec<&[f32]> = x[..12].chunks_exact(3).collect();
     let (got, said) = place.run(&format!("{net} {options}"), &calls);
     near(&got.concat(), &out[..8]);
-    // the file has inputs and results too
+    // the file has inputs and results, too
     assert!(
         said.contains("no layer uses \"") && said.contains("the file has \"hn\" [2, 2, 5]"),
         "{said}"
     );
 
-    // both ways, all steps of two rows in a call
+    // both directions: all steps of two rows in one call
     let name = "pytorch_lstm_both_ways_with_head";
     let (x, out) = (of_file(name, "x"), of_file(name, "out"));
     let options = "--cell=lstm --prefix=lstm --head=fc --head-activation=sigmoid --sequence=4 --batch=2 --direction=bidirectional";
@@ -185,7 +184,7 @@ fn options_and_metadata_say_the_same() {
         near(got, &out);
     }
     assert_eq!(place.run("said.safetensors", &calls), (got, String::new()));
-    // the same may be said twice, and every command takes such a file
+    // an option may repeat the metadata, and every command reads such a file
     place.done(&format!("said.safetensors {options} -o amp.c"));
     assert!(fs::read_to_string(place.path("amp.c")).unwrap().contains(" *   skip: true"));
     let checked = place.done("check said.safetensors --steps 3 --emit c");
@@ -332,12 +331,12 @@ fn layers_that_no_option_declares_are_refused_by_name() {
         let is = format!("is {what}, which no declared layer computes");
         let words = [&format!("\"{name}\" in")[..], &is, "torch.onnx.export(", "dynamic_shapes="];
         place.refused(1, "other.safetensors -o out.rs", &words);
-        // before anything is asked for
+        // unknown layers are reported before missing options
         place.write("other.safetensors", &tensors, &[]);
         place.refused(1, "other.safetensors -o out.rs", &words);
         place.refused(1, "other.safetensors --cell rnn --prefix rec -o out.rs", &words);
     }
-    // another dense layer may belong to what is not wanted
+    // another dense layer may belong to an unused part of the network
     place.write("more.safetensors", &[&AMP[..], &[("other.weight", &[3, 2][..])]].concat(), &SAID);
     let (status, _, stderr) = place.cellc("more.safetensors -o out.rs");
     assert!(status == 0 && stderr.contains("no layer uses \"other.weight\""), "{stderr}");
@@ -347,8 +346,8 @@ fn layers_that_no_option_declares_are_refused_by_name() {
     );
 }
 
-/// A layer in front of the recurrent ones needs the whole network; only a matrix that fits is
-/// offered as head.
+/// A layer in front of the recurrent ones needs the whole network. Only a matrix that fits is
+/// suggested as head.
 #[test]
 fn layers_that_no_option_declares_lead_to_onnx() {
     let place = Place::new();

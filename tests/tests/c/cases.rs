@@ -21,7 +21,7 @@ pub(crate) fn compiled(case: &str, options: &Options) -> Compilation {
     compile(&model, &options).unwrap_or_else(|problems| panic!("{case}: {problems:?}"))
 }
 
-/// Writes a compilation's files as `<stem>.c`, `<stem>.h` and, where there is one, the file of
+/// Writes a compilation's files as `<stem>.c`, `<stem>.h` and, if there is one, the file of
 /// weights.
 pub(crate) fn write(folder: &Path, compilation: &Compilation, stem: &str) {
     for file in compilation.emit(stem) {

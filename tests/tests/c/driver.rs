@@ -1,4 +1,4 @@
-//! Runs generated C on given inputs, and the interpreter on the same.
+//! Runs generated C on given inputs, and compares the results with the interpreter.
 
 use std::path::Path;
 
@@ -11,8 +11,7 @@ use cellc_tests::subject::{Subject, Values, assert_same};
 
 use super::toolchain::Compiler;
 
-/// A model, calls of it, and what the interpreter makes of them on the instruction sets of this
-/// machine.
+/// A model, its calls, and the interpreter's results on the instruction sets of this machine.
 pub(crate) struct Expected {
     subject: Subject,
     isas: usize,
@@ -20,7 +19,7 @@ pub(crate) struct Expected {
 }
 
 /// Links objects of `net.c`, runs them on the calls, and compares bits on every instruction set.
-/// How many there are here.
+/// Returns the number of instruction sets of this machine.
 pub(crate) fn check(
     folder: &Path,
     compiler: Compiler,
@@ -42,7 +41,7 @@ pub(crate) fn check(
     expected.isas
 }
 
-/// Calls that a model must get right: everyday values, then some that find the seams.
+/// Calls that a model must compute correctly: ordinary values, then values at the limits of f32.
 pub(crate) fn calls(compilation: &Compilation) -> Expected {
     let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let special = [
@@ -65,7 +64,7 @@ pub(crate) fn calls(compilation: &Compilation) -> Expected {
                 .map(|parameter| {
                     (0..parameter.shape.iter().product::<usize>())
                         .map(|_| match call {
-                            // weights stay ordinary
+                            // weights keep an ordinary magnitude
                             3 if !parameter.weight => random.unit() * 40.0,
                             4 if !parameter.weight && random.below(6) == 0 => {
                                 random.choice(&special)

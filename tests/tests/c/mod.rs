@@ -1,5 +1,5 @@
-//! Generated C: it compiles everywhere without a warning, leaves nothing undefined, and computes
-//! what the interpreter computes, bit for bit, whatever the compiler's flags.
+//! Generated C compiles with every compiler without a warning, needs no foreign symbol, and gives
+//! the bits of the interpreter under all flags of the compiler.
 
 mod cases;
 mod driver;
@@ -36,7 +36,7 @@ fn lines_have_at_most_a_hundred_columns() {
     }
 }
 
-/// Flags that decide what a compiler may contract, and how far it optimises.
+/// Flags that decide which contractions a compiler may make, and how far it optimises.
 fn flag_sets() -> Vec<&'static [&'static str]> {
     if !cfg!(target_arch = "x86_64") {
         return vec![
@@ -58,13 +58,13 @@ fn flag_sets() -> Vec<&'static [&'static str]> {
     ]
 }
 
-/// For the body that every machine has, alone: for what is the same whatever the bodies.
+/// The options for the generic body alone, for properties that do not depend on the bodies.
 fn generic() -> Options {
     Options::default().with_isas(Some(Vec::new()))
 }
 
-/// An object has the functions that its header declares, and no others, whatever the model has;
-/// `conformance` sees of every case that it needs no others.
+/// An object has the functions that its header declares, and no others, for every model.
+/// `conformance` checks that objects need no foreign functions.
 #[test]
 fn objects_define_what_headers_declare() {
     let of_isas = ["init_isa", "isa_available", "isa_detect", "isa_name", "run_on"];
@@ -91,8 +91,8 @@ fn objects_define_what_headers_declare() {
 
 #[test]
 fn no_flag_changes_a_bit() {
-    // gcc takes half of the flags for each, clang the other half: both take all flags in both
-    // profiles
+    // gcc takes one half of the flags for each case, and clang the other half: both take all flags
+    // in both profiles
     for (case, fma, unroll, half) in [
         ("gru_cell_clip", Fma::Auto, Unroll::None, 0),
         ("gru_cell_clip", Fma::Off, Unroll::None, 1),
@@ -118,7 +118,8 @@ fn no_flag_changes_a_bit() {
     }
 }
 
-/// Without the pragma gcc fuses what must stay split: the test of the flags would see it.
+/// Without the pragma, gcc fuses operations that must stay split: the test of the flags would
+/// notice.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn split_operations_stay_split_because_of_the_pragma() {
@@ -157,7 +158,7 @@ fn a_call_of_libm_would_be_seen() {
     }
 }
 
-/// No access outside an array, no undefined behaviour.
+/// No access outside of an array, and no undefined behaviour.
 #[test]
 fn sanitisers_find_nothing() {
     let folder = folder("sanitisers");
@@ -202,7 +203,7 @@ int main() { return net_isa_available(net_isa_detect()) && net_isa_name(NET_ISA_
     }
 }
 
-/// Flags that let a compiler change results.
+/// Flags that permit a compiler to change results.
 const FAST_MATH: [&str; 6] = [
     "-ffast-math",
     "-Ofast",
@@ -212,8 +213,7 @@ const FAST_MATH: [&str; 6] = [
     "-fno-signed-zeros",
 ];
 
-/// What a refusal tells the user to do helps, whatever the flag: the file compiles then, and its
-/// bits are the right ones.
+/// The remedy in a refusal works for every flag: the file then compiles, and its bits are right.
 #[test]
 fn fast_math_is_refused_with_its_remedy() {
     let compilation = cases::compiled("gru_cell_clip", &Options::default());
@@ -221,7 +221,7 @@ fn fast_math_is_refused_with_its_remedy() {
     cases::write(&folder, &compilation, "net");
     let calls = driver::calls(&compilation);
     for compiler in compilers() {
-        // clang defines no macro for the others
+        // clang defines no macro for the other flags
         for flag in if compiler == GCC { &FAST_MATH[..] } else { &FAST_MATH[..3] } {
             let output = run(&folder, compiler.c, &[flag, "-c", "net.c"]);
             assert!(!output.status.success(), "{} {flag}", compiler.c);
@@ -231,7 +231,7 @@ fn fast_math_is_refused_with_its_remedy() {
                 "set_source_files_properties(net.c PROPERTIES COMPILE_OPTIONS -fno-fast-math)";
             assert!(text.contains(line), "{text}");
         }
-        // clang warns of the flag that another overrides
+        // clang warns about a flag that another flag overrides
         for flag in FAST_MATH {
             object(
                 &folder,
@@ -246,7 +246,7 @@ fn fast_math_is_refused_with_its_remedy() {
     }
 }
 
-/// Only the preprocessor runs, told of the other order of bytes.
+/// Only the preprocessor runs, with the macros of a big-endian machine.
 #[test]
 fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
     let Some(gcc) = gcc() else { return };
@@ -255,7 +255,7 @@ fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
     let all = [
         (refused, options(Precision::F16)),
         (refused, options(Precision::Int8x16)),
-        // words are the same in every order of bytes
+        // 32-bit words are the same in every order of bytes
         ("", options(Precision::F32)),
         ("", options(Precision::Bf16)),
         ("", options(Precision::Int16)),
@@ -279,8 +279,8 @@ fn narrow_weights_are_refused_where_the_most_significant_byte_is_first() {
     }
 }
 
-/// A network of a few weights is computed in scalars, which need no extension of a compiler; an
-/// assembler includes a file of weights.
+/// A network of few weights is computed in scalars, without extensions of compilers. An assembler
+/// directive includes a file of weights.
 #[test]
 fn files_of_small_networks_say_which_extensions_they_take() {
     for (weights_as, is_bare) in [(WeightsAs::Inline, true), (WeightsAs::File, false)] {
@@ -293,8 +293,9 @@ fn files_of_small_networks_say_which_extensions_they_take() {
     }
 }
 
-/// Only the preprocessor runs, told of other machines: those whose vectors make 0 of subnormal
-/// numbers compile a body of one lane, or one that computes such a step again, or nothing.
+/// Only the preprocessor runs, with the macros of other machines. A machine whose vectors flush
+/// subnormal numbers compiles a body of one lane, a body that computes such a step again, or no
+/// body.
 #[test]
 fn vectors_that_flush_are_refused_where_nothing_takes_their_place() {
     let Some(gcc) = gcc() else { return };
@@ -333,7 +334,7 @@ fn vectors_that_flush_are_refused_where_nothing_takes_their_place() {
     }
 }
 
-/// One line says so, and nothing else is said.
+/// The refusal is one line, without further messages.
 #[test]
 fn the_source_is_no_cpp() {
     let compilation = cases::compiled("gru_cell_min", &Options::default());
@@ -348,8 +349,8 @@ fn the_source_is_no_cpp() {
     }
 }
 
-/// The line for CMake, in a project whose other files are compiled with -ffast-math, one of them
-/// C++.
+/// The line for CMake works in a project whose other files are compiled with -ffast-math, one of
+/// them C++.
 #[test]
 fn the_line_for_cmake_helps() {
     let folder = folder("fast-math-cmake");
@@ -385,8 +386,8 @@ int main() { net cell; net_init(&cell); return 0; }\n",
     succeed(&folder, "./build/p", &[]);
 }
 
-/// The weights beside the source: found from the working directory, by -I, by name; taken in by the
-/// assembler or `#embed`.
+/// A file of weights next to the source is found from the working directory, by -I and by name, and
+/// is included by the assembler or by `#embed`.
 #[test]
 fn weights_in_a_file() {
     let options = generic().with_weights_as(WeightsAs::File);
@@ -398,7 +399,7 @@ fn weights_in_a_file() {
     let weights = "net.c.weights.bin";
     let contents = fs::read(beside.join(weights)).expect("the file of weights");
     assert!(contents.starts_with(&compilation.packed.bytes));
-    // no tail, and files that are too short and too long
+    // a file without the tail, a file that is too short, and a file that is too long
     let (short, long) = (&contents[..contents.len() - 1], [&contents[..], &[0]].concat());
     let others: [&[u8]; 3] = [&compilation.packed.bytes, short, &long];
     let calls = driver::calls(&compilation);
@@ -410,8 +411,8 @@ fn weights_in_a_file() {
         for flags in [
             &["-O2", "-Isrc", "-fPIC", "-g"],
             &["-O1", "-Isrc", "-std=gnu11", "-fPIE"],
-            // the assembler runs when linking, elsewhere; clang's needs a linker that may not be
-            // there
+            // the assembler runs when linking, in another folder; clang needs a linker that may be
+            // missing
             &["-O2", &elsewhere, "-fPIE", if compiler == GCC { "-flto" } else { "-g" }],
         ] {
             object(&folder, compiler, "src/net.c", "net.o", flags);
@@ -502,7 +503,7 @@ fn a_file_that_includes_itself_is_found() {
     }
 }
 
-/// Names of a model that mean something to C, to the generated file, or end a comment.
+/// Names of a model that have a meaning in C or in the generated file, or that end a comment.
 #[test]
 fn no_name_becomes_code() {
     let folder = folder("names");
@@ -572,7 +573,7 @@ fn no_name_becomes_code() {
     }
 }
 
-/// The names of the files on disk are the user's: they may hold anything.
+/// The user names the files on disk: the names may contain anything.
 #[test]
 fn no_file_name_becomes_code() {
     let folder = folder("file-names");
@@ -583,7 +584,7 @@ fn no_file_name_becomes_code() {
             cases::write(&folder, &compilation, stem);
             let calls = driver::calls(&compilation);
             fs::copy(folder.join(format!("{stem}.h")), folder.join("net.h")).expect("copied");
-            // gcc's own assembly is wrong where the source's name holds a quote
+            // gcc's own assembly is wrong if the name of the source contains a quote
             fs::copy(folder.join(format!("{stem}.c")), folder.join("source.c")).expect("copied");
             for compiler in compilers() {
                 object(&folder, compiler, "source.c", "net.o", &["-O1", "-std=c11"]);
@@ -608,7 +609,7 @@ fn same_input_same_bytes() {
     }
 }
 
-/// Each body where it is the only special one, and the generic one alone.
+/// Each body as the only one besides the generic body, and the generic body alone.
 #[test]
 fn any_list_of_instruction_sets() {
     for isas in [vec![], vec![&arch::AVX2], vec![&arch::AVX512]] {
@@ -629,8 +630,8 @@ fn any_list_of_instruction_sets() {
     }
 }
 
-/// Weights of Apple's operation at run time, in its own terms, give the bits of the same arrays
-/// known when compiling.
+/// Run-time weights of Apple's operation, in Apple's terms, give the bits of equal constant
+/// weights.
 #[test]
 fn apples_weights_at_run_time() {
     const SIZES: [(&str, usize); 6] = [
@@ -641,7 +642,7 @@ fn apples_weights_at_run_time() {
         ("input", 4 * 2 * 3),
         ("initial_hidden_states", 2 * 5),
     ];
-    // sums of two are rounded
+    // values for which a sum of two is rounded
     let value = |i: usize| ((i * 7919 + 12345) % 99991) as f32 / 49999.0 - 1.0;
     let arrays: Vec<Vec<f32>> = SIZES
         .iter()
@@ -710,7 +711,7 @@ int main(void) {{
     }
 }
 
-/// The C compiler takes a large model's weights in without reading them as text.
+/// The C compiler includes a large model's weights without reading them as text.
 #[test]
 fn the_file_of_weights_is_not_text() {
     let compilation =
@@ -725,7 +726,7 @@ fn the_file_of_weights_is_not_text() {
     );
 }
 
-/// The bytes of a section of an object; 0 if it has none of that name.
+/// The bytes of a section of an object; 0 without such a section.
 fn section(folder: &Path, object: &str, name: &str) -> usize {
     let listing = String::from_utf8(succeed(folder, "objdump", &["-h", object]))
         .expect("objdump prints ASCII");
@@ -736,7 +737,7 @@ fn section(folder: &Path, object: &str, name: &str) -> usize {
     rows.filter_map(size).sum()
 }
 
-/// Firmware puts weights where its linker has room for them, whether they are in the source or in a
+/// Firmware puts weights into a named section of its linker, both inline weights and weights in a
 /// file.
 #[test]
 fn weights_go_to_the_section_that_is_named() {
@@ -763,7 +764,7 @@ fn weights_go_to_the_section_that_is_named() {
             assert!(together >= bytes, "{compiler:?} {weights_as:?}: {together}, not {bytes}");
             let [alone, rest] = sizes(named);
             assert_eq!(alone, bytes, "{compiler:?} {weights_as:?}");
-            // the weights are aligned to 64 bytes, behind what else is there
+            // the weights are aligned to 64 bytes, after the other data
             let others = together - bytes;
             assert!(
                 rest <= others && others < rest + 64,
@@ -841,8 +842,8 @@ fn firmware_is_linked_as_the_page_says() {
     assert_eq!(places, [0x90, 0x20, 0x00, 0x08]);
 }
 
-/// What a step changes is in the struct: on machines that are not asked which instructions they
-/// have, a file has no memory of its own.
+/// The struct holds all that a step changes: a file for a machine without detection of instruction
+/// sets has no memory of its own.
 #[test]
 fn firmware_has_no_memory_of_its_own() {
     let compiler = "arm-none-eabi-gcc";

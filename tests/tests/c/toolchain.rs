@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 pub(crate) use cellc_tests::driver::{PLAIN, foreign, undefined};
 use cellc_tests::skipped::{has, skip, works};
 
-/// What every generated file must compile with.
+/// The flags with which every generated file must compile.
 pub(crate) const STRICT: &[&str] = &["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
 /// A C compiler and the C++ compiler that belongs to it.
@@ -25,7 +25,7 @@ const CLANGS: [Compiler; 3] = [
     Compiler { c: "clang-14", cpp: "clang++-14" },
 ];
 
-/// clang, where there is one.
+/// clang, if installed.
 pub(crate) fn clang() -> Option<Compiler> {
     static FOUND: OnceLock<Option<Compiler>> = OnceLock::new();
     let found = *FOUND.get_or_init(|| CLANGS.into_iter().find(|compiler| works(compiler.c)));
@@ -35,17 +35,17 @@ pub(crate) fn clang() -> Option<Compiler> {
     found
 }
 
-/// gcc, where it works.
+/// gcc, if it works.
 pub(crate) fn gcc() -> Option<Compiler> {
     has(GCC.c).then_some(GCC)
 }
 
-/// gcc and clang, where they work.
+/// gcc and clang, if they work.
 pub(crate) fn compilers() -> Vec<Compiler> {
     gcc().into_iter().chain(clang()).collect()
 }
 
-/// A folder of a test's own, empty.
+/// An empty folder for one test.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c").join(name);
     if path.exists() {
@@ -61,7 +61,7 @@ pub(crate) fn run(folder: &Path, program: &str, arguments: &[&str]) -> Output {
     started.unwrap_or_else(|error| panic!("{program} starts: {error}"))
 }
 
-/// Runs a program that must succeed; what it printed.
+/// Runs a program that must succeed. Returns its output.
 pub(crate) fn succeed(folder: &Path, program: &str, arguments: &[&str]) -> Vec<u8> {
     let output = run(folder, program, arguments);
     let text = String::from_utf8_lossy(&output.stderr);
@@ -82,7 +82,7 @@ pub(crate) fn object(
     object: &str,
     flags: &[&str],
 ) {
-    // clang 19 warns of features of newer processors that it has read itself
+    // clang 19 warns about features of newer processors that it has detected itself
     let native = flags.contains(&"-march=native") && compiler != GCC;
     let quiet: &[&str] = if native {
         &["-Wno-unknown-warning-option", "-Wno-invalid-feature-combination"]
