@@ -33,7 +33,7 @@ pub struct Report {
     pub model: String,
     /// The instruction set.
     pub isa: &'static str,
-    /// The f32 lanes.
+    /// The number of f32 lanes.
     pub lanes: usize,
     /// True if multiply-adds are fused.
     pub fused_multiply_add: bool,
@@ -118,7 +118,7 @@ pub struct Variable {
     pub next: Option<TensorSource>,
 }
 
-/// Where a tensor comes from.
+/// The source of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TensorSource {
@@ -147,7 +147,7 @@ pub struct Layer {
     pub inputs: Vec<TensorSource>,
     /// The shapes of the results.
     pub shapes: Vec<Vec<usize>>,
-    /// Per step, over all runs.
+    /// Multiply-adds per step, over all runs.
     pub multiply_adds: u64,
     /// Bytes of the packed weights with padding, and of constants that no earlier layer reads.
     pub weight_bytes: u64,
@@ -185,17 +185,17 @@ pub enum Done {
 pub struct Kernel {
     /// The name in generated code.
     pub name: String,
-    /// Work in addition to that of the layers.
+    /// The purpose of a kernel without layers. Empty if the kernel has layers.
     pub note: String,
     /// The layers of the kernel, by index.
     pub layers: Vec<usize>,
-    /// The written outputs.
+    /// The outputs that the kernel writes, by index.
     pub writes_outputs: Vec<usize>,
-    /// The written variables.
+    /// The variables that the kernel writes, by index.
     pub writes_variables: Vec<usize>,
     /// The decisions of the plan.
     pub plan: Vec<String>,
-    /// Per step.
+    /// Multiply-adds per step.
     pub multiply_adds: u64,
     /// Bytes of packed weights with padding, and of constants that no earlier kernel reads.
     pub weight_bytes: u64,
@@ -220,18 +220,18 @@ pub struct Folded {
     pub names: Vec<String>,
 }
 
-/// The whole model.
+/// The totals of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
     /// Layers of the input on which a result depends, without inputs, outputs and constants.
     pub layers_read: usize,
     /// Constants of the input on which a result depends.
     pub constants_read: usize,
-    /// Per step.
+    /// Multiply-adds per step.
     pub multiply_adds: u64,
     /// Bytes of all packed weights and constants.
     pub weight_bytes: u64,
-    /// The storage of matrices.
+    /// The format of all matrices, or `mixed`.
     pub precision: &'static str,
     /// True if weights are packed at run time.
     pub weights_at_run_time: bool,
@@ -422,7 +422,7 @@ fn layers(
                 }
             }
             CoreOp::Convolve(c) if plan.windows.contains_key(&c.out) => {
-                // words, and a scale for each row
+                // packed words, and one scale for each row
                 layer.weight_bytes = bytes(c.groups * c.outputs * (Pairs::new(c).count() + 1));
             }
             _ => {}
@@ -447,7 +447,7 @@ fn layers(
         if let CoreOp::View(View { input: Source::Value(input), .. }) = &node.op
             && plan.fusion.is_inner(value)
         {
-            // handed on in registers, in the midst of a chain
+            // a view inside a fused chain: the value stays in registers
             layers[i].kernel = layers[by_value[input]].kernel;
             layers[i].done = Done::Fused;
             continue;
@@ -456,7 +456,7 @@ fn layers(
             layer.parts_copied = parts_copied(&body.kernels[k].body);
         }
         let linked = plan.fusion.chains().iter().any(|chain| {
-            // a reduction computes the root, too
+            // with a reduction, the root is fused, too: the kernel of the reduction computes it
             chain.links.contains(&value) || chain.reduced.is_some() && chain.root == value
         });
         layer.done = match (&node.op, layer.kernel) {
@@ -470,14 +470,15 @@ fn layers(
     layers
 }
 
-/// The weights packed by a product, and the index of the set of a cell's weights. Products with
-/// equal weights share the packed weights.
+/// A key of a product's packed weights: their sources, and for a cell the index of the set.
+/// Products with equal keys share the packed weights.
 fn weights_of(op: &CoreOp) -> (Vec<WeightSource>, usize) {
     let set = if let CoreOp::Cell(cell) = op { cell.weights.set } else { 0 };
     (op.facts().weights, set)
 }
 
-/// The number of copied parts, for a kernel that only copies parts of one tensor.
+/// The number of copied parts, for a kernel that only copies parts of one tensor. `None` for other
+/// kernels.
 fn parts_copied(body: &[Stmt]) -> Option<usize> {
     let target =
         |stmt: &Stmt| if let Stmt::Copy(copied) = stmt { Some(copied.to.base) } else { None };
@@ -487,8 +488,8 @@ fn parts_copied(body: &[Stmt]) -> Option<usize> {
     Some(targets.iter().filter(|to| *to == whole).count())
 }
 
-/// The operations of one level and of the bodies of its loops, with the properties known from the
-/// model.
+/// Adds the operations of one level and of the bodies of its loops, with the properties known from
+/// the model.
 fn level(
     model: &CoreModel,
     nodes: &[CoreNode],
@@ -534,8 +535,8 @@ fn attribute(entry: &LedgerEntry) -> String {
     }
 }
 
-/// `offset_of` is the offset of a buffer in the constant block, if any. Buffers with equal offsets
-/// count once.
+/// The kernels of a step, with their work. `offset_of`: the offset of a buffer in the constant
+/// block, if any. Buffers with equal offsets count once.
 fn kernels(
     model: &CoreModel,
     plan: &Plan,
@@ -578,7 +579,7 @@ fn kernels(
             let first = read.insert(offset_of(*id).map_or(Err(*id), |at| Ok((at, buffer.bytes()))));
             let bytes = buffer.bytes() as u64;
             match (buffer.role, half) {
-                // each half of the units has weights of its own
+                // each half counts the weights of its units
                 (Role::Weights, Some((_, ProductPlan { product, .. }, [here, _])))
                     if !here.is_of_rows =>
                 {
@@ -627,7 +628,7 @@ fn kernels(
     kernels
 }
 
-/// Panels and tiles of a product: `3 x 32 columns by 32`.
+/// Panels, tiles and loops of a product: `3 x 32 columns (tiles 32), loops`.
 fn tiles(plan: &ProductPlan, isa: usize) -> String {
     let panels = plan.panels.iter().zip(&plan.tilings[isa]).map(|(panels, tiling)| {
         let how = match tiling {
@@ -679,7 +680,7 @@ fn layers_of(model: &Model) -> Vec<Vec<usize>> {
     places.chunk_by(|&a, &b| layer(a) == layer(b)).map(<[usize]>::to_vec).collect()
 }
 
-/// Layers and constants, including those of bodies.
+/// Adds the numbers of layers and of constants in a graph and in the bodies of its operations.
 fn count_layers(model: &Model, counts: &mut (usize, usize)) {
     counts.0 += layers_of(model).len();
     counts.1 += model.nodes.iter().filter(|node| matches!(node.op, Op::Constant(_))).count();
@@ -688,7 +689,8 @@ fn count_layers(model: &Model, counts: &mut (usize, usize)) {
     }
 }
 
-/// Eliminated layers. For repeated names in bodies, the number of remaining layers decides.
+/// Eliminated layers by type. If layers of bodies have equal names, their number minus the number
+/// of remaining layers counts.
 fn folded(model: &Model, valid: &CoreModel) -> Vec<Folded> {
     let mut remaining: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut places: BTreeSet<usize> = BTreeSet::new();
@@ -717,7 +719,7 @@ fn folded(model: &Model, valid: &CoreModel) -> Vec<Folded> {
         .collect()
 }
 
-/// Adds the layers of one graph without remaining nodes.
+/// Adds the layers of one graph of which no node remains. Variables are left out.
 fn collect_folded<'a>(
     model: &'a Model,
     is_left: &mut dyn FnMut(usize, &Node) -> bool,
@@ -733,7 +735,7 @@ fn collect_folded<'a>(
     }
 }
 
-/// The storage of the matrices of all layers, if equal.
+/// The format of the matrices of all layers, or `mixed`.
 fn precision(plan: &Plan) -> &'static str {
     let mut names = plan.products.iter().map(|product| product.product.layout.format.name());
     let first = names.next().unwrap_or(WeightFormat::F32.name());
