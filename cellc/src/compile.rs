@@ -4,7 +4,7 @@
 //! 2. check: `check` checks the options, the structure and the inputs.
 //! 3. core: `translate` translates the model to core operations, a [`CoreModel`].
 //! 4. stream: `stream` finds the states and writes them into the model, [`FoundStates`]; `check`
-//!    words what it found; `sweep` removes what nothing needs.
+//!    reports them; `sweep` removes operations that no result needs.
 //! 5. steps: with an open number of steps, `stream` proves that the model of one step is enough.
 //! 6. streams: `check` checks independent streams, `streams` gives every tensor their rows.
 //! 7. numerics: the layers that stay in f32, and the precision of each product, [`Precisions`].
@@ -76,7 +76,7 @@ pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnost
 /// core model and the warnings.
 ///
 /// # Errors
-/// Everything that is wrong with the model, or with the options for it, warnings included.
+/// All errors of the model and of the options for it, with the warnings.
 pub fn core_model(
     model: &Model,
     options: &Options,
@@ -85,7 +85,7 @@ pub fn core_model(
     check_model(CheckContext { model, options, is_partial: false, pipeline })
 }
 
-/// The result of a reader.
+/// The result of a reader, if the reader found no errors.
 ///
 /// # Errors
 /// The errors of the reader, and those of the model as far as it was read.
@@ -95,7 +95,7 @@ pub fn with_model_errors(
     if !problems.has_errors() {
         return Ok((model, problems));
     }
-    // sizes may be open, values may have no producer
+    // only a part of the model was read: sizes may be open, values may have no producer
     let options = &Options::default().with_state(State::None);
     let context = CheckContext { model: &model, options, is_partial: true, pipeline: None };
     let found = check_at_size(context, None).diagnostics.0.into_iter();
@@ -176,8 +176,8 @@ fn with_states(
     Some((core, restart_warnings))
 }
 
-/// The model with a row for each independent stream and with its layers in f32. Refuses models that
-/// are too large, and options that do not fit.
+/// Gives the model a row for each independent stream, and marks the layers that stay f32. Reports
+/// errors for models that are too large, and for options that do not fit.
 fn final_core(
     context: CheckContext,
     mut core: CoreModel,
