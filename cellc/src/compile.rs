@@ -4,9 +4,9 @@
 //! 2. check: `check` checks the options, the structure and the inputs.
 //! 3. core: `translate` translates the model to core operations, a [`CoreModel`].
 //! 4. stream: `stream` finds the states and writes them into the model, [`FoundStates`]; `check`
-//!    reports them; `sweep` removes operations that no result needs.
+//!    reports them; `sweep` removes operations that no result or variable needs.
 //! 5. steps: with an open number of steps, `stream` proves that the model of one step is enough.
-//! 6. streams: `check` checks independent streams, `streams` gives every tensor their rows.
+//! 6. streams: `check` checks independent streams, `streams` gives tensors a row for each stream.
 //! 7. numerics: the layers that stay in f32, and the precision of each product, [`Precisions`].
 //! 8. check: `check` checks limits, precisions and threads.
 //! 9. plan: sizes and layouts, and a target without vectors if the model fills none.

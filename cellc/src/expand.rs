@@ -401,7 +401,7 @@ fn message(problem: &Diagnostic) -> String {
 mod tests {
     use super::*;
 
-    /// What a call expands to, as text.
+    /// The expansion of a call, as text.
     fn expanded(called: Macro, keys: &str) -> String {
         let text = format!("Net<weights = \"../examples/pytorch/model/net.safetensors\"{keys}>");
         expand(called, text.parse().expect("tokens")).to_string()

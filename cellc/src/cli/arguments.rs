@@ -774,8 +774,7 @@ impl RunArguments {
     /// Options for code with states as arguments, given by files.
     pub(crate) fn options(&self) -> Options {
         let options = self.keeping_states();
-        // State::Pairs(empty) instead of State::None: states that every call restarts cause
-        // warnings
+        // unlike State::None, an empty list of pairs warns about states that every call restarts
         let state = match options.bindings.state {
             State::None => State::None,
             _ => State::Pairs(Vec::new()),

@@ -611,7 +611,7 @@ fn print_shape(shape: &[Dim]) -> String {
 }
 
 /// Call, input, and true if the input was found by name: (2, 1, false) for `r2_in1.npy`, (2, 1,
-/// true) for `r2_h.npy` if input 1 is named h. `None` for names of other forms.
+/// true) for `r2_h.npy` if input 1 is named h. `None` for other files.
 fn call_and_input(path: &Path, parameters: &[Expected]) -> Option<(usize, usize, bool)> {
     path.extension().filter(|e| *e == "npy" || *e == "bin")?;
     let (call, input) = call_and_name(path)?;

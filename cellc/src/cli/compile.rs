@@ -1,4 +1,4 @@
-//! `cellc model.xml -o gru.rs`
+//! `cellc model.xml -o gru.rs`: compiles a model to source files.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -54,8 +54,8 @@ impl PictureKind {
     /// Refuses a file with the extension of another kind of picture.
     ///
     /// # Errors
-    /// For such an extension. The message suggests the option for the extension, or another file
-    /// name.
+    /// If the file has such an extension. The message suggests the option for the extension, or
+    /// another file name.
     pub(super) fn refuse_other_files(self, path: &Path) -> Result<(), Failure> {
         const OTHERS: [&str; 13] = [
             "svg", "png", "html", "htm", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf",

@@ -52,7 +52,7 @@ pub struct Arithmetics {
 /// Layers that stay f32 in every arithmetic, for one reason.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InF32 {
-    /// Their names in the model.
+    /// The names of the layers in the model.
     pub layers: Vec<String>,
     /// The reason.
     pub why: &'static str,
@@ -95,7 +95,7 @@ fn is_same_in_8_bits(model: &CoreModel) -> bool {
 /// The costs of the layers of one kernel.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LayersCost {
-    /// Their names in the model.
+    /// The names of the layers in the model.
     pub layers: Vec<String>,
     /// By arithmetic.
     pub costs: Vec<ArithmeticCost>,

@@ -54,7 +54,7 @@ pub struct Report {
     pub totals: Totals,
     /// The costs of a step on the target. `None` if the target is not one machine.
     pub on_target: Option<TargetCost>,
-    /// The costs of matrix products in each precision. Empty without matrices, or with run-time
+    /// The costs of matrix products in each precision. `None` without matrices, or with run-time
     /// weights.
     pub precisions: Option<Arithmetics>,
     /// The layers that stay f32 in each precision.
@@ -72,7 +72,7 @@ pub struct Input {
     pub name: String,
     /// The element type in the model.
     pub element: &'static str,
-    /// Its shape.
+    /// The shape.
     pub shape: Vec<usize>,
     /// The role.
     pub role: InputRole,
@@ -99,7 +99,7 @@ pub struct Output {
     pub name: String,
     /// The element type in the model. Generated code writes f32 for all floating-point types.
     pub element: &'static str,
-    /// Its shape.
+    /// The shape.
     pub shape: Vec<usize>,
     /// The source.
     pub from: TensorSource,
@@ -112,7 +112,7 @@ pub struct Output {
 pub struct Variable {
     /// The name in generated code.
     pub name: String,
-    /// Its shape.
+    /// The shape.
     pub shape: Vec<usize>,
     /// The next state. `None`: the state does not change.
     pub next: Option<TensorSource>,
@@ -364,7 +364,8 @@ fn inputs(compilation: &Compilation) -> Vec<Input> {
     model.parameters.iter().enumerate().map(input).collect()
 }
 
-/// By value: its layer; for values that a loop passes to its body, the loop.
+/// By value: the index of the layer that computes it; for values that a loop passes to its body,
+/// the index of the loop.
 fn layers_by_value(model: &CoreModel) -> BTreeMap<usize, usize> {
     let mut by_value = BTreeMap::new();
     for (i, node) in model.all_nodes().into_iter().enumerate() {

@@ -141,7 +141,7 @@ impl Recording {
         unreachable!("check: the recording has as many steps as are taken")
     }
 
-    /// True if calls are single steps and files give initial states.
+    /// True if the number of steps is not open and the first call has a file for a state.
     pub(super) fn gives_states(&self, model: &CoreModel) -> bool {
         let mut states = model.states.iter().map(|pair| self.inputs[0][pair.parameter].is_some());
         model.steps.is_none() && states.any(|given| given)

@@ -110,7 +110,7 @@ fn equal_parts(nodes: &[Node], start: usize, len: usize, most: usize) -> usize {
         (0..len).all(|i| {
             let (node, first) = (&nodes[at + i], &nodes[start + i]);
             let is_inner = from(&node.reads, at, at + len).eq(from(&first.reads, start, second));
-            // edges from the part before
+            // edges from the previous part equal those from the first part to the second
             let of_second = &nodes[second + i].reads;
             let is_linked = from(&node.reads, at - len, at).eq(from(of_second, start, second));
             is_inner && is_linked && node.reads.len() == first.reads.len()
