@@ -1,5 +1,5 @@
-//! `cellc MODEL --package KIND DIR`: the descriptions for each build system, and programs built from
-//! the folders. CMake runs with stand-ins for the functions of Zephyr and ESP-IDF.
+//! `cellc MODEL --package KIND DIR`: the descriptions for each build system, and programs built
+//! from the folders. CMake runs with stand-ins for the functions of Zephyr and ESP-IDF.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -11,8 +11,8 @@ use cellc_tests::corpus;
 use cellc_tests::driver::write_files;
 use cellc_tests::skipped::has;
 
-/// A case of each kind: scalars, a sequence in a batch, a cell in a batch, convolutions, and an open
-/// number of steps.
+/// A case of each kind: scalars, a sequence in a batch, a cell in a batch, convolutions, and an
+/// open number of steps.
 const CASES: [&str; 5] =
     ["gru_cell_min", "onnx_lstm", "gru_cell_lbr0", "convolutions_2d", "stacked_gru_open"];
 
