@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn a_tool_is_found_or_skipped() {
         assert!(has("rustc") && !works("no-such-tool-at-all"));
-        // tools with these endings are tried by tests of their own, which must fail, too
+        // tools with these names have probes of their own, which must fail, too
         let names = ["no-such-wasm-ld", "no-such-qemu-system-arm", "no-such-size"];
         assert!(names.iter().all(|name| !works(name)) && !reads_objects_of("no-such-size"));
         assert!(!has("no-such-tool-at-all"), "it is skipped");

@@ -1895,7 +1895,7 @@ fn run_reads_weights_and_npy_files() {
             fs::copy(corpus(case).join(&name), place.path("in").join(&name)).unwrap();
         }
     }
-    // One of them as .npy, with twice the precision; its .bin is then not read.
+    // An input as .npy, with twice the precision: the .bin of this input is not read.
     let raw = fs::read(place.path("in/r1_in1.bin")).unwrap();
     fs::write(place.path("in/r1_in1.bin"), "junk").unwrap();
     let values: Vec<f64> =
@@ -2474,7 +2474,7 @@ fn inspect_counts_what_the_model_asks_for() {
     let shape_of =
         torch["folded"].as_array().unwrap().iter().find(|folded| folded["kind"] == "ShapeOf");
     assert_eq!(shape_of.expect("ShapeOf is folded")["count"], 1);
-    // an operator of ONNX that becomes several operations is one layer, and none that is folded
+    // an operator of ONNX that becomes several operations is one layer, and is not folded
     let onnx =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("onnx/cases/gru_reset_after_17/model.onnx");
     let printed =

@@ -294,7 +294,7 @@ fn compile(folder: &Path, compiler: &str, arguments: &[&str]) {
     run(Command::new(compiler).current_dir(folder).args(STRICT).args(arguments));
 }
 
-/// Links the objects with the program, and compares what it prints.
+/// Links the objects with the program, and compares the output with the expected one.
 fn says_what_it_should(folder: &Path, compiler: &str, arguments: &[&str]) {
     compile(folder, compiler, arguments);
     let output = Command::new(folder.join("host")).output().expect("it starts");

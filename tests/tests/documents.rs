@@ -22,7 +22,7 @@ pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(file(name)).expect(name)
 }
 
-/// Compares a document with what it has to be, or writes it with `CELLC_BLESS=1`.
+/// Compares a document with the expected text, or writes the text with `CELLC_BLESS=1`.
 pub(crate) fn compare(name: &str, text: &str) {
     if env::var_os("CELLC_BLESS").is_some() {
         fs::write(file(name), text).expect("a document can be written");
@@ -230,7 +230,7 @@ fn links_lead_somewhere() {
     }
 }
 
-/// Every source file that a document names is there.
+/// Every source file that a document names exists.
 #[test]
 fn documents_name_files_that_exist() {
     for name in documents() {

@@ -186,11 +186,11 @@ fn unsafe_stands_only_where_the_processor_is_asked_and_says_why() {
             "{}",
             subject.name
         );
-        // the questions and the calls of bodies that not every machine can run, the weights, the
-        // question for tiles and what they do, and what another thread is handed where there is one
+        // detection and calls of bodies that not every machine can run, the weights, detection and
+        // use of tiles, and, with two threads, the data for the other thread
         let bodies = &subject.compilation.program.bodies;
         let two_threads = bodies.iter().any(Body::has_halves);
-        // those of small networks are decimal numbers
+        // the weights of small networks are decimal numbers
         let weights =
             usize::from(text.contains("static WEIGHTS: ") && text.contains("transmute::<"));
         let of_tiles = ["fn has_tiles(", "fn tiles<"]

@@ -19,7 +19,7 @@ const fn cell(kind: &'static str, inputs: usize, units: usize) -> Layer {
 const LSTM_OF_7: Layer = cell("LSTMCell", 4, 7);
 const GRU_OF_128: Layer = cell("GRUCell", 16, 128);
 
-/// Limits of larger files than those of cells of one unit on one target.
+/// The tested files with their limits. Cells of one unit on one target have smaller files.
 static LIMITS: [Limit; 6] = [
     Limit { cell: LSTM_OF_7, target: &arch::ANY, language: Language::C, lines: 700 },
     Limit { cell: LSTM_OF_7, target: &arch::ANY, language: Language::Rust, lines: 700 },

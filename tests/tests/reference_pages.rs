@@ -113,10 +113,10 @@ impl Entry {
     }
 }
 
-/// The commands that take a model; the first has no name of its own.
+/// The commands that take a model. The first, which compiles, has no name.
 pub(crate) const COMMANDS: [&str; 6] = ["", "run", "check", "inspect", "bench", "pack"];
 
-/// What `cellc help` prints about a command.
+/// The text of `cellc help` about a command.
 pub(crate) fn help(name: &str) -> String {
     let output = Command::new(command::program())
         .arg("help")

@@ -179,7 +179,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("emit", &["arch", "emit", "encoding", "kernel", "pack", "request"]),
 ];
 
-/// Names that say nothing about what a file or folder holds.
+/// Names that do not describe the content of a file or folder.
 const EMPTY_NAMES: &[&str] =
     &["utils", "util", "common", "helpers", "helper", "gen", "codegen", "ir", "misc"];
 

@@ -531,7 +531,7 @@ pub(crate) struct ExecuteArguments {
     pub(crate) isa: Option<String>,
 }
 
-/// What `--emit` can ask for.
+/// The values of `--emit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Emit {
     /// Rust, no_std, editions 2015 to 2024

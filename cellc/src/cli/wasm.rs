@@ -35,7 +35,7 @@ const FLAGS: &[&str] = &[
     "module.c",
 ];
 
-/// Where clang and its linker come from.
+/// Help for a missing clang: packages with clang and its linker, and ways around clang.
 const GET_CLANG: &str = "clang with lld makes .wasm files (Debian: apt install clang lld; \
      macOS: brew install llvm lld); the variable CLANG names another clang. Without clang: \
      -o net.rs --target wasm32, and rustc";

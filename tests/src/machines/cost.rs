@@ -96,7 +96,7 @@ impl Machine {
         works
     }
 
-    /// True if the emulator, where it is QEMU, runs a program with the plugin that counts.
+    /// True if QEMU runs a program with the plugin that counts, or if the emulator is not QEMU.
     fn runs_counted(&self) -> bool {
         if !self.emulator[0].starts_with("qemu-") {
             return true;
@@ -134,7 +134,7 @@ impl Machine {
             Command::new(self.compiler[0]).arg("--version").output().expect("the compiler starts");
         let text = String::from_utf8(output.stdout).expect("a version is ASCII");
         let words: Vec<&str> = text.lines().next().expect("a line").split_whitespace().collect();
-        // the last that looks like one; gcc of Arm has a date behind it
+        // the last word that looks like a version; Arm's gcc has a date behind the version
         let numbers =
             || words.iter().rev().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
         let version = numbers().find(|word| word.contains('.')).or_else(|| numbers().next());

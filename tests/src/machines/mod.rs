@@ -28,7 +28,7 @@ pub use table::{
     PORTABLE,
 };
 
-/// What a program writes.
+/// The output of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Written {
     /// All results.

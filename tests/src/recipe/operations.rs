@@ -387,7 +387,7 @@ impl Drawing {
         let shape = port.shape.clone();
         let port = match choices.below("how", 4) {
             0 if !shape.is_empty() => {
-                // two dimensions into one, the first one kept by a 0
+                // two dimensions become one; a 0 keeps the first dimension
                 let at = choices.below("axis", shape.len());
                 let mut to = shape.clone();
                 if at > 0 {
@@ -406,7 +406,7 @@ impl Drawing {
                 self.file.operation("Reshape", "opset1", &data, &[&port, &target], &to)
             }
             1 if !shape.is_empty() => {
-                // one dimension into two
+                // one dimension becomes two
                 let at = choices.below("axis", shape.len());
                 let factor = (2..=shape[at]).find(|f| shape[at].is_multiple_of(*f)).unwrap_or(1);
                 let mut to = shape.clone();

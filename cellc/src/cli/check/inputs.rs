@@ -41,7 +41,7 @@ pub(super) struct Inputs<'a> {
     call: Option<(usize, Call)>,
 }
 
-/// What [`Inputs::next`] reports about a step.
+/// The result of [`Inputs::next`] for a step.
 pub(super) struct Next {
     /// Indices of parameters written for this step.
     pub(super) changed: Vec<usize>,

@@ -137,7 +137,7 @@ fn too_far<'a>(found: &'a [Checked], arguments: &'a CheckArguments) -> Vec<TooFa
     exceeded
 }
 
-/// The limit of an output: its own, else that of all outputs.
+/// The limit of an output: the limit given with its name, else the limit of all outputs.
 fn limit<'a>(arguments: &'a CheckArguments, output: &str) -> Option<&'a MaxError> {
     let largest =
         |name: Option<&str>| arguments.max_error.iter().find(|most| most.output.as_deref() == name);

@@ -41,7 +41,7 @@ fn best(nodes: &[Node], report: &Report) -> Option<Repeat> {
     for len in 1..=nodes.len() / 2 {
         let mut start = 0;
         while start + 2 * len <= nodes.len() {
-            // labels that equal those one part later
+            // labels that equal the labels `len` nodes later
             let equal = (start..nodes.len() - len).take_while(|&i| labels[i] == labels[i + len]);
             let equal = equal.count();
             for first in start..=(start + equal).saturating_sub(len).min(start + len) {
