@@ -47,11 +47,11 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     let Some(declaration) = declaration else {
         return errors(&problems, &tokens, &Origin::Token(0));
     };
-    let place = declaration.model_file().or(declaration.tensor_file());
-    let place = place.map_or(Origin::Token(0), |file| file.origin);
+    let origin = declaration.model_file().or(declaration.tensor_file());
+    let origin = origin.map_or(Origin::Token(0), |file| file.origin);
     let declared = declared_model(&declaration, &mut problems);
     let Some((model, options)) = declared.filter(|_| !problems.has_errors()) else {
-        return errors(&problems, &tokens, &place);
+        return errors(&problems, &tokens, &origin);
     };
     let mut compilation = compile_core(model, &options);
     problems.extend(std::mem::take(&mut compilation.warnings));
@@ -61,10 +61,10 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
         let found = format!("`{module}` is what the module of the generated code will be called");
         let valid = format!("the name of a type: {}", interface.type_name);
         let taken = Diagnostic::error(Origin::Token(0), found).valid(valid);
-        return errors(&Diagnostics(vec![taken]), &tokens, &place);
+        return errors(&Diagnostics(vec![taken]), &tokens, &origin);
     }
     let body = with_attributes(compilation.tokens(), &interface.type_name, &declaration.attributes);
-    let warnings = warnings(&problems, &tokens, &place);
+    let warnings = warnings(&problems, &tokens, &origin);
     let read: Vec<_> = compilation.model.files.iter().map(|file| &file.name[..]).collect();
     let item = item(&declaration, &read, (&module, &interface.type_name), body);
     quote!(#item #warnings)
@@ -338,11 +338,11 @@ fn of_severity(problems: &Diagnostics, severity: Severity) -> impl Iterator<Item
 /// The maximum number of reported errors. A file may hold any number of errors.
 const MOST_ERRORS: usize = 50;
 
-/// One `compile_error!` for each error. `place`: the place for errors without a token.
-fn errors(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> TokenStream {
+/// One `compile_error!` for each error. `origin`: the place for errors without a token.
+fn errors(problems: &Diagnostics, tokens: &TokenTable, origin: &Origin) -> TokenStream {
     let error = |problem: &Diagnostic| {
         let at =
-            tokens.get(&problem.origin).or_else(|| tokens.get(place)).cloned().unwrap_or_default();
+            tokens.get(&problem.origin).or_else(|| tokens.get(origin)).cloned().unwrap_or_default();
         syn::Error::new_spanned(at, message(problem)).into_compile_error()
     };
     let mut errors: TokenStream =
@@ -350,16 +350,16 @@ fn errors(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> TokenS
     let more = of_severity(problems, Severity::Error).count().saturating_sub(MOST_ERRORS);
     if more > 0 {
         errors
-            .extend(error(&Diagnostic::error(place.clone(), format!("and {more} more problems"))));
+            .extend(error(&Diagnostic::error(origin.clone(), format!("and {more} more problems"))));
     }
     errors
 }
 
 /// A use of a deprecated function for each warning: macros cannot warn in another way.
-fn warnings(problems: &Diagnostics, tokens: &TokenTable, place: &Origin) -> TokenStream {
+fn warnings(problems: &Diagnostics, tokens: &TokenTable, origin: &Origin) -> TokenStream {
     let warning = |problem: &Diagnostic| {
         let at =
-            tokens.get(&problem.origin).or_else(|| tokens.get(place)).cloned().unwrap_or_default();
+            tokens.get(&problem.origin).or_else(|| tokens.get(origin)).cloned().unwrap_or_default();
         let span = at.into_iter().next().map_or(Span::call_site(), |token| token.span());
         let note = message(problem);
         quote_spanned! {span=>
