@@ -7,8 +7,8 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 
-use crate::compile::{self, compile_core, core_model};
-use crate::core::CoreModel;
+use crate::compilation::Compilation;
+use crate::compile::{self, compile};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, Severity, method, method_name};
 use crate::emit::names::Interface;
 use crate::front::declaration::{self, Declaration, Parsed, TokenTable};
@@ -49,12 +49,10 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     };
     let origin = declaration.model_file().or(declaration.tensor_file());
     let origin = origin.map_or(Origin::Token(0), |file| file.origin);
-    let declared = declared_model(&declaration, &mut problems);
-    let Some((model, options)) = declared.filter(|_| !problems.has_errors()) else {
+    let compiled = compiled(&declaration, &mut problems);
+    let Some(compilation) = compiled.filter(|_| !problems.has_errors()) else {
         return errors(&problems, &tokens, &origin);
     };
-    let mut compilation = compile_core(model, &options);
-    problems.extend(std::mem::take(&mut compilation.warnings));
     let interface = &compilation.interface;
     let module = module_name(&declaration.name, interface);
     if declaration.name == module {
@@ -89,11 +87,8 @@ fn module_name(name: &Ident, interface: &Interface) -> String {
     module
 }
 
-/// The core model with the options for compiling. `None` after an error.
-fn declared_model(
-    declaration: &Declaration,
-    problems: &mut Diagnostics,
-) -> Option<(CoreModel, Options)> {
+/// Compiles the declared model. `None` after an error.
+fn compiled(declaration: &Declaration, problems: &mut Diagnostics) -> Option<Compilation> {
     let (model, options) = match declaration.model_file() {
         None if !declaration.readable => return None,
         None => {
@@ -126,11 +121,11 @@ fn declared_model(
             }
         }
     };
-    match core_model(&model, &options) {
-        Ok((valid, warnings)) => {
-            problems.extend(warnings);
-            problems.extend(declaration.check(&valid));
-            Some((valid, options))
+    match compile(&model, &options) {
+        Ok(mut compilation) => {
+            problems.extend(std::mem::take(&mut compilation.warnings));
+            problems.extend(declaration.check(&compilation.model));
+            Some(compilation)
         }
         Err(refused) => {
             problems.extend(refused);

@@ -8,7 +8,7 @@ use crate::emit::names::{
 };
 use crate::kernel::{AlignedArrays, BodyRef, Buffer, Element, Program, Role};
 use crate::lower::element_of;
-use crate::model::{CODE_RATE, ElementType, lasting};
+use crate::model::{ElementType, lasting};
 use crate::request::Language;
 
 impl Interface {
@@ -161,8 +161,8 @@ const SAMPLE_RATE: [&str; 2] = ["sample_rate", "samplerate"];
 
 /// The sample rate of the code of an amplifier model, in Hz.
 fn sample_rate(model: &CoreModel) -> Option<String> {
-    let keys = [CODE_RATE].into_iter().chain(SAMPLE_RATE);
-    let rate = keys.into_iter().find_map(|key| said(model, key))?;
+    let of_file = || SAMPLE_RATE.into_iter().find_map(|key| said(model, key));
+    let rate = model.code_rate.map(|rate| rate as f64).or_else(of_file)?;
     (rate > 0.0).then(|| format!("{rate:?}"))
 }
 

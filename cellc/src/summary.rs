@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::core::{CoreCell, CoreModel, Lengths};
-use crate::model::{CODE_RATE, LedgerEntry, counted};
+use crate::model::{LedgerEntry, counted};
 use crate::request::Options;
 
 /// The purpose of the type, a line for each cell, and the treatment of denormals.
@@ -38,10 +38,7 @@ fn rate_and_levels(model: &CoreModel) -> impl Iterator<Item = String> {
         }
     }
     let file = (!texts.is_empty()).then(|| format!("The model's file says: {}.", texts.join(", ")));
-    let rate =
-        nodes.iter().flat_map(|node| &node.ledger).find(|entry| entry.attribute == CODE_RATE);
-    let rate = rate.and_then(|entry| entry.text.as_ref());
-    let code = rate.map(|rate| format!("The sample rate of this code is {rate} Hz."));
+    let code = model.code_rate.map(|rate| format!("The sample rate of this code is {rate} Hz."));
     file.into_iter().chain(code)
 }
 

@@ -7,6 +7,7 @@ use std::process::Command;
 use cellc::internals::compile::{compile, compile_core, core_model, with_model_errors};
 use cellc::internals::core::{CoreModel, CoreOp, Source, streams};
 use cellc::internals::front::openvino;
+use cellc::internals::numerics::Precisions;
 use cellc::{Builder, Language, Options, Precision};
 use cellc_tests::corpus;
 use cellc_tests::driver::{c_compilers, run, rustc, undefined};
@@ -42,7 +43,8 @@ fn one_and_rows(k: usize, recipe: &Recipe) -> Option<[Subject; 2]> {
         return None;
     }
     streams::repeat(&mut core, ROWS.len());
-    let rows = Subject { compilation: compile_core(core, options), ..one.clone() };
+    let precisions = Precisions::new(&core, &options.numerics);
+    let rows = Subject { compilation: compile_core(core, precisions, options), ..one.clone() };
     Some([one, rows])
 }
 

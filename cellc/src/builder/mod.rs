@@ -816,7 +816,7 @@ impl Compilation {
             return self;
         }
         let options = self.options.with_language(language);
-        Self { warnings: self.warnings, ..compile_core(self.model, &options) }
+        Self { warnings: self.warnings, ..compile_core(self.model, self.precisions, &options) }
     }
 }
 

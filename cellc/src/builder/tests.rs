@@ -92,6 +92,14 @@ fn a_clip_above_zero_is_a_bound() {
 }
 
 #[test]
+fn a_hidden_size_has_the_limits_of_any_other_reader() {
+    for size in crate::rules::cell::WRONG_HIDDEN_SIZES {
+        let text = refused(&Builder::gru(size, 1));
+        assert!(text.contains("from 1"), "{size}: {text}");
+    }
+}
+
+#[test]
 fn parameters_of_activations_are_finite() {
     for (alpha, is_legal) in crate::rules::cell::PARAMETERS_OF_ACTIVATIONS {
         let builder = Builder::rnn(2, 1).activations([Activation::LeakyRelu { alpha }]);

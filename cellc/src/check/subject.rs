@@ -3,14 +3,15 @@
 use crate::core::CoreModel;
 use crate::diagnostic::{Cause, Diagnostics, Severity};
 use crate::model::Model;
+use crate::numerics::Precisions;
 use crate::request::Options;
 use crate::rules::input_sizes::InputSizes;
 use crate::rules::names::{self, Side, parameter_names};
 use crate::rules::step_facts::StepFacts;
 
-/// The result for a model and its options: the core model with the warnings, or all errors and
-/// warnings.
-pub(crate) type CheckResult = Result<(CoreModel, Diagnostics), Diagnostics>;
+/// The result for a model and its options: the core model, the precisions of its products and the
+/// warnings, or all errors and warnings.
+pub(crate) type CheckResult = Result<(CoreModel, Precisions, Diagnostics), Diagnostics>;
 
 /// A model after the proof of its steps. Without a model, the diagnostics have errors.
 pub(crate) struct Outcome {

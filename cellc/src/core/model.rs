@@ -100,6 +100,8 @@ pub struct CoreModel {
     pub name: Option<String>,
     /// The input files.
     pub files: Vec<InputFile>,
+    /// The sample rate of the generated code, in Hz. `None`: the rate of the model, or no rate.
+    pub code_rate: Option<u64>,
     /// Inputs, in document order.
     pub parameters: Vec<Parameter>,
     /// Compile-time tensors, after constant folding.

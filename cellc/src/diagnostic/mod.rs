@@ -150,6 +150,19 @@ impl Diagnostic {
         Self { severity: Severity::Notice, ..Self::error(origin, found) }
     }
 
+    /// Refuses an attribute without a place in the definition of `on`: no reader knows its effect,
+    /// so none ignores it. `valid`: the attributes of the definition.
+    pub fn unknown_attribute(
+        origin: Origin,
+        name: &str,
+        on: &str,
+        valid: impl Into<Message>,
+    ) -> Self {
+        Self::error(origin, format!("the attribute {} has no known meaning on {on}", quoted(name)))
+            .valid(valid)
+            .help("remove the attribute if it has no effect, or correct its name")
+    }
+
     /// True for a problem of one cause at one place. The texts may differ.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         let location = |problem: &Self| (problem.origin.clone(), problem.layer.clone());

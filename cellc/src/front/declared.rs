@@ -12,7 +12,7 @@ use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
 use crate::diagnostic::{Diagnostic, Diagnostics, message};
 use crate::model::limits::MOST_STATES;
-use crate::model::{Family, Model, Spelling, wrong_count};
+use crate::model::{Model, Spelling, wrong_count};
 
 /// Keys that only some operations have.
 const ONLY_OF_SOME: [Key; 7] = [
@@ -93,10 +93,10 @@ impl Declared {
 
     /// The name of the operation, if it takes neither further layers nor a skip connection.
     fn alone(&self) -> Option<&'static str> {
-        match (self.is_apples, self.family) {
+        match (self.is_apples, self.family.has_variants()) {
             (true, _) => Some("Apple's gru"),
-            (false, Family::Augru) => Some("an AUGRU"),
-            (false, Family::Rnn | Family::Gru | Family::Lstm) => None,
+            (false, false) => Some("an AUGRU"),
+            (false, true) => None,
         }
     }
 

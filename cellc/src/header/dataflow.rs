@@ -376,7 +376,7 @@ fn pointwise_term(function: PointwiseFunction, operands: &[Term]) -> Term {
 
 #[cfg(test)]
 mod tests {
-    use crate::compile::compile_core;
+    use crate::compile::compile_written;
     use crate::core::{
         CoreModel, CoreNode, CoreOp, CoreValue, LayerPlace, Parameter, Pointwise,
         PointwiseFunction, ResultValue, Source, View,
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn equations_do_not_double_with_each_layer() {
         for (layers, are_equations) in [(6, true), (40, false)] {
-            let compilation = compile_core(doublings(layers), &Options::default());
+            let compilation = compile_written(doublings(layers), &Options::default());
             let header = compilation.description.header.join("\n");
             assert_eq!(header.contains("Equations:"), are_equations, "{header}");
             let longest = header.lines().map(str::len).max();

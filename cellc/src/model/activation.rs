@@ -241,8 +241,8 @@ impl Activation {
 /// Equal if function and parameters are equal, bit by bit: -0 is not 0.
 impl PartialEq for Activation {
     fn eq(&self, other: &Self) -> bool {
-        let bits = |a: &Self| a.parameters().iter().map(|v| v.to_bits()).collect::<Vec<_>>();
-        self.name() == other.name() && bits(self) == bits(other)
+        let bits = |a: &Self| a.parameters().into_iter().map(f32::to_bits);
+        self.name() == other.name() && bits(self).eq(bits(other))
     }
 }
 

@@ -36,6 +36,8 @@ struct FamilyRow {
     gates: &'static str,
     /// The default activations, one for each activation that the cell takes.
     activations: &'static [Activation],
+    /// As of [`Family::has_variants`].
+    has_variants: bool,
 }
 
 impl Family {
@@ -49,6 +51,7 @@ impl Family {
                 sequence: "RNNSequence",
                 gates: "h",
                 activations: &[Activation::Tanh],
+                has_variants: true,
             },
             Self::Gru => &FamilyRow {
                 name: "gru",
@@ -56,6 +59,7 @@ impl Family {
                 sequence: "GRUSequence",
                 gates: "zrh",
                 activations: GATED,
+                has_variants: true,
             },
             Self::Augru => &FamilyRow {
                 name: "augru",
@@ -63,6 +67,7 @@ impl Family {
                 sequence: "AUGRUSequence",
                 gates: "zrh",
                 activations: GATED,
+                has_variants: false,
             },
             Self::Lstm => &FamilyRow {
                 name: "lstm",
@@ -70,6 +75,7 @@ impl Family {
                 sequence: "LSTMSequence",
                 gates: "fico",
                 activations: &[Activation::Sigmoid, Activation::Tanh, Activation::Tanh],
+                has_variants: true,
             },
         }
     }
@@ -87,6 +93,12 @@ impl Family {
     /// The default activations, one for each activation that the cell takes.
     pub fn default_activations(self) -> &'static [Activation] {
         self.row().activations
+    }
+
+    /// True if activations, clip, place of the reset gate, direction and number of layers may vary,
+    /// and weights may be computed. False for an operation as its specification has it.
+    pub fn has_variants(self) -> bool {
+        self.row().has_variants
     }
 
     /// The cell of this family. `reset` is ignored if the family has no reset gate.

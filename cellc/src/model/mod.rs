@@ -94,9 +94,6 @@ pub struct LedgerEntry {
     pub origin: Origin,
 }
 
-/// The ledger's name for the sample rate of the generated code, if the model's rate differs.
-pub(crate) const CODE_RATE: &str = "sample_rate of the code";
-
 /// One operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
@@ -150,6 +147,8 @@ pub struct Model {
     pub producer: Option<String>,
     /// The input files.
     pub files: Vec<InputFile>,
+    /// The sample rate of the generated code, in Hz. `None`: the rate of the model, or no rate.
+    pub code_rate: Option<u64>,
     /// Distinct names of input sizes in the file.
     pub dimensions: Vec<String>,
     /// The axes of inputs that the user leaves open by name, as the number of time steps.

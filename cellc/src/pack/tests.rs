@@ -1,5 +1,5 @@
 use crate::arch;
-use crate::compile::compile_core;
+use crate::compile::compile_written;
 use crate::core::{CoreCell, CoreOp, Dense, PointwiseFunction, Source, WeightSource};
 use crate::evaluate::written::Written;
 use crate::model::{Binary, CellKind, ResetGate};
@@ -46,7 +46,7 @@ fn baked_bytes(
     options: &Options,
     weights: impl FnMut(&mut Written) -> [WeightSource; 3],
 ) -> usize {
-    compile_core(written_out(steps, weights).0, options).packed.bytes.len()
+    compile_written(written_out(steps, weights).0, options).packed.bytes.len()
 }
 
 /// All ways to store weights, for a machine with few instruction sets.
@@ -80,7 +80,7 @@ fn equal_tensors_share_packed_weights_and_others_do_not() {
 #[test]
 fn the_estimate_counts_shared_weights_once() {
     let model = written_out(3, equal_weights);
-    let compilation = compile_core(model.0, &Options::default());
+    let compilation = compile_written(model.0, &Options::default());
     let estimate = &compilation.description.estimate;
     assert_eq!(estimate.weight_bytes, 4 * LENS.iter().sum::<usize>() as u64);
     assert_eq!(
@@ -104,7 +104,7 @@ fn weights_at_run_time_are_packed_once() {
                 })
             })
         };
-        let compilation = compile_core(written_out(steps, &mut weights).0, &Options::default());
+        let compilation = compile_written(written_out(steps, &mut weights).0, &Options::default());
         let copies = compilation.program.packing.body.len();
         (compilation.packed.run_time_len, copies)
     };
@@ -137,7 +137,7 @@ fn a_constant_shares_the_place_of_weights_with_its_bits() {
         Dense { rows: 1, inputs: HIDDEN, outputs: 1, x: sum, w, transposed: false, chains, out };
     model.push(CoreOp::Dense(dense));
     model.result(Source::Value(out));
-    let compilation = compile_core(model.0, &Options::default());
+    let compilation = compile_written(model.0, &Options::default());
     let packed = &compilation.packed;
     assert_eq!(packed.bytes.len(), (4 * HIDDEN).next_multiple_of(64));
     assert_eq!(

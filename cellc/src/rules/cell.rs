@@ -208,8 +208,8 @@ fn parts_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool
         diagnostics.push(refusal(node, &node.origin, found, "an LSTM with them", MALFORMED));
         is_legal = false;
     }
-    if cell.kind.has_attention() {
-        is_legal &= attention_is_legal(recurrent, diagnostics);
+    if !cell.kind.family().has_variants() {
+        is_legal &= is_as_specified(recurrent, diagnostics);
     }
     is_legal
 }
@@ -225,8 +225,8 @@ fn clip_without_effect(node: &Node, cell: &Cell, diagnostics: &mut Diagnostics) 
     diagnostics.push(warning);
 }
 
-/// True if a GRU with attention has the attributes of its specification; others are refused.
-fn attention_is_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
+/// True if a cell has the attributes of its specification; others are refused.
+fn is_as_specified(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
     let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
     let before = diagnostics.0.len();
     let mut refuse = |name: &str, found: String, valid: String, help: String| {

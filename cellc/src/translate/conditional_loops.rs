@@ -13,7 +13,7 @@ use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::core::{
     CoreLoop, CoreOp, Divider, DynamicLength, Geometry, INTEGER_LIMIT, Known, LoopCarried,
-    LoopResult, LoopSlice, Source,
+    LoopResult, LoopSlice, Source, axis_index,
 };
 use crate::diagnostic::message;
 use crate::model::{Binary, ElementType, Logic, Loop, LoopInput, Node, Primitive};
@@ -453,11 +453,8 @@ impl<'a> Translator<'_, 'a> {
         if let [count, still] = last[..] {
             for (known, output) in outputs.iter().zip(&body.outputs) {
                 let Known::Source(Source::Value(value), _) = known else { continue };
-                let axis = output.concatenation.and_then(|slicing| {
-                    let rank = self.core.model.values[*value].shape.len() as i64;
-                    let axis = if slicing.axis < 0 { slicing.axis + rank } else { slicing.axis };
-                    usize::try_from(axis).ok()
-                });
+                let rank = self.core.model.values[*value].shape.len();
+                let axis = output.concatenation.and_then(|along| axis_index(along.axis, rank));
                 let truncated = may_cut.then_some(still);
                 let by = Divider::Loop;
                 self.core.facts.lengths.insert(

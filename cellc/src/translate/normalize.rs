@@ -46,18 +46,18 @@ pub(super) fn normalizes_inside(
     axis: usize,
 ) -> bool {
     let Some(x) = args.known(0) else { return false };
-    let rank = core.shape_of(x).len() as i64;
+    let rank = core.shape_of(x).len();
     match normalization {
         Normalization::Batch { .. } => axis != 1,
         Normalization::Layer { axis: first, .. } => {
-            (axis as i64) < if first < 0 { first + rank } else { first }
+            axis_index(first, rank).is_some_and(|first| axis < first)
         }
         Normalization::Variance { first, .. } if args.len() < 2 => axis < first,
         Normalization::Variance { .. } | Normalization::Length { .. } => {
             let axes = args.known(1).and_then(Known::tensor).and_then(|axes| {
                 (0..axes.len()).map(|at| axes.get_i64(at)).collect::<Option<Vec<i64>>>()
             });
-            axes.is_some_and(|axes| axes.iter().all(|&own| own.rem_euclid(rank) != axis as i64))
+            axes.is_some_and(|axes| axes.iter().all(|&own| axis_index(own, rank) != Some(axis)))
         }
         Normalization::Group { .. } => axis == 0,
     }
@@ -153,10 +153,7 @@ fn layer_norm(
     root_mean_square: bool,
 ) -> Rule<Known> {
     let rank = core.shape_of(&inputs[0]).len();
-    let first = match axis_index(axis, rank) {
-        Some(first) => first,
-        None => args.axis(axis, rank)?,
-    };
+    let first = args.axis(axis, rank)?;
     let axes: Vec<usize> = (first..rank).collect();
     let mut value = match root_mean_square {
         false => centred(core, &inputs[0], &axes, Some((eps, true)))?,

@@ -38,7 +38,7 @@ use crate::core::{
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::limits::MOST_ELEMENTS;
 use crate::model::limits::MOST_VISITED;
-use crate::model::{ElementType, Elementwise, Node, Op, Tensor, shape_text};
+use crate::model::{ElementType, Elementwise, Model, Node, Op, Tensor, shape_text};
 use crate::rules::input_sizes::InputSizes;
 use crate::rules::names::names;
 use crate::rules::report::attributes_are_legal;
@@ -53,8 +53,13 @@ pub(crate) fn translate<'a>(
     inputs: &InputSizes,
     diagnostics: &mut Diagnostics,
 ) -> (Option<CoreModel>, StepFacts<'a>) {
-    let (name, files) = (context.model.name.clone(), context.model.files.clone());
-    let without_nodes = CoreModel { name, files, ..CoreModel::default() };
+    let Model { name, files, code_rate, .. } = context.model;
+    let without_nodes = CoreModel {
+        name: name.clone(),
+        files: files.clone(),
+        code_rate: *code_rate,
+        ..CoreModel::default()
+    };
     let mut translator = Translator::new(context, inputs, without_nodes, diagnostics);
     let translated = translator.translated();
     let Translator { mut core, mut steps, .. } = translator;

@@ -214,7 +214,7 @@ fn coordinates(shape: &[usize], index: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The weights of a cell: constants and inputs with the layout of their gates, or `Computed` if the
-/// graph does more than reorder gates. Refuses computed weights of a GRU with attention.
+/// graph does more than reorder gates. Refuses computed weights of a cell without variants.
 pub(super) fn regrouped(
     core: &mut CoreBuilder,
     recurrent: &Recurrent,
@@ -223,7 +223,7 @@ pub(super) fn regrouped(
 ) -> Rule<CellWeights> {
     match sources(core, recurrent, given, sizes) {
         Ok(weights) => Ok(CellWeights::Given(weights)),
-        Err(_) if !recurrent.cell.kind.has_attention() => Ok(CellWeights::Computed),
+        Err(_) if recurrent.cell.kind.family().has_variants() => Ok(CellWeights::Computed),
         Err(found) => {
             let help = "connect a constant or an input, the gates of W and R in one order; or \
                 write the cell with MatMul, Add and Mul";

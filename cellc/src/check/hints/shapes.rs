@@ -118,7 +118,7 @@ impl Hints<'_, '_> {
     /// initial state in every call.
     pub(crate) fn keeps_state_with(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
         let outcome = self.context.recheck(self.context.model, &self.with_shapes(shapes));
-        outcome.and_then(Result::ok).is_some_and(|(_, warnings)| {
+        outcome.and_then(Result::ok).is_some_and(|(_, _, warnings)| {
             !warnings.0.iter().any(|warning| warning.cause.begins_anew())
         })
     }
@@ -146,7 +146,7 @@ impl Hints<'_, '_> {
             shapes.push((index, sizes.collect()));
         }
         let outcome = self.context.recheck(&model, &self.with_shapes(&shapes));
-        outcome.and_then(Result::ok).map(|(core, _)| core)
+        outcome.and_then(Result::ok).map(|(core, ..)| core)
     }
 
     fn with_shapes(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> Options {

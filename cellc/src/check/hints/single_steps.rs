@@ -2,6 +2,7 @@
 //! recurrent layers with an open number of steps.
 
 use super::Hints;
+use crate::core::axis_index;
 use crate::diagnostic::{Diagnostic, EXAMPLE_STEPS, quoted};
 use crate::model::{Axes, Dim, Elements, Model, Node, Op, OpFacts, Primitive, Tensor, ValueId};
 
@@ -208,7 +209,7 @@ fn read(
     rank_of: Ranks<'_>,
 ) -> Read {
     let Steps { axis, rank, .. } = steps;
-    let from_start = |at: i64| if at < 0 { at + rank as i64 } else { at };
+    let is_axis = |at: i64| axis_index(at, rank) == Some(axis);
     let numbers = |port: usize| constant(port).filter(|tensor| tensor.len() <= 8).map(integers);
     match node.op.facts().axes {
         Axes::Sizes => Read::One,
@@ -237,16 +238,14 @@ fn read(
         }
         Axes::Permuted if port == 0 => match numbers(1).and_then(|order| {
             let order = if order.is_empty() { (0..rank as i64).rev().collect() } else { order };
-            order.iter().position(|&at| from_start(at) == axis as i64)
+            order.iter().position(|&at| is_axis(at))
         }) {
             Some(axis) => Read::Each(Steps { axis, ..steps }),
             None => Read::Several,
         },
         Axes::Indexed { batch_dims: 0 } if port == 0 => match (numbers(1), numbers(2).as_deref()) {
-            (Some(indices), Some(&[at])) if from_start(at) == axis as i64 && indices == [0] => {
-                Read::One
-            }
-            (None, Some(&[at])) if from_start(at) == axis as i64 => Read::Reordered,
+            (Some(indices), Some(&[at])) if is_axis(at) && indices == [0] => Read::One,
+            (None, Some(&[at])) if is_axis(at) => Read::Reordered,
             _ => Read::Several,
         },
         Axes::Sliced if port == 0 => read_of_slice(node, steps, &numbers),
@@ -274,8 +273,7 @@ fn read_of_slice(node: &Node, steps: Steps, numbers: &dyn Fn(usize) -> Option<Ve
     let (Some(starts), Some(stops), Some(by), Some(axes)) = (starts, stops, by, axes) else {
         return Read::Several;
     };
-    let from_start = |at: i64| if at < 0 { at + steps.rank as i64 } else { at };
-    match axes.iter().position(|&at| from_start(at) == steps.axis as i64) {
+    match axes.iter().position(|&at| axis_index(at, steps.rank) == Some(steps.axis)) {
         None => Read::Each(steps),
         Some(at) => match (starts.get(at), stops.get(at), by.get(at)) {
             (Some(0), Some(1), Some(1)) => Read::One,

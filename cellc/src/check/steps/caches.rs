@@ -2,6 +2,7 @@
 
 use crate::check::hints::Shapes;
 use crate::check::subject::CheckedModel;
+use crate::core::axis_index;
 use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, Model, Node, Op, ValueId};
 use crate::request::flag;
@@ -70,8 +71,7 @@ impl<'m> Producers<'m> {
             .iter()
             .position(|&at| std::ptr::eq(&self.model.nodes[at], parameter))?;
         let sizes = stated(self.model, self.model.parameters[input])?;
-        let along = if along < 0 { along + sizes.len() as i64 } else { along };
-        let grows = usize::try_from(along) == Ok(axis) && !rest.iter().all(is_constant);
+        let grows = axis_index(along, sizes.len()) == Some(axis) && !rest.iter().all(is_constant);
         let is_open = matches!(sizes.get(axis_of_input), Some(Dim::Dynamic { .. }));
         (grows && is_open).then_some((input, axis_of_input))
     }

@@ -9,6 +9,7 @@ use crate::check::subject::{CheckResult, CheckedModel, Outcome};
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, message};
 use crate::model::{Dim, Model, Op};
+use crate::numerics::Precisions;
 use crate::request::State;
 use crate::rules::unused::Unused;
 use crate::stream::steps::{NotStepwise, why_not_stepwise};
@@ -38,8 +39,36 @@ pub(crate) fn open_steps(
     many: &CheckedModel,
     one: Option<CheckedModel>,
 ) -> Result<OpenSteps, Diagnostics> {
-    model_of_one_step(many, one, given.has_only_open_sizes())
-        .unwrap_or_else(|| Err(given.diagnostics.clone()))
+    let only_sizes = given.has_only_open_sizes();
+    if only_sizes && let Some(refused) = caches::refused(many) {
+        return Err(refused.into());
+    }
+    let others = || given.diagnostics.clone();
+    let (one, steps) = one.zip(many.inputs.open).ok_or_else(others)?;
+    let model = many.context.model;
+    let time: Vec<Option<usize>> =
+        many.inputs.open_axes.iter().map(|axes| axes.first().copied()).collect();
+    if many.diagnostics.has_errors() || one.diagnostics.has_errors() {
+        let by_shape =
+            one.context.options.bindings.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
+        let asked = by_shape || !model.open_axes.is_empty();
+        let recurrent = model.nodes.iter().any(|node| matches!(node.op, Op::Sequence(..)));
+        // an operation that looks ahead may be the cause of an error with one step
+        if only_sizes
+            && asked
+            && !many.diagnostics.has_errors()
+            && many.steps.most_lengths.is_none()
+            && let Some(refused) = why_not_stepwise(many.core(), steps, &time)
+        {
+            return Err(not_stepwise(many, &time, &refused).into());
+        }
+        return Err(match only_sizes && (asked || recurrent) {
+            true => only_some(many, &one, &time, steps),
+            false => others(),
+        });
+    }
+    let (one, diagnostics) = (one.core.ok_or_else(others)?, one.diagnostics);
+    Ok(OpenSteps { one_step: one, steps, time, diagnostics })
 }
 
 /// The outcome of the proof that the steps of a model can be taken one by one.
@@ -62,7 +91,7 @@ pub(crate) fn proven(
 /// The result of all checks, with warnings and advice on the given sizes.
 pub(crate) fn advised(
     given: &CheckedModel,
-    core: Option<CoreModel>,
+    core: Option<(CoreModel, Precisions)>,
     mut diagnostics: Diagnostics,
 ) -> CheckResult {
     let warnings = given.hints().single_steps();
@@ -72,43 +101,8 @@ pub(crate) fn advised(
         return Err(diagnostics);
     }
     diagnostics.0.extend(given.restart_warnings.0.iter().cloned().chain(warnings));
-    let core = core.expect("check: a model without errors is translated");
-    Ok((core, diagnostics))
-}
-
-/// [`open_steps`], or `None` if the model has other problems. `only_sizes`: true if every error is
-/// an open size.
-fn model_of_one_step(
-    long: &CheckedModel,
-    one: Option<CheckedModel>,
-    only_sizes: bool,
-) -> Option<Result<OpenSteps, Diagnostics>> {
-    if only_sizes && let Some(refused) = caches::refused(long) {
-        return Some(Err(Diagnostics(vec![refused])));
-    }
-    let (one, model) = (one?, long.context.model);
-    let steps = long.inputs.open?;
-    let time: Vec<Option<usize>> =
-        long.inputs.open_axes.iter().map(|axes| axes.first().copied()).collect();
-    if long.diagnostics.has_errors() || one.diagnostics.has_errors() {
-        let by_shape =
-            one.context.options.bindings.shapes.iter().any(|(_, sizes)| sizes.contains(&None));
-        let asked = by_shape || !model.open_axes.is_empty();
-        let recurrent = model.nodes.iter().any(|node| matches!(node.op, Op::Sequence(..)));
-        // an operation that looks ahead may be the cause of an error with one step
-        if only_sizes
-            && asked
-            && !long.diagnostics.has_errors()
-            && long.steps.most_lengths.is_none()
-            && let Some(refused) = why_not_stepwise(long.core(), steps, &time)
-        {
-            return Some(Err(Diagnostics(vec![not_stepwise(long, &time, &refused)])));
-        }
-        return (only_sizes && (asked || recurrent))
-            .then(|| Err(only_some(long, &one, &time, steps)));
-    }
-    let (one, diagnostics) = (one.core?, one.diagnostics);
-    Some(Ok(OpenSteps { one_step: one, steps, time, diagnostics }))
+    let (core, precisions) = core.expect("check: a model without errors is translated");
+    Ok((core, precisions, diagnostics))
 }
 
 /// The error for a model whose steps cannot be taken one by one. `time`: by input, the axis of the

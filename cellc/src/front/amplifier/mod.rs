@@ -36,6 +36,8 @@ struct AmplifierModel {
     /// Facts about the model without influence on its results.
     ledger: Vec<LedgerEntry>,
     warnings: Diagnostics,
+    /// The sample rate of the code, in Hz. `None` for the model's.
+    code_rate: Option<u64>,
 }
 
 /// The network that a reader builds.
@@ -122,11 +124,12 @@ pub(crate) fn read_bytes(
         }
         problems
     };
-    let AmplifierModel { network, ledger, warnings } = found.map_err(in_file)?;
+    let AmplifierModel { network, ledger, warnings, code_rate } = found.map_err(in_file)?;
     let mut model = match network {
         Network::Model(model) => *model,
         Network::Stack(stack) => stack.model("`in_skip`").map_err(in_file)?,
     };
+    model.code_rate = code_rate;
     let file = file_name(Path::new(path));
     for entry in model
         .nodes

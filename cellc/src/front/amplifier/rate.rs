@@ -4,7 +4,7 @@ use super::json::Json;
 use super::refusal;
 use crate::diagnostic::{Diagnostic, Origin, message};
 use crate::front::state_delay::StateDelay;
-use crate::model::{CODE_RATE, LedgerEntry};
+use crate::model::LedgerEntry;
 
 /// The largest rate of a model, in Hz.
 const MOST_RATE: u32 = 1 << 24;
@@ -116,13 +116,17 @@ impl Rates {
         format!("compile the model at {model} Hz or a multiple of it, and let the host resample")
     }
 
+    /// The rate of the code, in Hz. `None` for the model's.
+    pub(super) fn code_rate(self) -> Option<u64> {
+        Some(self.code).filter(|code| *code != self.model)
+    }
+
     /// The ledger entry for code at another rate than the model's.
     pub(super) fn ledger(self) -> Option<LedgerEntry> {
-        let Self { model, code } = self;
-        (code != model).then(|| LedgerEntry {
-            attribute: CODE_RATE.to_owned(),
+        self.code_rate().map(|code| LedgerEntry {
+            attribute: "sample_rate of the code".to_owned(),
             text: Some(code.to_string()),
-            meaning: format!("dilations and states are those of a model at {model} Hz"),
+            meaning: format!("dilations and states are those of a model at {} Hz", self.model),
             origin: Origin::Unknown,
         })
     }

@@ -123,7 +123,8 @@ pub(super) fn read(
         ledger.extend(of_metadata(metadata, &["samplerate"]));
     }
     remaining(file, &ABOUT, &mut ledger, &mut warnings);
-    Ok(AmplifierModel { network: Network::Stack(Box::new(stack)), ledger, warnings })
+    let network = Network::Stack(Box::new(stack));
+    Ok(AmplifierModel { network, ledger, warnings, code_rate: rates.code_rate() })
 }
 
 /// The keys with the sample rate of the model.

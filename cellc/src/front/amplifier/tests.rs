@@ -333,6 +333,15 @@ fn a_sequential_may_be_written_in_short() {
 }
 
 #[test]
+fn a_hidden_size_has_the_limits_of_any_other_reader() {
+    for size in crate::rules::cell::WRONG_HIDDEN_SIZES {
+        let text = nam().replacen("\"hidden_size\": 1", &format!("\"hidden_size\": {size}"), 1);
+        let said = read(&text).expect_err("no such cell");
+        assert!(said.contains("from 1 to 65536"), "{size}: {said}");
+    }
+}
+
+#[test]
 fn much_past_is_refused() {
     let (dilations, weights) = (["65536"; 300].join(", "), ["0.5"; 300 * 3 + 2].join(", "));
     let text = format!(

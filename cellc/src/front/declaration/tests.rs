@@ -3,10 +3,12 @@ use proc_macro2::TokenTree;
 use super::written::ValueTokens;
 use super::*;
 use crate::arch;
+use crate::compile::core_model;
+use crate::core::CoreModel;
 use crate::front::layout::GateOrder;
 use crate::model::{Activation, Dim, Model};
 use crate::request::flag;
-use crate::request::{Accuracy, Fma, Precision, Threads, Unroll};
+use crate::request::{Accuracy, Fma, Options, Precision, Threads, Unroll};
 
 fn declared(called: Macro, text: &str) -> Declaration {
     let parsed = parse(called, text.parse().expect("tokens"));
@@ -175,6 +177,43 @@ fn problems_keep_their_tokens() {
     for clip in ["0.0", "-1.0"] {
         let declared = format!("A<hidden_size = 4, input_size = 2, clip = {clip}>");
         assert!(found(Macro::RNN_CELL, &declared).is_empty(), "{clip}");
+    }
+}
+
+/// The cell of a macro, and the warnings; or the problems.
+fn compiled(text: &str) -> Result<(CoreModel, String), String> {
+    let parsed = parse(Macro::RNN_CELL, text.parse().expect("tokens"));
+    if parsed.problems.has_errors() {
+        return Err(parsed.problems.to_string());
+    }
+    let declared = parsed.declaration.and_then(|all| all.declared(None)).expect("a declaration");
+    let (model, _) = declared.model().map_err(|problems| problems.to_string())?;
+    let valid = core_model(&model, &Options::default());
+    let (core, warnings) = valid.map_err(|problems| problems.to_string())?;
+    Ok((core, warnings.to_string()))
+}
+
+/// Numbers without a token, such as NaN, cannot be written.
+#[test]
+fn numbers_follow_the_rules_of_all_cells() {
+    use crate::rules::cell::{CLIPS, PARAMETERS_OF_ACTIVATIONS, WRONG_HIDDEN_SIZES};
+    for (clip, bound, is_warned_about) in CLIPS.into_iter().filter(|(clip, ..)| clip.is_finite()) {
+        let (valid, said) =
+            compiled(&format!("A<hidden_size = 2, input_size = 1, clip = {clip:?}>"))
+                .unwrap_or_else(|said| panic!("{said}"));
+        assert_eq!(valid.cells()[0].clip, bound, "{clip}");
+        assert_eq!(said.contains("the clip"), is_warned_about, "{clip}: {said}");
+    }
+    for size in WRONG_HIDDEN_SIZES {
+        let said = compiled(&format!("A<hidden_size = {size}, input_size = 1>"));
+        let said = said.map(|_| ()).expect_err("no such cell");
+        assert!(said.contains("from 1"), "{size}: {said}");
+    }
+    for (alpha, _) in PARAMETERS_OF_ACTIVATIONS.into_iter().filter(|(alpha, _)| alpha.is_finite()) {
+        let list = format!("activations = [leaky_relu({alpha:?})]");
+        let (valid, _) = compiled(&format!("A<hidden_size = 2, input_size = 1, {list}>"))
+            .unwrap_or_else(|said| panic!("{said}"));
+        assert_eq!(valid.cells()[0].activations, [Activation::LeakyRelu { alpha }]);
     }
 }
 

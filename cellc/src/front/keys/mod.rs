@@ -168,7 +168,7 @@ const SIZE: &str = "a whole number from 1";
 
 /// True if a macro's declaration may have several layers.
 fn stackable(called: Macro) -> bool {
-    called.family() != Family::Augru && !called.is_apple()
+    called.family().has_variants() && !called.is_apple()
 }
 
 fn lstm_cell(called: Macro) -> bool {
@@ -216,7 +216,7 @@ keys! {
             true => "forward or reverse: direction = reverse",
             false => "forward, reverse or bidirectional: direction = reverse",
         },
-        applies_to: Some(|called| called.is_sequence() && called.family() != Family::Augru),
+        applies_to: Some(|called| called.is_sequence() && called.family().has_variants()),
         elsewhere: Some("a direction is that of a sequence: gru_sequence!, rnn_sequence!, \
             lstm_sequence!"),
         in_files: Some(("direction", "forward, reverse or bidirectional")),
@@ -339,7 +339,7 @@ keys! {
         name: "prefix",
         takes: Takes::Text,
         valid: |_| "the name of a module in the file of weights: prefix = \"gru\"",
-        applies_to: Some(|called| called.family() != Family::Augru),
+        applies_to: Some(|called| called.family().has_variants()),
         in_files: Some(("prefix", "the name of a module")),
         need: Some(Need::TensorFile),
     }

@@ -236,7 +236,6 @@ fn flattened_from(
     axis: i64,
     ends: usize,
 ) -> Option<ValueId> {
-    let axis = in_range(reader, axis)?;
     let (shape, zero_keeps) = match within_rank(reader, axis, x, ends)? {
         axis @ 0.. => {
             let mut shape = vec![0; axis as usize];
@@ -656,37 +655,16 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
     normalized(reader, call, Normalization::Batch { eps })
 }
 
-/// The attribute `axis`. `None` after an error for an axis beyond the largest supported rank.
-pub(super) fn countable_axis(
-    reader: &mut GraphReader<'_>,
-    call: &mut Call<'_>,
-    default: i64,
-) -> Option<i64> {
-    let axis = call.attributes.int("axis").unwrap_or(default);
-    in_range(reader, axis)
-}
-
-/// The axis if it is valid for the largest supported rank. `None` after an error.
-fn in_range(reader: &mut GraphReader<'_>, axis: i64) -> Option<i64> {
-    match legal_axis(axis, MOST_DIMS, 1) {
-        Ok(_) => Some(axis),
-        Err([_, valid, help]) => {
-            reader.error(format!("axis={axis}"), valid, help);
-            None
-        }
-    }
-}
-
-/// Checks an axis against the rank of `x` if the rank is known. `ends`: 1 if the axis may equal the
-/// rank. `None` after an error.
+/// Checks an axis that the reader itself computes with against the rank of `x`, or against the most
+/// dimensions if the reader does not know the rank; the translation checks all other axes.
+/// `ends`: 1 if the axis may equal the rank. `None` after an error.
 pub(super) fn within_rank(
     reader: &mut GraphReader<'_>,
     axis: i64,
     x: ValueId,
     ends: usize,
 ) -> Option<i64> {
-    let Some(rank) = reader.rank(x) else { return Some(axis) };
-    match legal_axis(axis, rank, ends) {
+    match legal_axis(axis, reader.rank(x).unwrap_or(MOST_DIMS), ends) {
         Ok(_) => Some(axis),
         Err([found, valid, help]) => {
             reader.error(found, valid, help);
@@ -709,7 +687,7 @@ pub(super) fn layer_norm(
     root_mean_square: bool,
 ) -> Outputs {
     call.attributes.ignore("stash_type");
-    let axis = countable_axis(reader, call, -1)?;
+    let axis = call.attributes.int("axis").unwrap_or(-1);
     let eps = call.attributes.float("epsilon").unwrap_or(1e-5);
     let normalization = Normalization::Layer { axis, eps, root_mean_square };
     if call.outputs() < 2 || root_mean_square {
@@ -717,6 +695,7 @@ pub(super) fn layer_norm(
     }
     // outputs 1 and 2: the mean, and the reciprocal of the standard deviation
     let x = call.x();
+    let axis = within_rank(reader, axis, x, 0)?;
     let inputs = call.inputs.iter().copied().flatten().collect();
     let y = reader.op(Op::Normalize(normalization), inputs);
     let (first, step) = (reader.integer(axis), reader.integer(1));

@@ -6,7 +6,7 @@
 //! products beyond 2^24 are rounded.
 
 use super::graph::{Call, GraphReader, Outputs};
-use super::operators::{countable_axis, rank_of, within_rank};
+use super::operators::{rank_of, within_rank};
 use super::tensors::element_type;
 use super::windows::convolution;
 use crate::model::{
@@ -43,12 +43,12 @@ pub(super) fn limits(element: ElementType) -> Option<(f32, f32)> {
     })
 }
 
-/// The axis of scales and zero points. `Some(None)` if the operator set allows only one scale per
-/// tensor. `None` after an error.
-fn axis_of(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Option<i64>> {
+/// The axis of scales and zero points. `None` if the operator set allows only one scale per
+/// tensor.
+fn axis_of(call: &mut Call<'_>) -> Option<i64> {
     match call.version {
-        10..13 => Some(None),
-        _ => Some(Some(countable_axis(reader, call, 1)?)),
+        10..13 => None,
+        _ => Some(call.attributes.int("axis").unwrap_or(1)),
     }
 }
 
@@ -154,7 +154,7 @@ pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Out
         let found = format!("a zero point of type {}", element.name());
         return reader.inexpressible(found, "i4, u4, i8, u8, i16, u16", "quantise to another type");
     };
-    let axis = axis_of(reader, call)?;
+    let axis = axis_of(call);
     let scale = along(reader, axis, x, scale)?;
     let zero = match zero {
         Some(zero) => {
@@ -190,7 +190,7 @@ pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
     let given = output_type(reader, call)?;
     let (x, scale) = (call.x(), call.input(1)?);
     let element = given.unwrap_or_else(|| reader.element(scale));
-    let axis = axis_of(reader, call)?;
+    let axis = axis_of(call);
     let scale = along(reader, axis, x, scale)?;
     let zero = match call.input(2) {
         Some(zero) => Some(along(reader, axis, x, zero)?),

@@ -491,12 +491,9 @@ impl<'f> GraphReader<'f> {
             return;
         }
         for name in attributes.rest() {
-            let found = format!("the attribute {} has no known meaning", quoted(&name));
-            self.error(
-                found,
-                "the attributes of the operator's definition",
-                "remove the attribute",
-            );
+            const VALID: &str = "the attributes of the operator's definition";
+            let refused = Diagnostic::unknown_attribute(Origin::Unknown, &name, row.name, VALID);
+            self.diagnostics.push(refused.layer(self.label.clone()));
         }
         let Some(values) = values else { return };
         if values.len() < outputs {

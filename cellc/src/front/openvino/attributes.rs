@@ -99,32 +99,24 @@ impl<'a> GraphReader<'a, '_> {
         Data { index, set, element, has_element, taken: HashSet::new(), known: Vec::new() }
     }
 
-    /// Reports the attributes not taken: an error on recurrent cells, else a warning.
-    pub(super) fn left_over(&mut self, data: &Data) {
+    /// Refuses the attributes not taken. `has_no_effect`: true for a name and a text of an attribute
+    /// without effect.
+    pub(super) fn left_over(&mut self, data: &Data, has_no_effect: impl Fn(&str, &str) -> bool) {
         if !data.has_element {
             return;
         }
         let document = self.document;
+        let type_name = self.layers[data.index].type_name;
         let known = if data.known.is_empty() { "none".to_owned() } else { data.known.join(", ") };
-        let is_cell = self.layers[data.index].kind.is_recurrent();
         for attribute in document.attributes(data.element).filter(|a| !data.taken.contains(a)) {
-            let name = quoted(document.attribute_name(attribute));
-            let type_name = self.layers[data.index].type_name;
-            let diagnostic = match is_cell {
-                true => Diagnostic::error(
-                    document.attribute_origin(attribute),
-                    format!("the attribute {name} has no known meaning on {}", quoted(type_name)),
-                )
-                .help("remove the attribute if it has no effect, or correct its name"),
-                false => Diagnostic::warning(
-                    document.attribute_origin(attribute),
-                    format!(
-                        "the attribute {name} has no known meaning on {}: it is ignored",
-                        quoted(type_name)
-                    ),
-                ),
-            };
-            self.report(data.index, diagnostic.valid(known.clone()));
+            let (name, text) = (document.attribute_name(attribute), document.value(attribute));
+            if has_no_effect(name, text) {
+                continue;
+            }
+            let origin = document.attribute_origin(attribute);
+            let refused =
+                Diagnostic::unknown_attribute(origin, name, &quoted(type_name), known.clone());
+            self.report(data.index, refused);
         }
     }
 

@@ -6,7 +6,7 @@ use super::kinds::LayerType;
 use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::{parse_integer, parse_signed};
 use super::xml::ElementId;
-use crate::diagnostic::{Origin, quoted};
+use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::model::limits::MOST_NESTED;
 use crate::model::{Branch, ElementType, If, Loop, LoopInput, LoopOutput, Model, Slicing};
 
@@ -381,12 +381,13 @@ impl GraphReader<'_, '_> {
                     continue;
                 }
                 name => {
-                    let found = format!(
-                        "the attribute {} has no known meaning in a port map",
-                        quoted(name)
+                    let refused = Diagnostic::unknown_attribute(
+                        origin,
+                        name,
+                        "a port map's entry",
+                        ENTRY_ATTRIBUTES,
                     );
-                    let help = "remove the attribute, or correct it if it is misspelt";
-                    self.error(index, origin, found, ENTRY_ATTRIBUTES, help);
+                    self.report(index, refused);
                     continue;
                 }
             };
@@ -503,17 +504,11 @@ impl GraphReader<'_, '_> {
             for attribute in document.attributes(element) {
                 let name = document.attribute_name(attribute);
                 if !matches!(name, "from-layer" | "to-layer" | "from-port" | "to-port") {
-                    let found = format!(
-                        "the attribute {} of a back edge has no known meaning",
-                        quoted(name)
-                    );
-                    let help = "remove the attribute, or correct it if it is misspelt";
-                    self.error(
+                    let origin = document.attribute_origin(attribute);
+                    let known = "from-layer, to-layer";
+                    self.report(
                         index,
-                        document.attribute_origin(attribute),
-                        found,
-                        "from-layer, to-layer",
-                        help,
+                        Diagnostic::unknown_attribute(origin, name, "a back edge", known),
                     );
                 }
             }

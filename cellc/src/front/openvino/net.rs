@@ -101,11 +101,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                     .help("save the model again with OpenVINO 2022.1 or later"),
                 ),
                 name => {
-                    let found = format!(
-                        "the attribute {} of net has no known meaning: it is ignored",
-                        quoted(name)
-                    );
-                    self.push(Diagnostic::warning(document.attribute_origin(attribute), found));
+                    let origin = document.attribute_origin(attribute);
+                    self.push(Diagnostic::unknown_attribute(origin, name, "net", "name, version"));
                 }
             }
         }
@@ -273,7 +270,10 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         };
         // a refused layer has attributes that were not looked at: none is reported as left over
         if set.is_some() && (operation.is_some() || kind.is_recurrent()) {
-            self.left_over(&data);
+            let row = supported::find(self.layers[index].type_name);
+            let has_no_effect =
+                |name: &str, text: &str| row.is_some_and(|row| row.has_no_effect(name, text));
+            self.left_over(&data, has_no_effect);
         }
         let inputs = self.connect(index);
         let ports = self.ports(index, "output");
@@ -417,11 +417,13 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                 "version" if text.is_empty() => {}
                 "version" => set = self.operation_set(index, row, text, origin),
                 name => {
-                    let found = format!(
-                        "the attribute {} of a layer has no known meaning: it is ignored",
-                        quoted(name)
+                    let refused = Diagnostic::unknown_attribute(
+                        origin,
+                        name,
+                        "a layer",
+                        "id, name, type, version",
                     );
-                    self.warning(index, origin, found);
+                    self.report(index, refused);
                 }
             }
         }

@@ -26,6 +26,9 @@ pub struct Supported {
     pub(super) kind: LayerType,
     /// Reads layers of [`LayerType::Other`].
     reader: Option<Reader>,
+    /// Attributes outside the definition that converters write, each with a number whose lists have
+    /// no effect.
+    neutral: &'static [(&'static str, &'static str)],
 }
 
 /// Reads the attributes of a layer.
@@ -129,6 +132,17 @@ impl GraphReader<'_, '_> {
 }
 
 impl Supported {
+    /// The row of a type whose layers may have these attributes without effect.
+    const fn neutral(self, neutral: &'static [(&'static str, &'static str)]) -> Self {
+        Self { neutral, ..self }
+    }
+
+    /// True for an attribute outside the definition that has no effect with this text.
+    pub(super) fn has_no_effect(&self, name: &str, text: &str) -> bool {
+        let is_list_of = |number| text.split(',').all(|part| part.trim() == number);
+        self.neutral.iter().any(|&(own, number)| own == name && is_list_of(number))
+    }
+
     /// The number of the latest operation set, up to the set `text`, that defines the layer; 0 for
     /// a set without number. `None` if no set up to `text` defines the layer.
     pub(super) fn definition(&self, text: &str) -> Option<u64> {
@@ -166,7 +180,7 @@ const fn row(
     kind: LayerType,
     limits: &'static str,
 ) -> Supported {
-    Supported { name, sets, limits, kind, reader: None }
+    Supported { name, sets, limits, kind, reader: None, neutral: &[] }
 }
 
 /// A row for a type whose attributes `reader` reads.
@@ -176,7 +190,7 @@ const fn read_by(
     reader: Reader,
     limits: &'static str,
 ) -> Supported {
-    Supported { name, sets, limits, kind: LayerType::Other, reader: Some(reader) }
+    Supported { name, sets, limits, kind: LayerType::Other, reader: Some(reader), neutral: &[] }
 }
 
 /// The transform of complex numbers. Tensors of real numbers have no axis of size 1 for the real
@@ -189,6 +203,8 @@ pub const SUPPORTED: &[Supported] = {
     use Reduction as R;
     const ONE: &[&str] = &["opset1"];
     const FIVE: &[&str] = &["opset5"];
+    // Model Optimizer of 2020 writes the padding of transposed convolutions for all
+    const OF_TRANSPOSED: &[(&str, &str)] = &[("output_padding", "0")];
     const INTERNAL: &[&str] = &["ie_internal_opset"];
     &[
         row("Parameter", ONE, K::Parameter, "an input; --batch and --shape fix open sizes"),
@@ -278,13 +294,15 @@ pub const SUPPORTED: &[Supported] = {
             ONE,
             |reader, data| reader.convolution(data, Groups::Count(1)),
             "1 to 3 dimensions; every auto_pad",
-        ),
+        )
+        .neutral(OF_TRANSPOSED),
         read_by(
             "GroupConvolution",
             ONE,
             |reader, data| reader.convolution(data, Groups::InWeights),
             "like Convolution; depthwise too",
-        ),
+        )
+        .neutral(OF_TRANSPOSED),
         read_by(
             "ConvolutionBackpropData",
             ONE,

@@ -76,11 +76,13 @@ pub(super) fn read(
     let rate = stored_rate(&file);
     let stored: Vec<_> = rate.iter().map(|rate| ("sample_rate", rate.clone())).collect();
     let rates = Rates::new(&stored, Some(DEFAULT_RATE), sample_rate)?;
+    let mut code_rate = rates.code_rate();
     let network = match &known[..] {
         "SlimmableContainer" => {
             let found = container(&mut file, config, name, size.take(), sample_rate)?;
             ledger.extend(found.ledger);
             warnings.extend(found.warnings);
+            code_rate = found.code_rate;
             found.network
         }
         "LSTM" => {
@@ -122,7 +124,7 @@ pub(super) fn read(
         return Err(one_size().into());
     }
     remaining(file, &ABOUT, &mut ledger, &mut warnings);
-    Ok(AmplifierModel { network, ledger, warnings })
+    Ok(AmplifierModel { network, ledger, warnings, code_rate })
 }
 
 /// The sample rate in a file. `None` if the file gives no rate.

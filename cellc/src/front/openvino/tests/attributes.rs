@@ -136,6 +136,25 @@ fn parameters_of_activations_are_finite() {
     }
 }
 
+#[test]
+fn a_clip_above_zero_is_a_bound() {
+    for (clip, bound, is_warned_about) in crate::rules::cell::CLIPS {
+        let text = with_attribute("clip", Some(&clip.to_string()));
+        let (valid, said) = compile(&text).unwrap_or_else(|said| panic!("{said}"));
+        assert_eq!(valid.cells()[0].clip, bound, "{clip}");
+        assert_eq!(said.contains("the clip"), is_warned_about, "{clip}: {said}");
+    }
+}
+
+#[test]
+fn a_hidden_size_has_the_limits_of_any_other_reader() {
+    for size in crate::rules::cell::WRONG_HIDDEN_SIZES {
+        let text = with_attribute("hidden_size", Some(&size.to_string()));
+        let said = compile(&text).expect_err("no such cell");
+        assert!(said.contains("an integer from 1 to 1048576"), "{size}: {said}");
+    }
+}
+
 /// A model with one layer between x, `[1, 2]`, and y.
 fn one_layer(type_name: &str, attributes: &str) -> String {
     let port =

@@ -199,11 +199,6 @@ fn what_contradicts_without_changing_the_meaning_is_warned_about() {
             ),
         ),
         (
-            "an attribute of a parameter",
-            edit(GRU, "<data shape=\"1,2\"", "<data layout=\"NC\" shape=\"1,2\""),
-        ),
-        ("an attribute of a layer", edit(GRU, "name=\"cell\"", "name=\"cell\" precision=\"FP16\"")),
-        (
             "an element of a layer",
             edit(
                 GRU,
@@ -211,12 +206,37 @@ fn what_contradicts_without_changing_the_meaning_is_warned_about() {
                 " output_names=\"h_out\"><blobs/><rt_info><attribute/></rt_info>",
             ),
         ),
-        ("an attribute of net", edit(GRU, "name=\"gru\"", "name=\"gru\" batch=\"4\"")),
     ];
     insta::assert_snapshot!(said(cases));
     // unknown and absent dimensions of ports cause no warning
     let silent = GRU.replace("<dim>3</dim>", "<dim>-1</dim>").replace("<dim>12</dim>", "");
     assert_eq!(accepted(&silent).results[0].shape, [1, 3]);
+}
+
+#[test]
+fn attributes_outside_the_definition_are_refused_wherever_they_stand() {
+    let cases = [
+        ("a parameter", edit(GRU, "<data shape=\"1,2\"", "<data layout=\"NC\" shape=\"1,2\"")),
+        ("a layer", edit(GRU, "name=\"cell\"", "name=\"cell\" precision=\"FP16\"")),
+        ("net", edit(GRU, "name=\"gru\"", "name=\"gru\" batch=\"4\"")),
+    ];
+    insta::assert_snapshot!(said(cases));
+    // Model Optimizer of 2020 writes an attribute of transposed convolutions for all convolutions
+    let padded = |padding: &str| {
+        let mut graph = Graph::default();
+        let [x, w] = ["1,1,5", "1,1,2"].map(|shape| (graph.parameter(shape, "f32"), 0));
+        let data = format!(
+            "strides=\"1\" dilations=\"1\" pads_begin=\"0\" pads_end=\"0\" \
+             output_padding=\"{padding}\""
+        );
+        let layer = graph.layer(("Convolution", "opset1"), &data, &[x, w], 1, "");
+        graph.result(layer, 2);
+        compile(&graph.text())
+    };
+    assert!(padded("0").is_ok());
+    let found = "the attribute \"output_padding\" has no known meaning on \"Convolution\"";
+    let refused = padded("1").expect_err("it is refused");
+    assert!(refused.contains(found), "{refused}");
 }
 
 #[test]
