@@ -99,8 +99,8 @@ impl<'a> GraphReader<'a, '_> {
         Data { index, set, element, has_element, taken: HashSet::new(), known: Vec::new() }
     }
 
-    /// Refuses the attributes not taken. `has_no_effect`: true for a name and a text of an attribute
-    /// without effect.
+    /// Refuses the attributes not taken. `has_no_effect`: true for the name and the text of an
+    /// attribute without effect.
     pub(super) fn left_over(&mut self, data: &Data, has_no_effect: impl Fn(&str, &str) -> bool) {
         if !data.has_element {
             return;
