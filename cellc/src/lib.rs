@@ -9,37 +9,17 @@
     )
 )]
 
+// The stages of the compiler and their data. `compile` lists the stages in order.
 mod activation;
 mod arch;
-#[cfg(feature = "builder")]
-mod bound;
-#[cfg(feature = "builder")]
-mod builder;
 mod check;
-#[cfg(feature = "cli")]
-mod cli;
 mod compilation;
 mod compile;
 mod core;
-#[cfg(feature = "builder")]
-mod description;
 mod diagnostic;
 mod emit;
 mod encoding;
-#[cfg(feature = "builder")]
-mod error;
-#[cfg(feature = "builder")]
-mod estimate;
-#[cfg(feature = "builder")]
-mod evaluate;
-mod expand;
-#[cfg(feature = "builder")]
-mod files;
-#[cfg(feature = "builder")]
-mod free_run;
 mod front;
-#[cfg(feature = "cli")]
-mod harness;
 #[cfg(feature = "builder")]
 mod header;
 mod kernel;
@@ -50,23 +30,51 @@ mod numerics;
 mod pack;
 mod pass;
 mod plan;
-#[cfg(feature = "report")]
-#[doc(hidden)]
-pub mod playground;
 mod random;
-#[cfg(feature = "builder")]
-mod reference;
-#[cfg(feature = "report")]
-mod report;
 mod request;
 mod rules;
 mod stream;
 mod summary;
+mod translate;
+
+// The value of a model in float64, and bounds of the errors of generated code.
+#[cfg(feature = "builder")]
+mod bound;
+#[cfg(feature = "builder")]
+mod evaluate;
+#[cfg(feature = "builder")]
+mod free_run;
+#[cfg(feature = "builder")]
+mod reference;
+
+// The interfaces for build scripts and macros.
+#[cfg(feature = "builder")]
+mod builder;
+#[cfg(feature = "builder")]
+mod description;
+#[cfg(feature = "builder")]
+mod error;
+#[cfg(feature = "builder")]
+mod estimate;
+mod expand;
+#[cfg(feature = "builder")]
+mod files;
 #[cfg(feature = "builder")]
 mod temporary;
+
+// The tools around the compiler: the command, measurements and reports. No module above imports
+// them, which a test of the layering holds.
+#[cfg(feature = "cli")]
+mod cli;
+#[cfg(feature = "cli")]
+mod harness;
+#[cfg(feature = "report")]
+#[doc(hidden)]
+pub mod playground;
+#[cfg(feature = "report")]
+mod report;
 #[cfg(feature = "cli")]
 mod timing;
-mod translate;
 
 pub use arch::{Arch, Isa};
 #[cfg(feature = "builder")]

@@ -179,6 +179,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("emit", &["arch", "emit", "encoding", "kernel", "pack", "request"]),
 ];
 
+/// The tools around the compiler, which only tools may import.
+const TOOLS: &[&str] = &["cli", "harness", "playground", "report", "timing"];
+
 /// Names that do not describe the content of a file or folder.
 const EMPTY_NAMES: &[&str] =
     &["utils", "util", "common", "helpers", "helper", "gen", "codegen", "ir", "misc"];
@@ -300,14 +303,19 @@ fn layering(sources: &[Source]) -> Vec<String> {
     let mut problems = Vec::new();
     for source in sources.iter().filter(|s| !is_tests(&s.path)) {
         let Some(module) = source.path.strip_prefix("cellc/src/") else { continue };
-        let rule = MAY_IMPORT.iter().find(|(name, _)| {
+        let is_in = |name: &str| {
             module.strip_prefix(name).is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
-        });
-        let Some((name, allowed)) = rule else { continue };
-        for import in paths(&source.code, &module_of(&source.path)[1..])
-            .iter()
-            .filter_map(|path| path.first())
-        {
+        };
+        let paths = paths(&source.code, &module_of(&source.path)[1..]);
+        let imports = || paths.iter().filter_map(|path| path.first());
+        if module != "lib.rs" && !TOOLS.iter().any(|tool| is_in(tool)) {
+            let tools = imports().filter(|import| TOOLS.contains(&import.as_str()));
+            problems.extend(tools.map(|tool| format!("{}: imports the tool {tool}", source.path)));
+        }
+        let Some((name, allowed)) = MAY_IMPORT.iter().find(|(name, _)| is_in(name)) else {
+            continue;
+        };
+        for import in imports() {
             if import.starts_with(char::is_lowercase) && !allowed.contains(&import.as_str()) {
                 problems.push(format!("{}: {name} imports {import}", source.path));
             }
@@ -550,6 +558,8 @@ fn every_rule_can_fail() {
             );
         }
     }
+    let of_tool = planted("cellc/src/builder/mod.rs", "use crate::timing::Floor;");
+    assert_eq!(layering(&of_tool), ["cellc/src/builder/mod.rs: imports the tool timing"]);
     assert!(
         layering(&planted("cellc/src/model/mod.rs", "/// see crate::cli\nfn f() {}")).is_empty()
     );

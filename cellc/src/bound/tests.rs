@@ -222,7 +222,12 @@ impl RandomModel<'_> {
             7 => {
                 let other = self.model.parameter(&[batch, outputs]);
                 let out = self.model.value(&[batch, inputs + outputs]);
-                self.model.push(CoreOp::Concat(Concat { axis: 1, inputs: vec![other, x], out }));
+                self.model.push(CoreOp::Concat(Concat {
+                    axis: 1,
+                    inputs: vec![other, x],
+                    is_window: false,
+                    out,
+                }));
                 Source::Value(out)
             }
             // a loop over column blocks of a parameter; ranges and errors grow with each iteration
@@ -241,6 +246,7 @@ impl RandomModel<'_> {
                     slices: vec![LoopSlice { whole: source, axis: 1, reverse, piece }],
                     carried: vec![LoopCarried { initial: x, value, next: Source::Value(next) }],
                     running: None,
+                    is_cell: false,
                     body: vec![
                         pointwise(
                             P::Binary(Binary::Add),

@@ -1,7 +1,7 @@
 //! The cells that two threads can share.
 
 use crate::check::subject::CheckContext;
-use crate::core::{CoreModel, CoreNode, CoreOp};
+use crate::core::{CoreModel, CoreNode, CoreOp, PlannedProduct};
 use crate::diagnostic::{Diagnostics, quoted};
 use crate::model::{Op, ResetGate};
 use crate::request::Threads;
@@ -22,43 +22,38 @@ pub(crate) fn threads(context: CheckContext, core: &CoreModel, diagnostics: &mut
         );
         diagnostics.push(problem.help("leave out the number of threads"));
     };
-    let is_repeated = |node: &CoreNode| {
-        let layer = model.nodes.get(node.layer.outer);
-        core.steps.is_some() && layer.is_some_and(|layer| matches!(layer.op, Op::Sequence(..)))
-    };
     for node in &core.nodes {
-        let name = match &node.name[..] {
-            "" => format!("the {} without a name", node.kind),
-            name => quoted(name),
-        };
-        match &node.op {
-            CoreOp::Loop(_) => refuse(
-                Some(node),
-                format!(
-                    "two threads cannot share {name}, a loop: they would have to synchronise \
-                     at every step"
-                ),
-            ),
-            CoreOp::Cell(cell) if cell.sequence.is_some() || is_repeated(node) => {
-                let why = match cell.steps() {
-                    1 if !is_repeated(node) => "a sequence of one step: only cells are shared",
-                    _ => "a sequence: they would have to synchronise at every step",
-                };
-                refuse(Some(node), format!("two threads cannot share {name}, {why}"));
-            }
-            CoreOp::Cell(cell) if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => {
-                refuse(
-                    Some(node),
-                    format!(
-                        "two threads cannot share {name}, whose linear_before_reset is false: \
-                         they would have to synchronise twice per step"
-                    ),
-                )
-            }
-            _ => {}
+        let layer = model.nodes.get(node.layer.outer);
+        let is_repeated =
+            core.steps.is_some() && layer.is_some_and(|layer| matches!(layer.op, Op::Sequence(..)));
+        if let Some(why) = why_not_shared(node, is_repeated) {
+            let name = match &node.name[..] {
+                "" => format!("the {} without a name", node.kind),
+                name => quoted(name),
+            };
+            refuse(Some(node), format!("two threads cannot share {name}, {why}"));
         }
     }
     if core.cells().is_empty() {
         refuse(None, "two threads, but the model has no cell for them".to_owned());
+    }
+}
+
+/// The reason why two threads cannot share an operation. `is_repeated`: true for the step of a
+/// sequence. `None`: they can, or the operation is no cell and one thread computes it.
+fn why_not_shared(node: &CoreNode, is_repeated: bool) -> Option<&'static str> {
+    if let CoreOp::Loop(_) = node.op {
+        return Some("a loop: they would have to synchronise at every step");
+    }
+    let Some(PlannedProduct::Cell(cell)) = node.op.planned() else { return None };
+    match () {
+        () if is_repeated || cell.steps() > 1 => {
+            Some("a sequence: they would have to synchronise at every step")
+        }
+        () if cell.sequence.is_some() => Some("a sequence of one step: only cells are shared"),
+        () if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul) => Some(
+            "whose linear_before_reset is false: they would have to synchronise twice per step",
+        ),
+        () => None,
     }
 }

@@ -3,8 +3,9 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    CoreModel, CoreOp, Factor, Facts, FixedProduct, Operation, OutputNumbers, OverTime, Reach,
-    Reference, Rows, Source, Treatment, WeightSource, Work, Zeros, drop_unneeded, product,
+    CoreModel, CoreOp, Factor, Facts, FixedMatrices, FixedProduct, KernelForm, Notation, Operation,
+    OutputNumbers, OverTime, PlannedProduct, Reach, Reference, Rows, Source, Treatment,
+    WeightSource, Work, Zeros, drop_unneeded, product,
 };
 use crate::model::{Activation, CellKind, Coupled, ResetGate, WeightLayout, counted};
 
@@ -87,6 +88,15 @@ impl CoreCell {
         [self.out.y, self.out.h, self.out.c].into_iter().flatten().collect()
     }
 
+    /// True if the first output is the new state of each step.
+    fn has_new_state_first(&self) -> bool {
+        match &self.sequence {
+            None => self.out.h.is_some(),
+            // skipped steps of a row write zeros, and a chain may turn zeros into other values
+            Some(sequence) => self.out.y.is_some() && sequence.lengths == Lengths::Full,
+        }
+    }
+
     /// True if the cell computes exactly one step of every row: a cell without sequence, or a
     /// sequence of one step without lengths.
     pub fn is_one_step(&self) -> bool {
@@ -157,7 +167,7 @@ pub enum Lengths {
 }
 
 impl Operation for CoreCell {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         let lengths = self.sequence.as_ref().and_then(|s| match s.lengths {
             Lengths::Parameter(i) => Some(Source::Parameter(i)),
             Lengths::Computed(source) => Some(source),
@@ -167,7 +177,11 @@ impl Operation for CoreCell {
         let x = Factor { source: Some(self.x), len: self.input_size };
         let h = Some(self.h).filter(|_| self.steps() == 1);
         let h = Factor { source: h, len: self.hidden_size };
-        let fixed = Some(FixedProduct { x, h: Some(h), is_planned: true });
+        let fixed = Some(FixedProduct {
+            x,
+            h: Some(h),
+            matrices: FixedMatrices::Planned(PlannedProduct::Cell(self)),
+        });
         Facts {
             name: if self.sequence.is_none() { "cell" } else { "sequence" },
             operands: [Some(self.x), Some(self.h), self.c, self.a, lengths]
@@ -184,9 +198,14 @@ impl Operation for CoreCell {
             zeros: Zeros::Unknown,
             numbers: OutputNumbers::Any,
             product: fixed,
+            kernel: if self.has_new_state_first() {
+                KernelForm::NewState(self.hidden_size)
+            } else {
+                KernelForm::Alone
+            },
+            notation: Notation::Function("cell"),
             activations: self.activations.clone(),
             denormals: Treatment::EveryStep,
-            by_order: false,
             constants: "initial_state",
             reach: Reach::Any,
             between_streams: None,

@@ -1,8 +1,8 @@
 //! Concatenations.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
-    Source, Treatment, Work, Zeros, listed,
+    CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
+    Reach, Reference, Rows, Source, Treatment, Work, Zeros, listed,
 };
 
 /// The concatenation of the inputs along one axis.
@@ -12,12 +12,14 @@ pub struct Concat {
     pub axis: usize,
     /// The concatenated tensors, in order.
     pub inputs: Vec<Source>,
+    /// True if the first input is a window of earlier elements by the definition of the operation.
+    pub is_window: bool,
     /// The value.
     pub out: usize,
 }
 
 impl Operation for Concat {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         Facts {
             name: "concat",
             operands: self.inputs.clone(),
@@ -28,9 +30,10 @@ impl Operation for Concat {
             zeros: Zeros::IfAll,
             numbers: OutputNumbers::Moved(self.inputs.clone()),
             product: None,
+            kernel: KernelForm::Joined,
+            notation: Notation::Function("concat"),
             activations: Vec::new(),
             denormals: Treatment::Copies,
-            by_order: false,
             constants: "constant",
             reach: Reach::Near,
             between_streams: None,

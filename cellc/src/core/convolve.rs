@@ -1,8 +1,9 @@
 //! Convolutions.
 
 use super::{
-    ConstantId, CoreModel, CoreOp, Factor, Facts, FixedProduct, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
+    ConstantId, CoreModel, CoreOp, Factor, Facts, FixedMatrices, FixedProduct, KernelForm,
+    Notation, Operation, OutputNumbers, OverTime, Reach, Reference, Rows, Source, Treatment, Work,
+    Zeros,
 };
 use crate::model::counted;
 
@@ -246,10 +247,10 @@ pub fn window_shape(taps: &[Vec<TapLoop>]) -> Vec<usize> {
 }
 
 impl Operation for Convolve {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         let product = self.is_depthwise().then(|| {
             let x = Factor { source: Some(self.x), len: self.offsets().len() };
-            FixedProduct { x, h: None, is_planned: false }
+            FixedProduct { x, h: None, matrices: FixedMatrices::Windows(self) }
         });
         Facts {
             name: "convolve",
@@ -261,9 +262,10 @@ impl Operation for Convolve {
             zeros: Zeros::IfOne,
             numbers: OutputNumbers::Any,
             product,
+            kernel: KernelForm::Rows(self.positions),
+            notation: Notation::Weighted,
             activations: Vec::new(),
             denormals: Treatment::Computes,
-            by_order: false,
             constants: "filters",
             reach: Reach::Far,
             between_streams: None,

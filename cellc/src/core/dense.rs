@@ -1,8 +1,9 @@
 //! A product with a fixed matrix.
 
 use super::{
-    CoreModel, CoreOp, Factor, Facts, FixedProduct, Operation, OutputNumbers, OverTime, Reach,
-    Reference, Rows, Source, Treatment, WeightSource, Work, Zeros, product,
+    CoreModel, CoreOp, Factor, Facts, FixedMatrices, FixedProduct, KernelForm, Notation, Operation,
+    OutputNumbers, OverTime, PlannedProduct, Reach, Reference, Rows, Source, Treatment,
+    WeightSource, Work, Zeros, product,
 };
 use crate::model::counted;
 
@@ -38,9 +39,13 @@ impl Dense {
 }
 
 impl Operation for Dense {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         let x = Factor { source: Some(self.x), len: self.inputs };
-        let fixed = Some(FixedProduct { x, h: None, is_planned: true });
+        let fixed = Some(FixedProduct {
+            x,
+            h: None,
+            matrices: FixedMatrices::Planned(PlannedProduct::Dense(self)),
+        });
         Facts {
             name: "dense",
             operands: vec![self.x],
@@ -54,9 +59,10 @@ impl Operation for Dense {
             zeros: Zeros::IfOne,
             numbers: OutputNumbers::Any,
             product: fixed,
+            kernel: KernelForm::Rows(self.outputs),
+            notation: Notation::Weighted,
             activations: Vec::new(),
             denormals: Treatment::Computes,
-            by_order: false,
             constants: "constant",
             reach: Reach::Far,
             between_streams: None,

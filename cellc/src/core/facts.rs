@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
-use super::{CoreModel, Source, WeightSource};
+use super::{Convolve, CoreCell, CoreModel, Dense, PointwiseFunction, Source, View, WeightSource};
 use crate::model::Activation;
 
 /// The facts about one operation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
+pub struct Facts<'o> {
     /// The operation's name within names of kernels.
     pub name: &'static str,
     /// The operands, except weights; for a loop also the outer values that its body reads.
@@ -26,14 +26,16 @@ pub struct Facts {
     /// The numbers that the outputs may hold.
     pub numbers: OutputNumbers,
     /// The product with fixed matrices whose precision can be chosen, if the operation is one.
-    pub(crate) product: Option<FixedProduct>,
+    pub(crate) product: Option<FixedProduct<'o>>,
+    /// The kernel of the operation among the kernels of its neighbours.
+    pub(crate) kernel: KernelForm,
+    /// The operation in equations.
+    pub(crate) notation: Notation<'o>,
     /// The activations that the operation computes; for a loop, without the activations of its
     /// body.
     pub(crate) activations: Vec<Activation>,
     /// The treatment of denormals.
     pub(crate) denormals: Treatment,
-    /// True if the operation selects elements by their order. NaN comes after all numbers.
-    pub(crate) by_order: bool,
     /// The role of constant operands, for names of constants in generated code.
     pub(crate) constants: &'static str,
     /// The smallest reach with which a search passes the operation: a search from a state to the
@@ -138,6 +140,9 @@ pub enum OutputNumbers {
     Moved(Vec<Source>),
     /// Integers between two limits.
     Integers([i32; 2]),
+    /// Elements of the operand, chosen by their order, in which a NaN is behind all numbers; or
+    /// their indices.
+    Chosen,
     /// Any numbers. `numerics/ranges` knows more about pointwise operations and loops.
     Any,
 }
@@ -154,14 +159,69 @@ pub(crate) enum Reach {
 }
 
 /// A product with fixed matrices whose precision can be chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FixedProduct {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FixedProduct<'o> {
     /// x; for a depthwise convolution the windows of a channel.
     pub(crate) x: Factor,
     /// h of a recurrent cell.
     pub(crate) h: Option<Factor>,
-    /// True if the plan has panel sizes for the product.
-    pub(crate) is_planned: bool,
+    /// The matrices.
+    pub(crate) matrices: FixedMatrices<'o>,
+}
+
+/// The fixed matrices of a product.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FixedMatrices<'o> {
+    /// Matrices with sizes in the plan.
+    Planned(PlannedProduct<'o>),
+    /// The taps of a depthwise convolution.
+    Windows(&'o Convolve),
+}
+
+/// A product with sizes in the plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum PlannedProduct<'o> {
+    /// The gates of a cell.
+    Cell(&'o CoreCell),
+    /// A dense layer.
+    Dense(&'o Dense),
+}
+
+/// The kernel of an operation among the kernels of its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KernelForm {
+    /// A kernel of its own.
+    Alone,
+    /// A kernel that continues with pointwise operations along rows of this many columns.
+    Rows(usize),
+    /// As `Rows`, for the new state of each step. The state is stored, too, and operands of the
+    /// pointwise operations are computed before.
+    NewState(usize),
+    /// Part of the kernel of an operand or of a reader with an equal shape.
+    Elements,
+    /// No kernel if readers find the elements at their places in the operand.
+    Viewed,
+    /// No kernel if the operands are computed at their places in the output.
+    Joined,
+    /// Kernels of the body.
+    Body,
+}
+
+/// An operation in equations.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Notation<'o> {
+    /// A function of the operands.
+    Function(&'static str),
+    /// A function of the operands for each output.
+    Functions(Vec<String>),
+    /// A function of x, named after the weights that define the function.
+    Weighted,
+    /// An operator between elements, or a function of elements.
+    Pointwise(PointwiseFunction),
+    /// Elements of the operand at other places.
+    Elements(&'o View),
+    /// The operand.
+    Operand,
 }
 
 /// The vectors that fixed matrices multiply. For a depthwise convolution, the windows of a channel.
@@ -190,6 +250,13 @@ pub(crate) enum Treatment {
     /// As `Computes`. Operands of the output's size are read once per element, so flushing on load
     /// costs no extra pass.
     Streams,
+}
+
+impl Facts<'_> {
+    /// True if the operation moves elements of its operands and computes nothing.
+    pub(crate) fn is_move(&self) -> bool {
+        matches!(self.work, Work::Elements { effort: Effort::Move, .. })
+    }
 }
 
 impl Work {

@@ -1,8 +1,8 @@
 //! Integer inputs.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
-    Source, Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
+    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
 };
 use crate::model::ElementType;
 
@@ -41,7 +41,7 @@ pub struct Integers {
 }
 
 impl Operation for Integers {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         Facts {
             name: "integers",
             operands: vec![Source::Parameter(self.parameter)],
@@ -52,9 +52,10 @@ impl Operation for Integers {
             zeros: Zeros::Unknown,
             numbers: OutputNumbers::Integers([self.least, self.most]),
             product: None,
+            kernel: KernelForm::Alone,
+            notation: Notation::Operand,
             activations: Vec::new(),
             denormals: Treatment::Computes,
-            by_order: false,
             constants: "constant",
             reach: Reach::Far,
             between_streams: None,

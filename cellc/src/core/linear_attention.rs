@@ -2,8 +2,8 @@
 //! matrix.
 
 use super::{
-    CoreModel, CoreOp, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows, Source,
-    Treatment, Work, Zeros, drop_unneeded, product,
+    CoreModel, CoreOp, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime, Reach,
+    Reference, Rows, Source, Treatment, Work, Zeros, drop_unneeded, product,
 };
 use crate::model::counted;
 
@@ -112,7 +112,7 @@ impl LinearAttention {
 }
 
 impl Operation for LinearAttention {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         let AttentionSizes { batch, steps, heads, queries, key, value } = self.sizes;
         let products = 1 + queries + usize::from(self.rate.is_some());
         Facts {
@@ -125,9 +125,10 @@ impl Operation for LinearAttention {
             zeros: Zeros::Unknown,
             numbers: OutputNumbers::Any,
             product: None,
+            kernel: KernelForm::Alone,
+            notation: Notation::Function("linear_attention"),
             activations: Vec::new(),
             denormals: Treatment::EveryStep,
-            by_order: false,
             constants: "constant",
             reach: Reach::Any,
             between_streams: None,

@@ -1,8 +1,8 @@
 //! Row lookup in a table by computed indices (Gather along axis 0; embeddings).
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
-    Source, Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
+    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
 };
 
 /// `out[k, :] = table[indices[k], :]`. Negative indices count from the end; indices beyond an end
@@ -22,7 +22,7 @@ pub struct Lookup {
 }
 
 impl Operation for Lookup {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         let is_computed = !matches!(self.table, Source::Constant(_));
         Facts {
             name: "lookup",
@@ -34,9 +34,10 @@ impl Operation for Lookup {
             zeros: Zeros::Unknown,
             numbers: OutputNumbers::Moved(vec![self.table]),
             product: None,
+            kernel: KernelForm::Alone,
+            notation: Notation::Function("lookup"),
             activations: Vec::new(),
             denormals: Treatment::Computes,
-            by_order: false,
             constants: "table",
             reach: Reach::Far,
             between_streams: is_computed.then_some("a table that is computed"),

@@ -1,8 +1,8 @@
 //! Loops.
 
 use super::{
-    CoreModel, CoreNode, CoreOp, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
-    Source, Treatment, Work, Zeros, drop_unneeded, visit_references,
+    CoreModel, CoreNode, CoreOp, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
+    Reach, Reference, Rows, Source, Treatment, Work, Zeros, drop_unneeded, visit_references,
 };
 
 /// A body that runs `trips` times, at least once. The body's values are values of the model; the
@@ -19,6 +19,8 @@ pub struct CoreLoop {
     /// `None`: every iteration computes. An iteration whose condition is 0 passes the carried
     /// values on unchanged, and its pieces are 0: generated code leaves the loop.
     pub running: Option<usize>,
+    /// True for the steps of a cell with computed weights.
+    pub is_cell: bool,
     /// The operations of the body, each after its operands.
     pub body: Vec<CoreNode>,
     /// The results.
@@ -63,7 +65,7 @@ pub struct LoopResult {
 }
 
 impl Operation for CoreLoop {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         let mut operands: Vec<Source> = self.slices.iter().map(|slice| slice.whole).collect();
         operands.extend(self.carried.iter().flat_map(|carried| [carried.initial, carried.next]));
         operands.extend(self.results.iter().map(|result| result.value));
@@ -78,9 +80,10 @@ impl Operation for CoreLoop {
             zeros: Zeros::Unknown,
             numbers: OutputNumbers::Any,
             product: None,
+            kernel: KernelForm::Body,
+            notation: Notation::Function("loop"),
             activations: Vec::new(),
             denormals: Treatment::Computes,
-            by_order: false,
             constants: "constant",
             reach: if self.trips == 1 { Reach::Near } else { Reach::Any },
             between_streams: self.running.map(|_| "a loop that ends by its condition"),

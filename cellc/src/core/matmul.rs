@@ -1,8 +1,8 @@
 //! Products of two computed matrices.
 
 use super::{
-    CoreModel, CoreOp, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows, Source,
-    Treatment, Work, Zeros, product,
+    CoreModel, CoreOp, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime, Reach,
+    Reference, Rows, Source, Treatment, Work, Zeros, product,
 };
 
 /// Products of two computed matrices, in C order.
@@ -25,7 +25,7 @@ pub struct MatMul {
 }
 
 impl Operation for MatMul {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         Facts {
             name: "matmul",
             operands: vec![self.a, self.b],
@@ -39,9 +39,10 @@ impl Operation for MatMul {
             zeros: Zeros::IfOne,
             numbers: OutputNumbers::Any,
             product: None,
+            kernel: KernelForm::Rows(self.columns),
+            notation: Notation::Function("matmul"),
             activations: Vec::new(),
             denormals: Treatment::Computes,
-            by_order: false,
             constants: "constant",
             reach: Reach::Far,
             between_streams: None,

@@ -51,7 +51,9 @@ pub use denormals::{Denormals, TensorDenormals};
 pub use dense::Dense;
 pub use equations::general_equations;
 pub use facts::{Effort, Facts, OutputNumbers, OverTime, Work, Zeros};
-pub(crate) use facts::{Factor, FixedProduct, Reach};
+pub(crate) use facts::{
+    Factor, FixedMatrices, FixedProduct, KernelForm, Notation, PlannedProduct, Reach,
+};
 use facts::{Treatment, product};
 pub(crate) use geometry::{
     Geometry, axis_index, broadcast, broadcast_strides, element_count, signed, strides,

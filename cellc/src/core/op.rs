@@ -1,8 +1,9 @@
 //! The core operations.
 
 use super::{
-    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, Integers, LinearAttention,
-    Lookup, MatMul, Pointwise, Reduce, Reference, Rows, RunningSum, Softmax, Source, TopK, View,
+    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, FixedMatrices, Integers,
+    LinearAttention, Lookup, MatMul, PlannedProduct, Pointwise, Reduce, Reference, Rows,
+    RunningSum, Softmax, Source, TopK, View,
 };
 use crate::model::LedgerEntry;
 
@@ -34,7 +35,7 @@ pub struct LayerPlace {
 /// each fact. The operation's kernel is in `lower`, its semantics in `evaluate`.
 pub(super) trait Operation {
     /// [`CoreOp::facts`].
-    fn facts(&self) -> Facts;
+    fn facts(&self) -> Facts<'_>;
 
     /// Visits all references to tensors; for a loop, also the references in the body.
     fn visit(&mut self, visit: &mut dyn FnMut(Reference));
@@ -118,7 +119,7 @@ operations! {
 
 impl CoreOp {
     /// The facts about the operation.
-    pub fn facts(&self) -> Facts {
+    pub fn facts(&self) -> Facts<'_> {
         self.operation().facts()
     }
 
@@ -160,10 +161,18 @@ impl CoreOp {
         self.outputs()[0]
     }
 
+    /// The product of vectors and fixed matrices with sizes in the plan, if the operation is one.
+    pub(crate) fn planned(&self) -> Option<PlannedProduct<'_>> {
+        match self.facts().product?.matrices {
+            FixedMatrices::Planned(product) => Some(product),
+            FixedMatrices::Windows(_) => None,
+        }
+    }
+
     /// True if the operation multiplies constant matrices by vectors and the plan has panel sizes
     /// for the product.
     pub fn is_product(&self) -> bool {
-        self.facts().product.is_some_and(|product| product.is_planned)
+        self.planned().is_some()
     }
 
     /// True if options choose the precision of the operation: a cell, a dense layer or a depthwise

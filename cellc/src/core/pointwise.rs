@@ -1,8 +1,8 @@
 //! Operations element by element.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
-    Source, Treatment, Work, Zeros, listed,
+    CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
+    Reach, Reference, Rows, Source, Treatment, Work, Zeros, listed,
 };
 use crate::model::{Activation, Binary};
 
@@ -88,7 +88,7 @@ impl From<Binary> for PointwiseFunction {
 }
 
 impl Operation for Pointwise {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         let Row { effort, zeros, .. } = self.function.row();
         let is_difference_of_one =
             self.function == Binary::Subtract.into() && self.inputs.first() == self.inputs.last();
@@ -112,9 +112,10 @@ impl Operation for Pointwise {
             zeros,
             numbers: OutputNumbers::Any,
             product: None,
+            kernel: KernelForm::Elements,
+            notation: Notation::Pointwise(self.function),
             activations,
             denormals: Treatment::Streams,
-            by_order: false,
             constants,
             reach: Reach::Near,
             between_streams: None,

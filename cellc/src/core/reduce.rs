@@ -1,8 +1,8 @@
 //! Reductions.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Number, Operation, OutputNumbers, OverTime,
-    PointwiseFunction, Reach, Reference, Rows, Source, Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Number, Operation, OutputNumbers,
+    OverTime, PointwiseFunction, Reach, Reference, Rows, Source, Treatment, Work, Zeros,
 };
 use crate::model::{Binary, counted};
 
@@ -97,7 +97,7 @@ pub fn chains_of_short_rows(size: usize) -> usize {
 }
 
 impl Operation for Reduce {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         Facts {
             name: "reduce",
             operands: vec![self.input],
@@ -114,9 +114,10 @@ impl Operation for Reduce {
                 _ => OutputNumbers::Any,
             },
             product: None,
+            kernel: KernelForm::Alone,
+            notation: Notation::Function(self.combiner.result()),
             activations: Vec::new(),
             denormals: Treatment::Computes,
-            by_order: false,
             constants: "constant",
             reach: Reach::Far,
             between_streams: None,

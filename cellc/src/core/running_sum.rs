@@ -1,8 +1,8 @@
 //! Running sums.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
-    Source, Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
+    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
 };
 
 /// `out[k] = out[k - 1] + input[k]` along one axis, from `out[-1] = 0`, in the order of `k`.
@@ -28,7 +28,7 @@ impl RunningSum {
 }
 
 impl Operation for RunningSum {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         Facts {
             name: "running_sum",
             operands: vec![self.input],
@@ -39,9 +39,10 @@ impl Operation for RunningSum {
             zeros: Zeros::IfAll,
             numbers: OutputNumbers::Any,
             product: None,
+            kernel: KernelForm::Alone,
+            notation: Notation::Function("running_sum"),
             activations: Vec::new(),
             denormals: Treatment::EachSum,
-            by_order: false,
             constants: "constant",
             reach: Reach::Far,
             between_streams: None,

@@ -1,8 +1,8 @@
 //! Softmax and its logarithm.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
-    Source, Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
+    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
 };
 use crate::model::Activation;
 
@@ -24,7 +24,7 @@ pub struct Softmax {
 }
 
 impl Operation for Softmax {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         let activations = match self.log {
             true => vec![Activation::Exp, Activation::Log],
             false => vec![Activation::Exp],
@@ -39,9 +39,10 @@ impl Operation for Softmax {
             zeros: Zeros::Unknown,
             numbers: OutputNumbers::Any,
             product: None,
+            kernel: KernelForm::Alone,
+            notation: Notation::Function(if self.log { "log_softmax" } else { "softmax" }),
             activations,
             denormals: Treatment::Computes,
-            by_order: false,
             constants: "constant",
             reach: Reach::Far,
             between_streams: None,

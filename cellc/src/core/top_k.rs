@@ -1,8 +1,8 @@
 //! The largest or smallest elements of rows.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
-    Source, Treatment, Work, Zeros, drop_unneeded,
+    CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
+    Reach, Reference, Rows, Source, Treatment, Work, Zeros, drop_unneeded,
 };
 
 /// The `count` largest or smallest elements of each row, best first. [`Self::last`] decides the
@@ -28,7 +28,12 @@ pub struct TopK {
 }
 
 impl Operation for TopK {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
+        let which = if self.largest { "largest" } else { "smallest" };
+        let names = [(self.values, ""), (self.indices, "places_of_")]
+            .into_iter()
+            .filter_map(|(value, of)| value.map(|_| format!("{of}{which}_{}", self.count)))
+            .collect();
         Facts {
             name: "top_k",
             operands: vec![self.input],
@@ -41,11 +46,12 @@ impl Operation for TopK {
             },
             over_time: OverTime::CombinesLast,
             zeros: Zeros::Unknown,
-            numbers: OutputNumbers::Any,
+            numbers: OutputNumbers::Chosen,
             product: None,
+            kernel: KernelForm::Alone,
+            notation: Notation::Functions(names),
             activations: Vec::new(),
             denormals: Treatment::Computes,
-            by_order: true,
             constants: "constant",
             reach: Reach::Far,
             between_streams: None,

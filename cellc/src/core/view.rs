@@ -1,8 +1,8 @@
 //! Views: elements in another order.
 
 use super::{
-    CoreModel, CoreOp, Effort, Facts, Operation, OutputNumbers, OverTime, Reach, Reference, Rows,
-    Source, Treatment, Work, Zeros,
+    CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
+    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
 };
 
 /// Elements of the input in another order: `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`.
@@ -40,7 +40,7 @@ impl View {
 }
 
 impl Operation for View {
-    fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts<'_> {
         Facts {
             name: "view",
             operands: vec![self.input],
@@ -51,9 +51,10 @@ impl Operation for View {
             zeros: Zeros::IfAll,
             numbers: OutputNumbers::Moved(vec![self.input]),
             product: None,
+            kernel: KernelForm::Viewed,
+            notation: Notation::Elements(self),
             activations: Vec::new(),
             denormals: Treatment::Moves,
-            by_order: false,
             constants: "constant",
             reach: Reach::Near,
             between_streams: None,

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::activation;
-use crate::core::{CoreModel, CoreNode, CoreOp, Factor, FixedProduct};
+use crate::core::{
+    CoreModel, CoreNode, CoreOp, Factor, FixedMatrices, FixedProduct, OutputNumbers,
+};
 use crate::encoding::{Arithmetic, WeightFormat};
 use crate::numerics::{Loss, Precisions, Vector};
 use crate::plan::Plan;
@@ -93,7 +95,7 @@ const POWERS: &str = "Exception: a power of an infinity, of a zero of either sig
 pub(crate) fn not_finite_exceptions(model: &CoreModel) -> Vec<&'static str> {
     let nodes = model.all_nodes();
     let has = |is: fn(&CoreNode) -> bool| nodes.iter().any(|node| is(node));
-    let chooses = has(|node| node.op.facts().by_order).then_some(UNORDERED);
+    let chooses = has(|node| node.op.facts().numbers == OutputNumbers::Chosen).then_some(UNORDERED);
     let powers = has(|node| matches!(&node.kind[..], "Pow" | "Power")).then_some(POWERS);
     chooses.into_iter().chain(powers).collect()
 }
@@ -150,7 +152,8 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
         layers.iter().filter_map(|(_, arithmetic, _)| in_integers(*arithmetic)).map(str::to_owned),
     );
     let in_windows = |node: &&CoreNode| {
-        node.op.facts().product.is_some_and(|product| !product.is_planned)
+        let product = node.op.facts().product;
+        product.is_some_and(|product| matches!(product.matrices, FixedMatrices::Windows(_)))
             && products.get(node.op.first_value()).arithmetic() != Arithmetic::F32
     };
     lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));

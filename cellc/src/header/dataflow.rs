@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::{CoreModel, CoreNode, CoreOp, PointwiseFunction, Source, View};
+use crate::core::{CoreModel, CoreNode, CoreOp, Notation, PointwiseFunction, Source, View};
 use crate::emit::names::Interface;
 use crate::plan::{DelayLines, Labels, Plan, Taps};
 use crate::summary::escape;
@@ -323,22 +323,19 @@ impl<'a> Dataflow<'a> {
         if let Some(taps) = self.delay_lines.taps.get(&value) {
             return self.taps_term(taps);
         }
-        let operands: Vec<_> = op.reads().into_iter().map(|operand| self.term(operand)).collect();
-        let label = self.labels.operation(value);
-        match op {
-            CoreOp::Pointwise(pointwise) => pointwise_term(pointwise.function, &operands),
-            CoreOp::Dense(_) | CoreOp::Convolve(_) => Term::call(label, &operands[..1]),
-            CoreOp::Reduce(reduce) => Term::call(reduce.combiner.result(), &operands),
-            CoreOp::Concat(_) => Term::call("concat", &operands),
-            CoreOp::Integers(integers) => self.term(Source::Parameter(integers.parameter)),
-            CoreOp::Softmax(softmax) if softmax.log => Term::call("log_softmax", &operands),
-            CoreOp::View(view) => self.view_term(view, &operands[0]),
-            CoreOp::TopK(top) => {
-                let which = if top.largest { "largest" } else { "smallest" };
-                let places = if top.indices == Some(value) { "places_of_" } else { "" };
-                Term::call(&format!("{places}{which}_{}", top.count), &operands)
+        let facts = op.facts();
+        let operands: Vec<_> = facts.operands.iter().map(|&operand| self.term(operand)).collect();
+        match facts.notation {
+            Notation::Function(name) => Term::call(name, &operands),
+            Notation::Functions(names) => {
+                let at = facts.outputs.iter().position(|output| *output == value);
+                let name = at.map_or(facts.name, |at| &names[at]);
+                Term::call(name, &operands)
             }
-            _ => Term::call(op.facts().name, &operands),
+            Notation::Weighted => Term::call(self.labels.operation(value), &operands[..1]),
+            Notation::Pointwise(function) => pointwise_term(function, &operands),
+            Notation::Elements(view) => self.view_term(view, &operands[0]),
+            Notation::Operand => operands[0].clone(),
         }
     }
 }

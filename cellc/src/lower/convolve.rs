@@ -13,10 +13,9 @@
 use std::ops::Range;
 
 use super::builder::{KernelBuilder, copy, load, op};
-use super::layout::strides;
 use super::pointwise::Epilogue;
 use super::product::{Scale, for_rows};
-use crate::core::{Convolve, Pairs, PhaseRun, TapLoop, offsets, window_shape};
+use crate::core::{Convolve, Pairs, PhaseRun, TapLoop, offsets, strides, window_shape};
 use crate::kernel::{Expr, LaneOp, Place, Scalar, Stmt, Var, Walk};
 use crate::model::counted;
 use crate::plan::{self, Along};
@@ -93,6 +92,24 @@ struct Integers {
     words: Place,
     /// Scratch memory: the scales of the channels in `words`.
     scales: Place,
+}
+
+/// Copies of x, some channels at once.
+enum Copies {
+    /// Channels with padding.
+    Padded(Place),
+    /// Channels in integers.
+    Words(Integers),
+}
+
+impl Copies {
+    /// The first of the channels.
+    fn place(&self) -> Place {
+        match self {
+            Self::Padded(padded) => *padded,
+            Self::Words(integers) => integers.words,
+        }
+    }
 }
 
 /// The parameters of a convolution that all its parts share.
@@ -203,89 +220,135 @@ impl<'m> KernelBuilder<'_, 'm> {
             reach,
             length,
         };
-        // with padding: several channels are padded before they are convolved, so that loads do not
-        // wait for stores just before
         let some = (MOST_PADDED / inputs).clamp(1, groups);
         let some = (1..=some).rev().find(|some| groups.is_multiple_of(*some)).unwrap_or(1);
-        let padded = is_padded.then(|| {
-            let padded = self.shared("padded", some * inputs * length, 1);
-            let rows = [("padded_channel", padded, length, true)];
-            body.extend(match in_phases {
-                true => self.zeros(padded, some * inputs * length),
-                false => for_rows(self, some * inputs, &rows, |builder, places| {
-                    builder.pads(convolution, places[0])
-                }),
-            });
-            padded
-        });
-        // in integers: scratch memory for one channel of rounded elements and for several channels
-        // of words
-        let integers = whole.zip(pairs).map(|((arithmetic, own), pairs)| {
-            let chosen = Scale::of_x(*own, arithmetic.largest(convolution.offsets().len()));
-            let (scale, as_integers) = chosen.expect("plan: windows in integers have a range");
-            body.push(Stmt::Comment(format!("x {as_integers}")));
-            let behind = (length + pairs.second).saturating_sub(convolution.length);
-            let rounded = self.shared("rounded_channel", convolution.length + behind, 1);
-            body.extend(self.pads(convolution, rounded));
-            body.extend(self.zeros(rounded.at(convolution.length), behind));
-            let words = self.shared("words", some * length, 1);
-            let x = self.scratch("scales", some).into();
+        let copies = match (whole, pairs) {
+            (Some(&(arithmetic, own)), Some(pairs)) => {
+                let chosen = Scale::of_x(own, arithmetic.largest(convolution.offsets().len()));
+                let chosen = chosen.expect("plan: windows in integers have a range");
+                Some(Copies::Words(self.channels_in_words(
+                    &mut body,
+                    &work,
+                    chosen,
+                    pairs.second,
+                    some,
+                )))
+            }
+            _ if is_padded => Some(Copies::Padded(self.padded_channels(&mut body, &work, some))),
+            _ => None,
+        };
+        let is_of_integers = matches!(copies, Some(Copies::Words(_)));
+        if let Some(Copies::Words(words)) = &copies {
             let w = packed.biases.expect("lower: rows of integers have scales").into();
-            parts.scales = Some(Scales { w, x });
-            Integers { scale, second: pairs.second, rounded, words, scales: x }
-        });
-        let given = convolution.unpadded_length();
+            parts.scales = Some(Scales { w, x: words.scales });
+        }
+        let (given, weights) = (convolution.unpadded_length(), outputs * inputs * work.count);
         let channels = [groups * inputs * given, 0, groups * outputs, 0];
         body.extend(self.repeated(&work, batch, channels, &parts, |builder, parts| {
-            let weights = outputs * inputs * work.count;
-            let Some(padded) = padded.or(integers.as_ref().map(|integers| integers.words)) else {
-                let channels = [inputs * given, weights, outputs, 0];
-                return builder.repeated(&work, groups, channels, parts, |builder, parts| {
+            let channels =
+                |groups| [groups * inputs * given, groups * weights, groups * outputs, 0];
+            match &copies {
+                None => builder.repeated(&work, groups, channels(1), parts, |builder, parts| {
                     builder.group(&work, parts)
-                });
-            };
-            let channels = [some * inputs * given, some * weights, some * outputs, 0];
-            builder.repeated(&work, groups / some, channels, parts, |builder, parts| {
-                let mut rows = vec![
-                    ("channel", parts.x, given, false),
-                    ("padded_channel", padded, length, true),
-                ];
-                rows.extend(integers.as_ref().map(|integers| ("scale", integers.scales, 1, true)));
-                let mut body =
-                    for_rows(builder, some * inputs, &rows, |builder, places| match &integers {
-                        None if in_phases => builder.phases(convolution, places[0], places[1]),
-                        None => builder.lines(
-                            convolution,
-                            places[0],
-                            places[1],
-                            |builder, from, to, len| {
-                                builder.read_rows(convolution.x, from, to, len)
-                            },
-                        ),
-                        Some(integers) => builder.words_of(
-                            convolution,
-                            integers,
-                            [places[0], places[1], places[2]],
-                            length,
-                        ),
-                    });
-                let parts = ConvolutionPlaces { x: padded, ..parts.clone() };
-                let channels = [inputs * length, weights, outputs, 1];
-                let group = builder.repeated(&work, some, channels, &parts, |builder, parts| {
-                    builder.group(&work, parts)
-                });
-                body.extend(group);
-                body
-            })
+                }),
+                Some(copies) => {
+                    let turns = groups / some;
+                    builder.repeated(&work, turns, channels(some), parts, |builder, parts| {
+                        builder.copied_groups(&work, copies, some, parts)
+                    })
+                }
+            }
         }));
         let names = work.epilogue.names();
         let (kernel, groups) = (shape(&convolution.taps), counted(groups, "group"));
-        let suffix = if integers.is_some() { ", in integers" } else { "" };
+        let suffix = if is_of_integers { ", in integers" } else { "" };
         let doc = format!(
             "Convolution of {inputs} to {outputs} channels in {groups}, windows of \
              {kernel}{suffix}{names}."
         );
         (vec![doc], body)
+    }
+
+    /// Scratch memory for some channels with padding of 0.
+    fn padded_channels(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        work: &ConvolutionContext<'m>,
+        some: usize,
+    ) -> Place {
+        let ConvolutionContext { convolution, length, .. } = *work;
+        let channels = some * convolution.inputs;
+        let padded = self.shared("padded", channels * length, 1);
+        let rows = [("padded_channel", padded, length, true)];
+        body.extend(match convolution.phases.is_empty() {
+            false => self.zeros(padded, channels * length),
+            true => for_rows(self, channels, &rows, |builder, places| {
+                builder.pads(convolution, places[0])
+            }),
+        });
+        padded
+    }
+
+    /// Scratch memory for one channel as rounded elements and some channels as words.
+    fn channels_in_words(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        work: &ConvolutionContext<'m>,
+        (scale, as_integers): (Scale, String),
+        second: usize,
+        some: usize,
+    ) -> Integers {
+        let ConvolutionContext { convolution, length, .. } = *work;
+        body.push(Stmt::Comment(format!("x {as_integers}")));
+        let behind = (length + second).saturating_sub(convolution.length);
+        let rounded = self.shared("rounded_channel", convolution.length + behind, 1);
+        body.extend(self.pads(convolution, rounded));
+        body.extend(self.zeros(rounded.at(convolution.length), behind));
+        let words = self.shared("words", some * length, 1);
+        let scales = self.scratch("scales", some).into();
+        Integers { scale, second, rounded, words, scales }
+    }
+
+    /// Copies the channels of some groups, then convolves them: loads do not wait for stores just
+    /// before.
+    fn copied_groups(
+        &mut self,
+        work: &ConvolutionContext<'m>,
+        copies: &Copies,
+        some: usize,
+        parts: &ConvolutionPlaces,
+    ) -> Vec<Stmt> {
+        let ConvolutionContext { convolution, length, .. } = *work;
+        let Convolve { inputs, outputs, .. } = *convolution;
+        let to = copies.place();
+        let mut rows = vec![
+            ("channel", parts.x, convolution.unpadded_length(), false),
+            ("padded_channel", to, length, true),
+        ];
+        if let Copies::Words(words) = copies {
+            rows.push(("scale", words.scales, 1, true));
+        }
+        let mut body = for_rows(self, some * inputs, &rows, |builder, places| match copies {
+            Copies::Padded(_) if !convolution.phases.is_empty() => {
+                builder.phases(convolution, places[0], places[1])
+            }
+            Copies::Padded(_) => {
+                builder.lines(convolution, places[0], places[1], |builder, from, to, len| {
+                    builder.read_rows(convolution.x, from, to, len)
+                })
+            }
+            Copies::Words(words) => {
+                builder.words_of(convolution, words, [places[0], places[1], places[2]], length)
+            }
+        });
+        let parts = ConvolutionPlaces { x: to, ..parts.clone() };
+        let channels = [inputs * length, outputs * inputs * work.count, outputs, 1];
+        body.extend(
+            self.repeated(work, some, channels, &parts, |builder, parts| {
+                builder.group(work, parts)
+            }),
+        );
+        body
     }
 
     /// Fills the padding of a channel with 0.

@@ -2,17 +2,8 @@
 
 use super::builder::{KernelBuilder, copy};
 use super::product::for_rows;
-use crate::core::{Concat, Source, View};
+use crate::core::{Concat, Source, View, strides};
 use crate::kernel::{Copied, CopiedDim, Place, Stmt};
-
-/// Distances between neighbours along each dimension of a tensor in C order, in elements.
-pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
-    let mut strides = vec![1; shape.len()];
-    for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis];
-    }
-    strides
-}
 
 /// A strided copy with as few loops as possible. A dimension is (extent, from stride, to stride),
 /// the outermost first.

@@ -7,89 +7,137 @@
 //! pieces in advance.
 
 use super::builder::{KernelBuilder, copy};
-use super::layout::{strided, strides};
+use super::layout::strided;
 use super::storage::Destinations;
-use crate::core::{CoreLoop, LoopResult, Source};
-use crate::kernel::{Place, Stmt};
+use crate::core::{CoreLoop, LoopCarried, LoopResult, LoopSlice, Source, strides};
+use crate::kernel::{Place, Stmt, Walk};
 use crate::model::counted;
+
+/// The parts of a loop's kernel besides its body.
+#[derive(Default)]
+struct LoopParts<'m> {
+    /// Statements before the loop.
+    before: Vec<Stmt>,
+    walks: Vec<Walk>,
+    /// Statements after the loop.
+    after: Vec<Stmt>,
+    /// The results whose buffers keep carried values.
+    settled: Vec<usize>,
+    /// The results with a piece for each trip, with the place of the piece.
+    pieces: Vec<(&'m LoopResult, Place)>,
+    /// The places at which the body computes pieces.
+    wanted: Destinations,
+}
 
 impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn body(&mut self, body: &'m CoreLoop) -> (Vec<String>, Vec<Stmt>) {
         let trips = body.trips;
-        let mut before = Vec::new();
-        let mut walks = Vec::new();
+        let mut parts = LoopParts::default();
         for slice in &body.slices {
-            let whole = self.lowering.source(slice.whole);
-            let start = self.outermost(&mut before, slice.whole, whole, (slice.axis, trips));
-            let len = self.lowering.len(Source::Value(slice.piece));
-            let (place, mut walk) = self.walk("piece", start, len, false);
-            walk.reverse = slice.reverse;
-            walks.push(walk);
-            self.lowering.places[slice.piece] = Some(place);
+            self.slice(&mut parts, slice, trips);
         }
-        // a carried value whose last value is a result is kept in the buffer of the result
-        let mut settled: Vec<usize> = Vec::new();
         for carried in &body.carried {
-            let flushed = self.lowering.is_flushed(carried.next);
-            let last = |r: &&LoopResult| {
-                flushed
-                    && r.pieces.is_none()
-                    && r.value == carried.next
-                    && !settled.contains(&r.out)
-            };
-            let place = match body.results.iter().find(last) {
-                Some(result) => {
-                    settled.push(result.out);
-                    self.lowering.source(Source::Value(result.out))
-                }
-                None => self.block("carried", self.lowering.len(Source::Value(carried.value))),
-            };
-            let initial = self.lowering.source(carried.initial);
-            before.extend(self.keep(carried.initial, initial, place));
-            self.lowering.places[carried.value] = Some(place);
+            self.carried(&mut parts, carried, &body.results);
         }
-        // pieces are computed in place if possible
-        let mut wanted = Destinations::new();
-        let mut pieces: Vec<(&'m LoopResult, Place)> = Vec::new();
-        let mut after = Vec::new();
         for result in &body.results {
-            let Some((axis, reverse)) = result.pieces else { continue };
-            let to = self.lowering.source(Source::Value(result.out));
-            let shape = &self.lowering.model.values[result.out].shape;
-            let start = if shape[..axis].iter().all(|&n| n == 1) {
-                to
-            } else {
-                let gathered = self.block("gathered", shape.iter().product());
-                // after the loop: from pieces one after the other to pieces along `axis`
-                let piece = shape[axis] / trips;
-                let len: usize = shape.iter().product::<usize>() / trips;
-                let to_strides = strides(shape);
-                let mut inner = shape.clone();
-                inner[axis] = piece;
-                let from_strides = strides(&inner);
-                let mut dims = vec![(trips, len as isize, piece * to_strides[axis])];
-                dims.extend(
-                    (0..shape.len()).map(|d| (inner[d], from_strides[d] as isize, to_strides[d])),
-                );
-                after.push(strided(gathered, to, dims));
-                gathered
-            };
-            let len = self.lowering.len(result.value);
-            let (place, mut walk) = self.walk("result_piece", start, len, true);
-            walk.reverse = reverse;
-            walks.push(walk);
-            if let Source::Value(value) = result.value
-                && !self.lowering.is_given(result.value)
-            {
-                wanted.entry(value).or_insert(place);
+            if let Some(pieces) = result.pieces {
+                self.pieces(&mut parts, body, result, pieces);
             }
-            // trips that are skipped leave zeros
-            if body.running.is_some() {
-                before.extend(self.zeros(start, shape.iter().product()));
-            }
-            pieces.push((result, place));
         }
-        self.lowering.assign_places(&body.body, wanted);
+        self.lowering.assign_places(&body.body, std::mem::take(&mut parts.wanted));
+        let trip = self.trip(body, &parts);
+        let LoopParts { before: mut stmts, walks, after, .. } = parts;
+        stmts.push(Stmt::For { count: trips, turn: None, backwards: None, walks, body: trip });
+        stmts.extend(after);
+        let most = if body.running.is_some() { "At most " } else { "" };
+        (vec![format!("{most}{}.", counted(trips, "trip"))], stmts)
+    }
+
+    /// Walks over the pieces of a sliced input.
+    fn slice(&mut self, parts: &mut LoopParts<'m>, slice: &LoopSlice, trips: usize) {
+        let whole = self.lowering.source(slice.whole);
+        let start = self.outermost(&mut parts.before, slice.whole, whole, (slice.axis, trips));
+        let len = self.lowering.len(Source::Value(slice.piece));
+        let (place, mut walk) = self.walk("piece", start, len, false);
+        walk.reverse = slice.reverse;
+        parts.walks.push(walk);
+        self.lowering.places[slice.piece] = Some(place);
+    }
+
+    /// Copies the initial value of a carried value to its buffer. A carried value whose last value
+    /// is a result is kept in the buffer of the result.
+    fn carried(
+        &mut self,
+        parts: &mut LoopParts<'m>,
+        carried: &LoopCarried,
+        results: &[LoopResult],
+    ) {
+        let flushed = self.lowering.is_flushed(carried.next);
+        let last = |r: &&LoopResult| {
+            flushed
+                && r.pieces.is_none()
+                && r.value == carried.next
+                && !parts.settled.contains(&r.out)
+        };
+        let place = match results.iter().find(last) {
+            Some(result) => {
+                parts.settled.push(result.out);
+                self.lowering.source(Source::Value(result.out))
+            }
+            None => self.block("carried", self.lowering.len(Source::Value(carried.value))),
+        };
+        let initial = self.lowering.source(carried.initial);
+        parts.before.extend(self.keep(carried.initial, initial, place));
+        self.lowering.places[carried.value] = Some(place);
+    }
+
+    /// Walks over the pieces of a result. Pieces are computed in place if possible.
+    fn pieces(
+        &mut self,
+        parts: &mut LoopParts<'m>,
+        body: &CoreLoop,
+        result: &'m LoopResult,
+        (axis, reverse): (usize, bool),
+    ) {
+        let trips = body.trips;
+        let to = self.lowering.source(Source::Value(result.out));
+        let shape = &self.lowering.model.values[result.out].shape;
+        let start = if shape[..axis].iter().all(|&n| n == 1) {
+            to
+        } else {
+            let gathered = self.block("gathered", shape.iter().product());
+            // after the loop: from pieces one after the other to pieces along `axis`
+            let piece = shape[axis] / trips;
+            let len: usize = shape.iter().product::<usize>() / trips;
+            let to_strides = strides(shape);
+            let mut inner = shape.clone();
+            inner[axis] = piece;
+            let from_strides = strides(&inner);
+            let mut dims = vec![(trips, len as isize, piece * to_strides[axis])];
+            dims.extend(
+                (0..shape.len()).map(|d| (inner[d], from_strides[d] as isize, to_strides[d])),
+            );
+            parts.after.push(strided(gathered, to, dims));
+            gathered
+        };
+        let len = self.lowering.len(result.value);
+        let (place, mut walk) = self.walk("result_piece", start, len, true);
+        walk.reverse = reverse;
+        parts.walks.push(walk);
+        if let Source::Value(value) = result.value
+            && !self.lowering.is_given(result.value)
+        {
+            parts.wanted.entry(value).or_insert(place);
+        }
+        // skipped trips leave 0
+        if body.running.is_some() {
+            parts.before.extend(self.zeros(start, shape.iter().product()));
+        }
+        parts.pieces.push((result, place));
+    }
+
+    /// The statements of one trip.
+    fn trip(&mut self, body: &'m CoreLoop, parts: &LoopParts<'m>) -> Vec<Stmt> {
         let mut trip = Vec::new();
         for node in &body.body {
             if self.lowering.is_computed(node) {
@@ -97,16 +145,15 @@ impl<'m> KernelBuilder<'_, 'm> {
                 append(&mut trip, statements);
             }
         }
-        for (result, place) in pieces {
+        for &(result, place) in &parts.pieces {
             let from = self.lowering.source(result.value);
             if from != place {
                 trip.extend(self.read(result.value, from, place));
             }
         }
         // copies last values out of buffers that the next trip overwrites
-        for result in
-            body.results.iter().filter(|r| r.pieces.is_none() && !settled.contains(&r.out))
-        {
+        let is_last = |r: &&LoopResult| r.pieces.is_none() && !parts.settled.contains(&r.out);
+        for result in body.results.iter().filter(is_last) {
             let from = self.lowering.source(result.value);
             let to = self.lowering.source(Source::Value(result.out));
             if from != to {
@@ -114,14 +161,10 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
         }
         self.hand_on(&mut trip, body);
-        if let Some(running) = body.running.filter(|_| trips > 1) {
+        if let Some(running) = body.running.filter(|_| body.trips > 1) {
             trip.push(Stmt::LeaveUnless { less: self.side(Source::Value(running), true) });
         }
-        let mut stmts = before;
-        stmts.push(Stmt::For { count: trips, turn: None, backwards: None, walks, body: trip });
-        stmts.extend(after);
-        let most = if body.running.is_some() { "At most " } else { "" };
-        (vec![format!("{most}{}.", counted(trips, "trip"))], stmts)
+        trip
     }
 
     /// Assigns the carried values for the next trip.

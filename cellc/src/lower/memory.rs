@@ -125,9 +125,10 @@ impl Memory {
         if plan.alternates(model) {
             memory.backwards = Some(memory.typed("backwards", Role::Backwards, Element::U32, 1));
         }
-        for (node, product) in nodes.iter().filter(|node| node.op.is_product()).zip(&plan.products)
-        {
-            let weights = memory.pack(model, &node.op, product);
+        let products =
+            nodes.iter().filter_map(|node| Some((node.op.planned()?, node.op.first_value())));
+        for (operation, product) in products.zip(&plan.products) {
+            let weights = memory.pack(model, operation, product);
             memory.weights.push(weights);
         }
         for node in &nodes {

@@ -39,7 +39,7 @@ mod top_k;
 use std::collections::BTreeMap;
 
 use crate::arch::Isa;
-use crate::core::{CoreModel, CoreNode, CoreOp, Denormals, Source, TensorDenormals};
+use crate::core::{CoreModel, CoreNode, Denormals, Source, TensorDenormals};
 use crate::kernel::{
     Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Loops, Place,
     Program, Role, Type,
@@ -247,19 +247,14 @@ impl<'m> Lowering<'m> {
             return;
         }
         let op = self.root(node);
-        let loops = match op {
-            CoreOp::Cell(_) | CoreOp::Dense(_) if self.steps == 1 => {
-                self.product(op.outputs()[0]).0.loops(self.isa)
-            }
-            _ => Loops::Kept,
+        let product = op.is_product().then(|| self.product(op.first_value()).0);
+        let loops = match product {
+            Some(product) if self.steps == 1 => product.loops(self.isa),
+            Some(_) | None => Loops::Kept,
         };
         let ending = if self.steps > 1 { "_steps" } else { "" };
         let name = self.memory.labels.operation(op.first_value()).to_owned() + ending;
-        let halves = match op {
-            CoreOp::Cell(_) => self.product(op.outputs()[0]).0.halves.as_ref(),
-            _ => None,
-        };
-        let Some(halves) = halves else {
+        let Some(halves) = product.and_then(|product| product.halves.as_ref()) else {
             let mut builder = KernelBuilder::new(self);
             let (doc, body) = builder.statements_on_sides(node);
             return builder.finish(name, doc, body, loops);

@@ -3,11 +3,11 @@
 use std::collections::btree_map::Entry;
 
 use super::memory::{Memory, PackedWeights, Recipe};
-use crate::core::{Convolve, CoreCell, CoreModel, CoreOp, Pairs, WeightSources};
+use crate::core::{Convolve, CoreModel, Pairs, PlannedProduct, WeightSources};
 use crate::encoding::WeightFormat;
 use crate::kernel::{Base, BufferId, Copied, CopiedDim, Encoding, Place, Role, Stmt};
 use crate::model::BiasPart;
-use crate::plan::{self, Blocks, Phase, Plan, PresentBlocks, Product, ProductPlan};
+use crate::plan::{self, Blocks, Panels, Phase, Plan, PresentBlocks, Product, ProductPlan, Sum};
 
 /// The encoding of the scales of rows. `None` for formats without scales.
 fn scales(format: WeightFormat) -> Option<Encoding> {
@@ -31,6 +31,54 @@ fn blocks_of(
     Copied { to, blocks: Some(present.places(nth, sums, columns)), apart: false, ..rows }
 }
 
+/// A dimension of a copy.
+fn dim(extent: usize, from_stride: usize, to_stride: usize) -> CopiedDim {
+    CopiedDim { extent, from_stride: from_stride.cast_signed(), to_stride }
+}
+
+/// The weights of a product in the model's order.
+struct Tensors<'m> {
+    /// W, R and P.
+    w: Option<BufferId>,
+    r: Option<BufferId>,
+    p: Option<BufferId>,
+    /// The tensors of B.
+    b: Vec<Option<BufferId>>,
+    /// The index of the set of W, R, B and P.
+    set: usize,
+    /// The position of each gate in W and R.
+    gates: &'m [usize],
+    /// The terms of each part of B, and the parts of each tensor of B.
+    biases: &'m [Vec<BiasPart>],
+    parts: Vec<usize>,
+    /// The positions of the peepholes in P.
+    peepholes: [usize; 3],
+    /// The length of a row of W, if a row has a weight of each unit. `None`: a row has the weights
+    /// of one unit.
+    outputs: Option<usize>,
+}
+
+/// The weights of a product and the buffers of their copies.
+struct Packing<'a> {
+    tensors: Tensors<'a>,
+    product: &'a Product,
+    weights: PackedWeights,
+}
+
+impl Packing<'_> {
+    /// The buffer of biases, peepholes and scales.
+    fn biases(&self) -> Place {
+        Place::from(self.weights.biases.unwrap_or(self.weights.rows))
+    }
+
+    /// A copy of one element for each unit of the panels, into a row of biases.
+    fn row(&self, from: Place, panels: &Panels, blocks: Blocks, row: usize) -> Copied {
+        let Panels { count, columns, units, .. } = *panels;
+        let to = self.biases().at(blocks.offset + row * columns);
+        Copied::new(from, to, vec![dim(count, columns, blocks.stride), dim(units, 1, 1)])
+    }
+}
+
 /// The numbers of buffers and of packing copies at one moment of lowering.
 struct Mark {
     buffers: usize,
@@ -38,136 +86,142 @@ struct Mark {
 }
 
 impl Memory {
-    /// Packs the weights of a cell or a dense layer into the order of [`crate::plan::Panels`].
+    /// Packs the weights of a product into the order of [`crate::plan::Panels`].
     pub(super) fn pack(
         &mut self,
         model: &CoreModel,
-        op: &CoreOp,
+        (operation, value): (PlannedProduct<'_>, usize),
         plan: &ProductPlan,
     ) -> PackedWeights {
-        // W, R, B and P, the index of their set, elements of W between inputs, and true if units
-        // are outermost
-        let (w, r, b, p, set, input_stride, transposed) = match op {
-            CoreOp::Cell(cell) => {
-                let p = cell.weights.p.and_then(|p| self.weight(model, p));
-                let (w, r) =
-                    (self.weight(model, cell.weights.w), self.weight(model, cell.weights.r));
-                let b: Vec<_> = cell.weights.b.iter().map(|b| self.weight(model, *b)).collect();
-                (w, r, b, p, cell.weights.set, 1, true)
-            }
-            CoreOp::Dense(dense) => {
-                let stride = if dense.transposed { 1 } else { dense.outputs };
-                (self.weight(model, dense.w), None, Vec::new(), None, 0, stride, dense.transposed)
-            }
-            _ => unreachable!("lower: only products have weights"),
-        };
+        let tensors = self.tensors(model, operation);
         let index = Some(plan.index()).filter(|index| !index.is_empty());
         let index = index.map(|index| self.add_index(index));
         let before = self.mark();
-        let weights = PackedWeights { index, ..self.weights_of(op, plan) };
-        let PackedWeights { rows, biases, .. } = weights;
-        let biases = biases.unwrap_or(rows);
-        let Product { sums, units, .. } = &plan.product;
-        let (gates, bias_parts, parts) = match op {
-            CoreOp::Cell(CoreCell { weights: WeightSources { layout, .. }, .. }) => {
-                (&layout.gates[..], &layout.biases[..], layout.bias_tensors())
-            }
-            _ => (&[0][..], &[][..], Vec::new()),
-        };
-        let peepholes = match op {
-            CoreOp::Cell(cell) => cell.weights.layout.peepholes,
-            _ => [0; 3],
-        };
-        let dim = |extent, from_stride: usize, to_stride| CopiedDim {
-            extent,
-            from_stride: from_stride.cast_signed(),
-            to_stride,
-        };
+        let weights = PackedWeights { index, ..self.weights_of(value, plan) };
+        let packing = Packing { tensors, product: &plan.product, weights };
         for panels in &plan.panels {
-            let (count, columns, first) = (panels.count, panels.columns, panels.first);
-            let panel_units = panels.units;
-            for (i, sum) in sums.iter().enumerate() {
-                let terms = sum.bias.map_or(&[][..], |bias| &bias_parts[bias]);
-                let terms = terms.iter().filter_map(|term| Some((b[term.tensor]?, term)));
-                for (nth, (from, BiasPart { tensor, part })) in terms.enumerate() {
-                    let Blocks { offset, stride } = panels.biases(sum.is_late());
-                    let from = Place::from(from).at((set * parts[*tensor] + part) * units + first);
-                    let to = Place::from(biases).at(offset + plan.product.bias_row(i) * columns);
-                    let dims = vec![dim(count, columns, stride), dim(panel_units, 1, 1)];
-                    self.copy(Copied { add: nth > 0, ..Copied::new(from, to, dims) });
-                }
-                if let (Some(from), Some(part)) = (p, sum.peephole) {
-                    let Blocks { offset, stride } = panels.early_biases;
-                    let from = Place::from(from).at((set * 3 + peepholes[part]) * units + first);
-                    let to =
-                        Place::from(biases).at(offset + plan.product.peephole_row(i) * columns);
-                    self.copy(Copied::new(
-                        from,
-                        to,
-                        vec![dim(count, columns, stride), dim(panel_units, 1, 1)],
-                    ));
-                }
+            for (at, sum) in plan.product.sums.iter().enumerate() {
+                self.pack_bias(&packing, panels, (at, sum));
+                self.pack_peephole(&packing, panels, (at, sum));
             }
             for phase in Phase::ALL {
-                let inner = plan.product.phase_rows(phase);
-                let encoding = plan.product.layout.encoding(inner);
-                let taking_part: Vec<_> = sums
-                    .iter()
-                    .enumerate()
-                    .filter_map(|(s, sum)| Some((s, sum.gate(phase)?)))
-                    .collect();
-                let late = phase == Phase::ResetHidden;
-                let (from, start) = match phase {
-                    Phase::Input => (w, panels.input),
-                    Phase::Hidden => (r, panels.hidden),
-                    Phase::ResetHidden => (r, panels.late_rows),
-                };
-                let blocks = panels.blocks(late);
-                let Some(from) = from else { continue };
-                // elements between units, and between weights for neighbouring elements of the
-                // operand
-                let (unit, element) = if transposed { (inner, 1) } else { (1, input_stride) };
-                for (i, (sum, gate)) in taking_part.iter().enumerate() {
-                    let from = Place::from(from)
-                        .at((set * gates.len() + gates[*gate]) * units * inner + first * unit);
-                    let line = |to, stride, between, encoding, abreast| {
-                        let outer =
-                            [dim(count, columns * unit, stride), dim(panel_units, unit, abreast)];
-                        let dims = outer.into_iter().chain([dim(inner, element, between)]);
-                        Copied { encoding, abreast, ..Copied::new(from, to, dims.collect()) }
-                    };
-                    let abreast = plan.product.layout.words_together();
-                    let (first, between) = plan.product.row_of(phase, columns, i);
-                    let at = Place::from(rows).at(blocks.offset + start + first);
-                    let apart = plan.product.layout.interleaves_halves(inner, columns);
-                    let rows_of =
-                        Copied { apart, ..line(at, blocks.stride, between, encoding, abreast) };
-                    let present = panels.present.iter().find(|present| present.phase == phase);
-                    let sums = (i, taking_part.len(), columns);
-                    self.copy(match present {
-                        Some(present) => blocks_of(rows_of, present, sums),
-                        None => rows_of,
-                    });
-                    let scale = scales(plan.product.layout.format)
-                        .map(|scale| (scale, plan.product.scale_row(*sum, phase)));
-                    let has_start = plan.product.has_corrections(phase);
-                    let start = has_start
-                        .then(|| (Encoding::Int8Start, plan.product.correction_row(*sum, phase)));
-                    for (of_line, row) in scale.into_iter().chain(start) {
-                        let Blocks { offset, stride } = panels.biases(late);
-                        let at = Place::from(biases).at(offset + row * columns);
-                        self.copy(line(at, stride, 0, of_line, 1));
-                    }
-                }
+                self.pack_phase(&packing, panels, phase);
             }
         }
         self.packed_once(before, weights)
     }
 
-    /// Buffers for the packed weights of a cell or a dense layer.
-    fn weights_of(&mut self, op: &CoreOp, plan: &ProductPlan) -> PackedWeights {
+    fn tensors<'m>(&mut self, model: &CoreModel, operation: PlannedProduct<'m>) -> Tensors<'m> {
+        match operation {
+            PlannedProduct::Cell(cell) => {
+                let WeightSources { w, r, b, p, set, layout } = &cell.weights;
+                let p = p.and_then(|p| self.weight(model, p));
+                Tensors {
+                    w: self.weight(model, *w),
+                    r: self.weight(model, *r),
+                    b: b.iter().map(|b| self.weight(model, *b)).collect(),
+                    p,
+                    set: *set,
+                    gates: &layout.gates,
+                    biases: &layout.biases,
+                    parts: layout.bias_tensors(),
+                    peepholes: layout.peepholes,
+                    outputs: None,
+                }
+            }
+            PlannedProduct::Dense(dense) => Tensors {
+                w: self.weight(model, dense.w),
+                r: None,
+                b: Vec::new(),
+                p: None,
+                set: 0,
+                gates: &[0],
+                biases: &[],
+                parts: Vec::new(),
+                peepholes: [0; 3],
+                outputs: (!dense.transposed).then_some(dense.outputs),
+            },
+        }
+    }
+
+    /// Packs the bias of a sum: the terms of its part of B.
+    fn pack_bias(&mut self, packing: &Packing<'_>, panels: &Panels, (at, sum): (usize, &Sum)) {
+        let Packing { tensors, product, .. } = packing;
+        let terms = sum.bias.map_or(&[][..], |bias| &tensors.biases[bias]);
+        let terms = terms.iter().filter_map(|term| Some((tensors.b[term.tensor]?, term)));
+        for (nth, (from, BiasPart { tensor, part })) in terms.enumerate() {
+            let part = tensors.set * tensors.parts[*tensor] + part;
+            let from = Place::from(from).at(part * product.units + panels.first);
+            let row = product.bias_row(at);
+            let copied = packing.row(from, panels, panels.biases(sum.is_late()), row);
+            self.copy(Copied { add: nth > 0, ..copied });
+        }
+    }
+
+    /// Packs the peephole of a sum.
+    fn pack_peephole(&mut self, packing: &Packing<'_>, panels: &Panels, (at, sum): (usize, &Sum)) {
+        let Packing { tensors, product, .. } = packing;
+        let (Some(from), Some(part)) = (tensors.p, sum.peephole) else { return };
+        let part = tensors.set * 3 + tensors.peepholes[part];
+        let from = Place::from(from).at(part * product.units + panels.first);
+        self.copy(packing.row(from, panels, panels.early_biases, product.peephole_row(at)));
+    }
+
+    /// Packs the rows of a phase, with their scales and corrections.
+    fn pack_phase(&mut self, packing: &Packing<'_>, panels: &Panels, phase: Phase) {
+        let Packing { tensors, product, weights } = packing;
+        let (matrix, start) = match phase {
+            Phase::Input => (tensors.w, panels.input),
+            Phase::Hidden => (tensors.r, panels.hidden),
+            Phase::ResetHidden => (tensors.r, panels.late_rows),
+        };
+        let Some(matrix) = matrix else { return };
+        let (count, columns, own) = (panels.count, panels.columns, panels.units);
+        let (layout, inner) = (&product.layout, product.phase_rows(phase));
+        let late = phase == Phase::ResetHidden;
+        let blocks = panels.blocks(late);
+        let taking_part: Vec<_> = product
+            .sums
+            .iter()
+            .enumerate()
+            .filter_map(|(s, sum)| Some((s, sum.gate(phase)?)))
+            .collect();
+        // elements between units, and between weights for neighbouring elements of the operand
+        let (unit, element) = tensors.outputs.map_or((inner, 1), |outputs| (1, outputs));
+        for (i, &(sum, gate)) in taking_part.iter().enumerate() {
+            let gate = tensors.set * tensors.gates.len() + tensors.gates[gate];
+            let from = Place::from(matrix).at(gate * product.units * inner + panels.first * unit);
+            let line = |to, stride, between, encoding, abreast| {
+                let outer = [dim(count, columns * unit, stride), dim(own, unit, abreast)];
+                let dims = outer.into_iter().chain([dim(inner, element, between)]);
+                Copied { encoding, abreast, ..Copied::new(from, to, dims.collect()) }
+            };
+            let (first, between) = product.row_of(phase, columns, i);
+            let at = Place::from(weights.rows).at(blocks.offset + start + first);
+            let (encoding, abreast) = (layout.encoding(inner), layout.words_together());
+            let apart = layout.interleaves_halves(inner, columns);
+            let rows = Copied { apart, ..line(at, blocks.stride, between, encoding, abreast) };
+            let present = panels.present.iter().find(|present| present.phase == phase);
+            self.copy(match present {
+                Some(present) => blocks_of(rows, present, (i, taking_part.len(), columns)),
+                None => rows,
+            });
+            let scale = scales(layout.format).map(|scale| (scale, product.scale_row(sum, phase)));
+            let has_start = product.has_corrections(phase);
+            let start =
+                has_start.then(|| (Encoding::Int8Start, product.correction_row(sum, phase)));
+            for (of_line, row) in scale.into_iter().chain(start) {
+                let Blocks { offset, stride } = panels.biases(late);
+                let at = packing.biases().at(offset + row * columns);
+                self.copy(line(at, stride, 0, of_line, 1));
+            }
+        }
+    }
+
+    /// Buffers for the packed weights of the product with this first output.
+    fn weights_of(&mut self, value: usize, plan: &ProductPlan) -> PackedWeights {
         let element = plan.product.layout.element();
-        let label = self.labels.operation(op.first_value()).to_owned();
+        let label = self.labels.operation(value).to_owned();
         let rows = self.typed(format!("{label}_weights"), Role::Weights, element, plan.weights);
         self.program.buffers[rows.0].layout = plan.layout();
         let biases = (plan.biases > 0)
@@ -196,11 +250,6 @@ impl Memory {
         let before = self.mark();
         let label = self.labels.operation(convolution.out).to_owned();
         let rows = self.buffer(format!("{label}_weights"), Role::Weights, channels * words);
-        let dim = |extent, from: usize, to| CopiedDim {
-            extent,
-            from_stride: from.cast_signed(),
-            to_stride: to,
-        };
         let mut at = 0;
         for (turns, count) in plan::equal_parts(
             convolution.outputs,

@@ -41,10 +41,14 @@ impl Epilogue<'_> {
         let is_short = |link: &&Pointwise| match link.function {
             PointwiseFunction::Binary(binary) => binary != Binary::Divide,
             PointwiseFunction::PRelu => true,
-            PointwiseFunction::Activation(activation) => {
-                matches!(activation.graph(), Graph::Ramp | Graph::Bend)
-            }
-            _ => false,
+            PointwiseFunction::Activation(activation) => match activation.graph() {
+                Graph::Ramp | Graph::Bend => true,
+                Graph::Curve | Graph::Logistic | Graph::Stairs => false,
+            },
+            PointwiseFunction::Less
+            | PointwiseFunction::LessEqual
+            | PointwiseFunction::Equal
+            | PointwiseFunction::Select => false,
         };
         self.links.len() <= MOST_SHORT && self.links.iter().all(is_short)
     }

@@ -5,7 +5,7 @@
 use std::ops::RangeInclusive;
 
 use super::{
-    Binary, BroadcastMode, Cell, Convolution, Elementwise, ElementwiseFacts, NoAxes, Normalization,
+    Binary, BroadcastMode, Cell, Convolution, Elementwise, LinearAttention, NoAxes, Normalization,
     Op, Pool, Reduce, Reduction, SliceMasks,
 };
 
@@ -138,167 +138,143 @@ pub enum Axes<'o> {
     Other,
 }
 
-/// The range for exactly `count` inputs or outputs.
-fn exactly(count: usize) -> RangeInclusive<usize> {
+/// Exactly `count` inputs or outputs.
+fn n(count: usize) -> RangeInclusive<usize> {
     count..=count
 }
 
-/// The range for any number of inputs or outputs from `least` on.
-fn any(least: usize) -> RangeInclusive<usize> {
-    least..=usize::MAX
-}
+/// No limit for the number of inputs or outputs.
+const ANY: usize = usize::MAX;
 
-/// The largest number of inputs of a recurrent operation. The roles of the inputs decide which
-/// numbers are valid.
-const MOST_CELL_INPUTS: usize = 9;
+/// The numbers of inputs of a recurrent operation. The roles of its inputs decide the number.
+const CELL_INPUTS: RangeInclusive<usize> = 0..=9;
+
+/// A table of facts: for each operation the columns of [`OpFacts`].
+macro_rules! table {
+    (
+        $op:expr => $name:ident, $inputs:ident, $outputs:ident, $rank:ident, $elements:ident,
+        $axes:ident;
+        $($variant:ident $(($($part:tt)*))? $({ $($field:tt)* })? => $($column:expr),*;)*
+    ) => {{
+        let row = |$name, $inputs, $outputs, $rank, $elements, $axes| OpFacts {
+            $name, $inputs, $outputs, $rank, $elements, $axes,
+        };
+        match $op {
+            $(Self::$variant $(($($part)*))? $({ $($field)* })? => row($($column),*),)*
+        }
+    }};
+}
 
 impl Op {
     /// The facts about the operation: a row of the table states each fact, without defaults.
+    #[rustfmt::skip] // rows stay rows
     pub fn facts(&self) -> OpFacts<'_> {
-        use Axes as A;
-        use Elements as E;
-        use Rank as R;
-        let n = exactly;
-        let row = |name, inputs, outputs, rank, elements, axes| OpFacts {
-            name,
-            inputs,
-            outputs,
-            rank,
-            elements,
-            axes,
-        };
-        match self {
-            Self::Parameter => row("Parameter", n(0), n(1), R::Unknown, E::None, A::Other),
-            Self::Constant(_) => row("Const", n(0), n(1), R::Unknown, E::None, A::Other),
-            Self::Convert => row("Convert", n(1), n(1), R::First, E::Moved, A::Same),
-            Self::Cell(Cell { kind, .. }) => {
-                let outputs = 1..=1 + usize::from(kind.has_cell_state());
-                let inputs = 0..=MOST_CELL_INPUTS;
-                row(kind.op_name(), inputs, outputs, R::Unknown, E::Computed, A::Other)
-            }
-            Self::Sequence(Cell { kind, .. }, _) => {
-                let outputs = 1..=2 + usize::from(kind.has_cell_state());
-                let inputs = 0..=MOST_CELL_INPUTS;
-                row(kind.sequence_name(), inputs, outputs, R::Fixed(4), E::Computed, A::Other)
-            }
-            Self::Result => row("Result", n(1), 0..=1, R::First, E::Moved, A::Same),
-            &Self::Elementwise(function) => {
-                let ElementwiseFacts { name, inputs, .. } = function.facts();
-                let elements = E::Elementwise { is_sum: function.is_sum() };
-                row(name, n(inputs), n(1), R::Largest, elements, A::Broadcast(function))
-            }
-            &Self::MatMul { transpose_a, transpose_b } => {
-                let axes = A::Product { transpose_a, transpose_b };
-                row("MatMul", n(2), n(1), R::Product, E::Computed, axes)
-            }
-            Self::Softmax(_) => row("Softmax", n(1), n(1), R::First, E::Computed, A::Softmax),
-            Self::Reduce(Reduce { reduction, keep, no_axes }) => {
-                let rank = match (keep, no_axes) {
-                    (true, _) => R::First,
-                    (false, NoAxes::All) => R::Reduced,
-                    (false, NoAxes::Same | NoAxes::Each) => R::Unknown,
-                };
-                let sums = *reduction == Reduction::Sum;
-                let elements = if sums { E::Sums } else { E::Computed };
-                row("Reduce", 1..=2, n(1), rank, elements, A::Reduced)
-            }
-            Self::Normalize(normalization) => row(
-                "Normalize",
-                normalization.inputs(),
-                n(1),
-                R::First,
-                E::Computed,
-                A::Normalized(*normalization),
-            ),
-            Self::Concat { .. } => row("Concat", any(1), n(1), R::First, E::Moved, A::Joined),
-            Self::Split { parts } => row("Split", n(2), n(*parts), R::First, E::Moved, A::Split),
-            Self::VariadicSplit => row("VariadicSplit", n(3), any(1), R::First, E::Moved, A::Split),
-            Self::Reshape { .. } => row("Reshape", n(2), n(1), R::Listed, E::Moved, A::Reshaped),
-            Self::Squeeze { skip } => {
-                let rank = if *skip { R::Unknown } else { R::Removed };
-                row("Squeeze", 1..=2, n(1), rank, E::Moved, A::Removed)
-            }
-            Self::Unsqueeze => row("Unsqueeze", n(2), n(1), R::Inserted, E::Moved, A::Inserted),
-            Self::Transpose => row("Transpose", n(2), n(1), R::First, E::Moved, A::Permuted),
-            &Self::Gather { batch_dims } => {
-                let rank = if batch_dims == 0 { R::Indexed } else { R::Unknown };
-                row("Gather", n(3), n(1), rank, E::Moved, A::Indexed { batch_dims })
-            }
-            Self::Slice => row("Slice", 4..=5, n(1), R::First, E::Moved, A::Sliced),
-            Self::StridedSlice(masks) => {
-                row("StridedSlice", 3..=4, n(1), R::Unknown, E::Moved, A::Masked(masks))
-            }
-            Self::ReverseSequence(_) => {
-                row("ReverseSequence", n(2), n(1), R::First, E::Moved, A::Other)
-            }
-            Self::ScatterUpdate => row("ScatterUpdate", n(4), n(1), R::First, E::Moved, A::Other),
-            Self::ScatterNd { combine } => {
-                row("ScatterND", n(3), n(1), R::First, replaced(*combine), A::Other)
-            }
-            Self::ScatterElements { combine } => {
-                row("ScatterElements", n(4), n(1), R::First, replaced(*combine), A::Other)
-            }
-            Self::Blocks(_) => row("Blocks", n(1), n(1), R::First, E::Moved, A::Other),
-            Self::GatherElements { .. } => {
-                row("GatherElements", n(2), n(1), R::First, E::Moved, A::Other)
-            }
-            Self::GatherNd(_) => row("GatherND", n(2), n(1), R::Unknown, E::Moved, A::Other),
-            Self::Dft(_) => row("DFT", 2..=3, n(1), R::Unknown, E::Computed, A::Other),
-            Self::Stft { .. } => row("STFT", 3..=4, n(1), R::Unknown, E::Computed, A::Other),
-            Self::SpectralWindow(_) => {
-                row("SpectralWindow", n(1), n(1), R::Fixed(1), E::Computed, A::Other)
-            }
-            Self::MelWeights => {
-                row("MelWeightMatrix", n(5), n(1), R::Fixed(2), E::Computed, A::Other)
-            }
-            Self::Attention { .. } => {
-                row("Attention", 3..=5, n(1), R::Unknown, E::Computed, A::Other)
-            }
-            Self::LinearAttention(attention) => {
-                let optional =
-                    [attention.rule.has_decay(), attention.rule.has_rate(), attention.has_past];
-                let inputs = 3 + optional.map(usize::from).iter().sum::<usize>();
-                row("LinearAttention", n(inputs), 1..=2, R::First, E::Computed, A::Other)
-            }
-            Self::Broadcast(mode) => {
-                let rank = match mode {
-                    BroadcastMode::Numpy | BroadcastMode::Bidirectional => R::AtLeastListed,
-                    BroadcastMode::Explicit => R::Unknown,
-                };
-                row("Broadcast", 2..=3, n(1), rank, E::Moved, A::Other)
-            }
-            Self::Tile => row("Tile", n(2), n(1), R::First, E::Moved, A::Other),
-            Self::RunningSum(_) => row("CumSum", n(2), n(1), R::First, E::Computed, A::Other),
-            Self::OneHot(_) => row("OneHot", n(4), n(1), R::FirstAndOne, E::Computed, A::Other),
-            Self::Triangle { .. } => row("Trilu", 1..=2, n(1), R::First, E::Moved, A::Other),
-            Self::Unread(_) => row("Unread", n(0), any(0), R::Unknown, E::Computed, A::Other),
-            Self::Eye => row("Eye", n(3), n(1), R::Fixed(2), E::Computed, A::Other),
-            Self::Roll => row("Roll", n(3), n(1), R::First, E::Moved, A::Other),
-            Self::EyeLike { .. } => row("EyeLike", n(1), n(1), R::Fixed(2), E::None, A::Other),
-            Self::Einsum { equation } => {
-                row("Einsum", any(1), n(1), rank_of_einsum(equation), E::Computed, A::Other)
-            }
-            Self::Resize(_) => row("Resize", 2..=3, n(1), R::First, E::Computed, A::Other),
-            Self::ShapeOf => row("ShapeOf", n(1), n(1), R::Fixed(1), E::None, A::Sizes),
-            Self::Range { .. } => row("Range", n(3), n(1), R::Fixed(1), E::Computed, A::Other),
-            Self::ReadValue { .. } => {
-                row("ReadValue", 0..=1, n(1), R::Unknown, E::Computed, A::Other)
-            }
-            Self::Assign { .. } => row("Assign", n(1), 0..=1, R::Unknown, E::Computed, A::Other),
-            Self::Convolution(convolution) => {
-                row("Convolution", 2..=3, n(1), R::First, E::Computed, A::Convolved(convolution))
-            }
-            Self::Pool(pool) => row("Pool", n(1), 1..=2, R::First, E::Computed, A::Pooled(pool)),
-            Self::Pad(_) => row("Pad", 3..=5, n(1), R::First, E::Moved, A::Padded),
-            Self::TopK(_) => row("TopK", n(2), 1..=2, R::First, E::Computed, A::Other),
-            Self::Loop(_) => row("Loop", any(0), any(0), R::Unknown, E::Computed, A::Other),
-            Self::If(_) => row("If", any(1), any(0), R::Unknown, E::Computed, A::Other),
+        use {Axes as A, Elements as E, Rank as R};
+        table! {
+            self => name, inputs, outputs, rank, elements, axes;
+            Parameter => "Parameter", 0..=0, 1..=1, R::Unknown, E::None, A::Other;
+            Constant(_) => "Const", 0..=0, 1..=1, R::Unknown, E::None, A::Other;
+            Result => "Result", 1..=1, 0..=1, R::First, E::Moved, A::Same;
+            Convert => "Convert", 1..=1, 1..=1, R::First, E::Moved, A::Same;
+            Cell(cell) => cell.kind.op_name(), CELL_INPUTS, states(cell, 0),
+                R::Unknown, E::Computed, A::Other;
+            Sequence(cell, _) => cell.kind.sequence_name(), CELL_INPUTS, states(cell, 1),
+                R::Fixed(4), E::Computed, A::Other;
+            Elementwise(function) => function.facts().name, n(function.facts().inputs), 1..=1,
+                R::Largest, E::Elementwise { is_sum: function.is_sum() }, A::Broadcast(*function);
+            MatMul { transpose_a, transpose_b } => "MatMul", 2..=2, 1..=1, R::Product, E::Computed,
+                A::Product { transpose_a: *transpose_a, transpose_b: *transpose_b };
+            Softmax(_) => "Softmax", 1..=1, 1..=1, R::First, E::Computed, A::Softmax;
+            Reduce(reduce) => "Reduce", 1..=2, 1..=1,
+                rank_of_reduced(reduce), reduced(reduce), A::Reduced;
+            Normalize(by) => "Normalize", by.inputs(), 1..=1,
+                R::First, E::Computed, A::Normalized(*by);
+            Concat { .. } => "Concat", 1..=ANY, 1..=1, R::First, E::Moved, A::Joined;
+            Window => "Window", 2..=2, 1..=1, R::First, E::Moved, A::Joined;
+            Split { parts } => "Split", 2..=2, n(*parts), R::First, E::Moved, A::Split;
+            VariadicSplit => "VariadicSplit", 3..=3, 1..=ANY, R::First, E::Moved, A::Split;
+            Reshape { .. } => "Reshape", 2..=2, 1..=1, R::Listed, E::Moved, A::Reshaped;
+            Squeeze { skip: false } => "Squeeze", 1..=2, 1..=1, R::Removed, E::Moved, A::Removed;
+            Squeeze { skip: true } => "Squeeze", 1..=2, 1..=1, R::Unknown, E::Moved, A::Removed;
+            Unsqueeze => "Unsqueeze", 2..=2, 1..=1, R::Inserted, E::Moved, A::Inserted;
+            Transpose => "Transpose", 2..=2, 1..=1, R::First, E::Moved, A::Permuted;
+            Gather { batch_dims: 0 } => "Gather", 3..=3, 1..=1,
+                R::Indexed, E::Moved, A::Indexed { batch_dims: 0 };
+            Gather { batch_dims } => "Gather", 3..=3, 1..=1,
+                R::Unknown, E::Moved, A::Indexed { batch_dims: *batch_dims };
+            Slice => "Slice", 4..=5, 1..=1, R::First, E::Moved, A::Sliced;
+            StridedSlice(masks) => "StridedSlice", 3..=4, 1..=1,
+                R::Unknown, E::Moved, A::Masked(masks);
+            ReverseSequence(_) => "ReverseSequence", 2..=2, 1..=1, R::First, E::Moved, A::Other;
+            ScatterUpdate => "ScatterUpdate", 4..=4, 1..=1, R::First, E::Moved, A::Other;
+            ScatterNd { combine } => "ScatterND", 3..=3, 1..=1,
+                R::First, replaced(*combine), A::Other;
+            ScatterElements { combine } => "ScatterElements", 4..=4, 1..=1,
+                R::First, replaced(*combine), A::Other;
+            Blocks(_) => "Blocks", 1..=1, 1..=1, R::First, E::Moved, A::Other;
+            GatherElements { .. } => "GatherElements", 2..=2, 1..=1, R::First, E::Moved, A::Other;
+            GatherNd(_) => "GatherND", 2..=2, 1..=1, R::Unknown, E::Moved, A::Other;
+            Dft(_) => "DFT", 2..=3, 1..=1, R::Unknown, E::Computed, A::Other;
+            Stft { .. } => "STFT", 3..=4, 1..=1, R::Unknown, E::Computed, A::Other;
+            SpectralWindow(_) => "SpectralWindow", 1..=1, 1..=1, R::Fixed(1), E::Computed, A::Other;
+            MelWeights => "MelWeightMatrix", 5..=5, 1..=1, R::Fixed(2), E::Computed, A::Other;
+            Attention { .. } => "Attention", 3..=5, 1..=1, R::Unknown, E::Computed, A::Other;
+            LinearAttention(attention) => "LinearAttention", n(inputs_of(attention)), 1..=2,
+                R::First, E::Computed, A::Other;
+            Broadcast(BroadcastMode::Explicit) => "Broadcast", 2..=3, 1..=1,
+                R::Unknown, E::Moved, A::Other;
+            Broadcast(BroadcastMode::Numpy | BroadcastMode::Bidirectional) =>
+                "Broadcast", 2..=3, 1..=1, R::AtLeastListed, E::Moved, A::Other;
+            Tile => "Tile", 2..=2, 1..=1, R::First, E::Moved, A::Other;
+            RunningSum(_) => "CumSum", 2..=2, 1..=1, R::First, E::Computed, A::Other;
+            OneHot(_) => "OneHot", 4..=4, 1..=1, R::FirstAndOne, E::Computed, A::Other;
+            Triangle { .. } => "Trilu", 1..=2, 1..=1, R::First, E::Moved, A::Other;
+            Unread(_) => "Unread", 0..=0, 0..=ANY, R::Unknown, E::Computed, A::Other;
+            Eye => "Eye", 3..=3, 1..=1, R::Fixed(2), E::Computed, A::Other;
+            Roll => "Roll", 3..=3, 1..=1, R::First, E::Moved, A::Other;
+            EyeLike { .. } => "EyeLike", 1..=1, 1..=1, R::Fixed(2), E::None, A::Other;
+            Einsum { equation } => "Einsum", 1..=ANY, 1..=1,
+                rank_of_einsum(equation), E::Computed, A::Other;
+            Resize(_) => "Resize", 2..=3, 1..=1, R::First, E::Computed, A::Other;
+            ShapeOf => "ShapeOf", 1..=1, 1..=1, R::Fixed(1), E::None, A::Sizes;
+            Range { .. } => "Range", 3..=3, 1..=1, R::Fixed(1), E::Computed, A::Other;
+            ReadValue { .. } => "ReadValue", 0..=1, 1..=1, R::Unknown, E::Computed, A::Other;
+            Assign { .. } => "Assign", 1..=1, 0..=1, R::Unknown, E::Computed, A::Other;
+            Convolution(convolution) => "Convolution", 2..=3, 1..=1,
+                R::First, E::Computed, A::Convolved(convolution);
+            Pool(pool) => "Pool", 1..=1, 1..=2, R::First, E::Computed, A::Pooled(pool);
+            Pad(_) => "Pad", 3..=5, 1..=1, R::First, E::Moved, A::Padded;
+            TopK(_) => "TopK", 2..=2, 1..=2, R::First, E::Computed, A::Other;
+            Loop(_) => "Loop", 0..=ANY, 0..=ANY, R::Unknown, E::Computed, A::Other;
+            If(_) => "If", 1..=ANY, 0..=ANY, R::Unknown, E::Computed, A::Other;
         }
     }
 }
 
-/// The elements of an operation that replaces parts of data. `combine`: the operation on the old
-/// and the new element, if any.
+/// The outputs of a recurrent operation: `before`, h, and c if the cell has it.
+fn states(cell: &Cell, before: usize) -> RangeInclusive<usize> {
+    1..=before + 1 + usize::from(cell.kind.has_cell_state())
+}
+
+/// The inputs of a linear attention.
+fn inputs_of(attention: &LinearAttention) -> usize {
+    let optional = [attention.rule.has_decay(), attention.rule.has_rate(), attention.has_past];
+    3 + optional.map(usize::from).iter().sum::<usize>()
+}
+
+fn rank_of_reduced(reduce: &Reduce) -> Rank {
+    match (reduce.keep, reduce.no_axes) {
+        (true, _) => Rank::First,
+        (false, NoAxes::All) => Rank::Reduced,
+        (false, NoAxes::Same | NoAxes::Each) => Rank::Unknown,
+    }
+}
+
+fn reduced(reduce: &Reduce) -> Elements {
+    if reduce.reduction == Reduction::Sum { Elements::Sums } else { Elements::Computed }
+}
+
+/// The elements of data with replaced parts. `combine`: the operation of the old and new element.
 fn replaced(combine: Option<Binary>) -> Elements {
     if combine.is_none() { Elements::Moved } else { Elements::Computed }
 }

@@ -45,6 +45,9 @@ pub enum Op {
         /// The axis; negative values count from the end.
         axis: i64,
     },
+    /// A state with a window of elements, and new elements behind it along the last of three axes.
+    /// The last elements of the whole are the next state.
+    Window,
     /// Data cut into equal parts along an axis. Inputs: data, axis. Outputs: the parts.
     Split {
         /// The number of parts.

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::Precisions;
-use crate::core::{CoreModel, CoreNode, CoreOp, WeightSource};
+use crate::core::{CoreModel, CoreNode, CoreOp, FixedMatrices, PlannedProduct, WeightSource};
 use crate::encoding::{Stored, WeightFormat};
 use crate::model::Tensor;
 
@@ -78,8 +78,9 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
             });
         }
     };
-    match &node.op {
-        CoreOp::Cell(cell) => {
+    let Some(product) = node.op.facts().product else { return matrices };
+    match product.matrices {
+        FixedMatrices::Planned(PlannedProduct::Cell(cell)) => {
             let (gates, rows) = (cell.kind.gates(), cell.hidden_size);
             for (name, source, columns) in
                 [("W", cell.weights.w, cell.input_size), ("R", cell.weights.r, cell.hidden_size)]
@@ -92,11 +93,11 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
                 }
             }
         }
-        CoreOp::Dense(dense) => {
+        FixedMatrices::Planned(PlannedProduct::Dense(dense)) => {
             let strides = if dense.transposed { [dense.inputs, 1] } else { [1, dense.outputs] };
             push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], strides);
         }
-        CoreOp::Convolve(convolution) if convolution.is_depthwise() => {
+        FixedMatrices::Windows(convolution) => {
             let taps = convolution.offsets().len();
             push(
                 "the weights",
@@ -106,7 +107,6 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
                 [taps, 1],
             );
         }
-        _ => {}
     }
     matrices
 }

@@ -10,7 +10,7 @@ pub(crate) use in_f32::{keep_convolutions_in_f32, layers_in_f32};
 pub use matrices::Loss;
 pub(crate) use matrices::matrices;
 pub(crate) use precisions::Vector;
-pub use precisions::{Multiples, Precisions};
+pub use precisions::{Multiples, Precisions, ProductPrecision};
 #[cfg(test)]
 pub(crate) use ranges::NumberRanges;
 

@@ -3,7 +3,7 @@
 use super::matrices::{Matrix, matrices_of};
 use super::ranges::{NumberRanges, SCALES};
 use super::{Multiples, Precisions, Vector};
-use crate::core::{CoreModel, CoreNode, CoreOp, WeightSource};
+use crate::core::{CoreModel, CoreNode, PlannedProduct, WeightSource};
 use crate::encoding::{Arithmetic, INT8_MOST, Stored, WeightFormat, scale_of_whole_numbers};
 use crate::request::Numerics;
 
@@ -217,12 +217,8 @@ fn has_weights_at_run_time(node: &CoreNode) -> bool {
 
 /// True if a product of the operation multiplies an h that is not quantised, or `r * h`.
 fn is_h_needed(node: &CoreNode, h: Option<Multiples>) -> bool {
-    match &node.op {
-        CoreOp::Cell(cell) => {
-            h.is_none() || (0..cell.kind.gates()).any(|gate| cell.kind.multiplies_reset_h(gate))
-        }
-        _ => false,
-    }
+    let Some(PlannedProduct::Cell(cell)) = node.op.planned() else { return false };
+    h.is_none() || (0..cell.kind.gates()).any(|gate| cell.kind.multiplies_reset_h(gate))
 }
 
 /// True if no sum of products with an operand can exceed 32 bits, for weights of up to 127.

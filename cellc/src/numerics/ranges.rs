@@ -165,7 +165,7 @@ impl<'m> NumberRanges<'m> {
     }
 
     /// The outputs of an operation whose facts say what numbers the outputs hold.
-    fn read_facts(&mut self, facts: Facts) {
+    fn read_facts(&mut self, facts: Facts<'_>) {
         let known = match facts.numbers {
             OutputNumbers::Moved(from) => {
                 from.into_iter().map(|source| self.known(source)).reduce(NumberFacts::union)
@@ -173,7 +173,7 @@ impl<'m> NumberRanges<'m> {
             OutputNumbers::Integers(ends) => {
                 Some(NumberFacts::between(ends.map(f64::from)).integral())
             }
-            OutputNumbers::Any => None,
+            OutputNumbers::Chosen | OutputNumbers::Any => None,
         };
         for out in facts.outputs {
             self.values[out] = known.unwrap_or(NOTHING);

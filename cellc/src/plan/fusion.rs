@@ -10,10 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Branches;
-use crate::core::{
-    Convolve, CoreCell, CoreModel, CoreNode, CoreOp, Dense, Lengths, MatMul, Pointwise, Source,
-    View,
-};
+use crate::core::{CoreModel, CoreNode, CoreOp, KernelForm, Pointwise, Source, View};
 
 /// The most pointwise operations of a chain.
 pub(super) const MOST_LINKS: usize = 64;
@@ -168,41 +165,27 @@ impl Fusion {
     ) {
         let level = Level::new(model, nodes, readers, branches);
         for (position, node) in nodes.iter().enumerate() {
-            let root = node.op.outputs()[0];
-            let chain = match &node.op {
-                CoreOp::Loop(body) => {
-                    self.level(model, &body.body, readers, (halved, branches));
-                    continue;
+            if let CoreOp::Loop(body) = &node.op {
+                self.level(model, &body.body, readers, (halved, branches));
+                continue;
+            }
+            let facts = node.op.facts();
+            let root = facts.outputs[0];
+            let chain = match facts.kernel {
+                KernelForm::NewState(_) if halved.contains(&root) => continue,
+                KernelForm::NewState(columns) => self.of_state(&level, position, root, columns),
+                KernelForm::Rows(columns) => {
+                    self.follow(&level, root, level.only_reader(root), Some(columns), |_, _| true)
                 }
-                CoreOp::Cell(cell)
-                    if level.has_new_state_first(cell) && !halved.contains(&root) =>
-                {
-                    // other operands of the links are computed before the cell
-                    let known = |link: &Pointwise, at| {
-                        link.inputs.iter().all(|&input| {
-                            input == Source::Value(at) || level.is_before(input, position)
-                        })
-                    };
-                    let starts = readers.all(root).filter_map(|reader| level.node(reader));
-                    let mut chains = starts.map(|first| {
-                        self.follow(&level, root, Some(first), Some(cell.hidden_size), known)
-                    });
-                    let chain = chains.find(|chain| !chain.links.is_empty());
-                    chain.map(|chain| Chain { early: true, ..chain }).unwrap_or_default()
-                }
-                CoreOp::Dense(Dense { outputs: columns, .. })
-                | CoreOp::MatMul(MatMul { columns, .. }) => {
-                    self.follow(&level, root, level.only_reader(root), Some(*columns), |_, _| true)
-                }
-                CoreOp::Convolve(Convolve { positions: columns, .. }) => {
-                    self.follow(&level, root, level.only_reader(root), Some(*columns), |_, _| true)
-                }
-                CoreOp::Pointwise(_) if !self.is_linked(root) && !branches.is_join(root) => {
+                KernelForm::Elements if self.is_linked(root) || branches.is_join(root) => continue,
+                KernelForm::Elements => {
                     let chain =
                         self.follow(&level, root, level.only_reader(root), None, |_, _| true);
                     level.reduced(chain)
                 }
-                _ => continue,
+                KernelForm::Alone | KernelForm::Viewed | KernelForm::Joined | KernelForm::Body => {
+                    continue;
+                }
             };
             if !chain.links.is_empty() || chain.reduced.is_some() {
                 let stored = |value: &&usize| **value == root && level.only_reader(root).is_none();
@@ -213,6 +196,21 @@ impl Fusion {
                 self.chains.push(chain);
             }
         }
+    }
+
+    /// The chain from a new state, which is stored and may have further readers. Other operands of
+    /// the links are computed before the operation of the state, at this position.
+    fn of_state(&self, level: &Level<'_>, position: usize, root: usize, columns: usize) -> Chain {
+        let known = |link: &Pointwise, at| {
+            link.inputs
+                .iter()
+                .all(|&input| input == Source::Value(at) || level.is_before(input, position))
+        };
+        let starts = level.readers.all(root).filter_map(|reader| level.node(reader));
+        let mut chains =
+            starts.map(|first| self.follow(level, root, Some(first), Some(columns), known));
+        let chain = chains.find(|chain| !chain.links.is_empty());
+        chain.map(|chain| Chain { early: true, ..chain }).unwrap_or_default()
     }
 
     /// The chain from `root`, continued by its reader `reader`.
@@ -329,15 +327,6 @@ impl<'m> Level<'m> {
         match source {
             Source::Value(value) => self.positions.get(&value).is_none_or(|&at| at < position),
             _ => true,
-        }
-    }
-
-    /// True if a cell's first value is the new state of each step.
-    fn has_new_state_first(&self, cell: &CoreCell) -> bool {
-        match &cell.sequence {
-            None => cell.out.h.is_some(),
-            // skipped steps of a row write zeros, and a chain may turn zeros into other values
-            Some(sequence) => cell.out.y.is_some() && sequence.lengths == Lengths::Full,
         }
     }
 }

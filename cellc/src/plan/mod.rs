@@ -18,6 +18,7 @@ mod passes;
 mod planner;
 mod present;
 mod product;
+mod product_planner;
 mod reason;
 mod row_layout;
 mod scalars;
@@ -25,6 +26,7 @@ mod sparse;
 mod threads;
 mod tiles;
 mod together;
+mod unrolling;
 mod values;
 
 pub use branches::{Branches, Side};
@@ -35,7 +37,7 @@ pub use fusion::{Along, Fusion, along};
 pub use labels::Labels;
 pub use panels::{Blocks, Panels};
 pub use passes::{Tiling, accumulators, late_passes, most_per_pass, run_vectors};
-pub use planner::{Unrolled, instruction_sets, plan};
+pub use planner::{instruction_sets, plan};
 pub use present::{BLOCK_ROWS, PresentBlocks};
 pub use product::{Operand, Phase, Product, Sum, sums};
 pub use reason::{
@@ -45,13 +47,14 @@ pub use reason::{
 pub use row_layout::{Interleave, RowLayout, WordOrder, ZeroBlocks};
 pub(crate) use scalars::fills_no_vector;
 pub use threads::Half;
+pub use unrolling::Unrolled;
 pub use values::Values;
 
 use std::collections::BTreeMap;
 
 pub use crate::arch::vectors;
 use crate::arch::{Arch, Isa, PlannedIsa};
-use crate::core::{CoreModel, CoreOp};
+use crate::core::{CoreModel, CoreOp, PlannedProduct};
 use crate::encoding::{Arithmetic, WeightFormat};
 use crate::numerics::Multiples;
 use crate::request::Accuracy;
@@ -210,8 +213,11 @@ impl Plan {
     pub fn alternates(&self, model: &CoreModel) -> bool {
         let ops = model.all_nodes().into_iter().map(|node| &node.op);
         let products = ops.filter(|op| op.is_product());
-        let cell = |op: &CoreOp| matches!(op, CoreOp::Cell(cell) if cell.is_one_step());
-        products.zip(&self.products).any(|(op, product)| product.alternate && cell(op))
+        let is_one_step = |op: &CoreOp| match op.planned() {
+            Some(PlannedProduct::Cell(cell)) => cell.is_one_step(),
+            Some(PlannedProduct::Dense(_)) | None => false,
+        };
+        products.zip(&self.products).any(|(op, product)| product.alternate && is_one_step(op))
     }
 
     /// The instruction set that the target's C compiler selects by default.

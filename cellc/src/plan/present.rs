@@ -1,7 +1,7 @@
 //! The blocks of constant weights that are not zero.
 
 use super::product::{Phase, Product};
-use crate::core::{CoreModel, CoreOp, WeightSource};
+use crate::core::{CoreModel, PlannedProduct, WeightSource};
 use crate::kernel::{BlockPlaces, BlockProduct};
 
 /// Rows, or units, of an indexed block: the sums that an instruction set without vectors keeps in
@@ -72,11 +72,16 @@ pub(super) struct SparseMatrix<'m> {
 
 impl<'m> SparseMatrix<'m> {
     /// The matrix of a phase. `None` if its weights are not constant.
-    fn new(model: &'m CoreModel, op: &CoreOp, product: &Product, phase: Phase) -> Option<Self> {
+    fn new(
+        model: &'m CoreModel,
+        operation: PlannedProduct<'_>,
+        product: &Product,
+        phase: Phase,
+    ) -> Option<Self> {
         let (units, inputs) = (product.units, product.phase_rows(phase));
         let gates = product.sums.iter().filter_map(|sum| sum.gate(phase));
-        let (source, gates, steps) = match op {
-            CoreOp::Cell(cell) => {
+        let (source, gates, steps) = match operation {
+            PlannedProduct::Cell(cell) => {
                 let weights = &cell.weights;
                 let source = if phase == Phase::Input { weights.w } else { weights.r };
                 let gate_count = weights.layout.gates.len();
@@ -85,18 +90,21 @@ impl<'m> SparseMatrix<'m> {
                 };
                 (source, gates.map(first).collect(), (inputs, 1))
             }
-            CoreOp::Dense(dense) if dense.transposed => (dense.w, vec![0], (inputs, 1)),
-            CoreOp::Dense(dense) => (dense.w, vec![0], (1, dense.outputs)),
-            _ => return None,
+            PlannedProduct::Dense(dense) if dense.transposed => (dense.w, vec![0], (inputs, 1)),
+            PlannedProduct::Dense(dense) => (dense.w, vec![0], (1, dense.outputs)),
         };
         let WeightSource::Constant(constant) = source else { return None };
         Some(Self { phase, model, constant, gates, units, inputs, steps })
     }
 
     /// The matrices of all phases that have weights. `None` if one of them is not constant.
-    pub(super) fn all(model: &'m CoreModel, op: &CoreOp, product: &Product) -> Option<Vec<Self>> {
+    pub(super) fn all(
+        model: &'m CoreModel,
+        operation: PlannedProduct<'_>,
+        product: &Product,
+    ) -> Option<Vec<Self>> {
         let phases = Phase::ALL.into_iter().filter(|phase| product.active(*phase) > 0);
-        phases.map(|phase| Self::new(model, op, product, phase)).collect()
+        phases.map(|phase| Self::new(model, operation, product, phase)).collect()
     }
 
     /// True if a block of `lanes` units from `unit` by `inputs` inputs from `input` has a weight

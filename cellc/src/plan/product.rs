@@ -3,7 +3,8 @@
 
 use super::reason::RowByRow;
 use super::row_layout::RowLayout;
-use crate::core::{CoreCell, Dense, WeightSources};
+use crate::arch::Arch;
+use crate::core::{CoreCell, Dense, PlannedProduct, WeightSources};
 use crate::encoding::WeightFormat;
 use crate::model::{CellKind, Coupled, ResetGate};
 
@@ -102,15 +103,30 @@ pub struct Product {
     pub layout: RowLayout,
 }
 
-impl From<&CoreCell> for Product {
-    fn from(cell: &CoreCell) -> Self {
+impl Product {
+    /// The product of an operation, its weights in f32.
+    pub(super) fn new(operation: PlannedProduct<'_>, arch: &Arch) -> Self {
+        match operation {
+            PlannedProduct::Cell(cell) => Self::of_cell(cell, arch),
+            PlannedProduct::Dense(dense) => Self::of_dense(dense),
+        }
+    }
+
+    fn of_cell(cell: &CoreCell, arch: &Arch) -> Self {
+        let mut sums = sums(cell);
+        // r comes first, as the late phase waits for r
+        if cell.kind.reset_gate() == Some(ResetGate::BeforeMatMul)
+            && arch.costs.limits.late_apart > 0
+        {
+            sums.swap(0, 1);
+        }
         Self {
-            sums: sums(cell),
+            sums,
             input_size: cell.input_size,
             units: cell.hidden_size,
             rows: cell.batch,
             steps: cell.steps(),
-            together: match row_by_row(cell) {
+            together: match row_by_row(PlannedProduct::Cell(cell)) {
                 None => cell.batch,
                 Some(_) => cell.steps(),
             },
@@ -118,10 +134,8 @@ impl From<&CoreCell> for Product {
             layout: RowLayout::F32,
         }
     }
-}
 
-impl From<&Dense> for Product {
-    fn from(dense: &Dense) -> Self {
+    fn of_dense(dense: &Dense) -> Self {
         let y = Sum { name: "y", bias: None, w: Some(0), r: None, peephole: None };
         Self {
             sums: vec![y],
@@ -137,7 +151,8 @@ impl From<&Dense> for Product {
 }
 
 /// Why the rows of a batch share no step of a cell. `None`: they do.
-pub(super) fn row_by_row(cell: &CoreCell) -> Option<RowByRow> {
+pub(super) fn row_by_row(operation: PlannedProduct<'_>) -> Option<RowByRow> {
+    let PlannedProduct::Cell(cell) = operation else { return None };
     match cell {
         _ if cell.steps() > 1 => Some(RowByRow::Steps),
         _ if !cell.is_one_step() => Some(RowByRow::Lengths),

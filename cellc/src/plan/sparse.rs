@@ -6,7 +6,7 @@ use super::present::{BLOCK_ROWS, SparseMatrix};
 use super::product::{Phase, Product};
 use super::row_layout::{Interleave, ZeroBlocks};
 use crate::arch::{Arch, Dot, Isa, PlannedIsa};
-use crate::core::{CoreModel, CoreOp};
+use crate::core::{CoreModel, PlannedProduct};
 use crate::encoding::WeightFormat;
 use crate::kernel::BlockProduct;
 
@@ -114,7 +114,7 @@ fn indexed(
 /// The blocks of zeros of a product of one row and one step, if leaving them out saves time.
 pub(super) fn blocks(
     model: &CoreModel,
-    op: &CoreOp,
+    operation: PlannedProduct<'_>,
     product: &Product,
     (isas, arch): (&[PlannedIsa], &Arch),
 ) -> Option<Blocks> {
@@ -139,11 +139,11 @@ pub(super) fn blocks(
     let is_single = product.rows == 1 && product.steps == 1;
     let of_one_lane = block_products(format, isas);
     if is_single && !of_one_lane.is_empty() {
-        return indexed(product, of_one_lane, &SparseMatrix::all(model, op, product)?);
+        return indexed(product, of_one_lane, &SparseMatrix::all(model, operation, product)?);
     }
     let skips = |isa: &&Isa| skips(isa, format);
     let best = isas.iter().rev().map(|planned| planned.isa).find(skips).filter(|_| is_plain)?;
-    let matrices = SparseMatrix::all(model, op, product)?;
+    let matrices = SparseMatrix::all(model, operation, product)?;
     let of_lanes = |lanes: usize| {
         let counts = matrices.iter().map(|matrix| matrix.blocks(lanes, inputs(format)));
         let (present, counts) = counts.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));

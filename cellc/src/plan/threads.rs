@@ -6,7 +6,7 @@ use super::cost;
 use super::panels::Panels;
 use super::product::Product;
 use super::reason::{Sharing, Threading};
-use crate::core::CoreOp;
+use crate::core::PlannedProduct;
 use crate::request::{Options, Threads};
 
 /// The half of a cell for one of two threads.
@@ -23,15 +23,19 @@ pub struct Half {
 }
 
 /// Decides whether two threads share a product.
-pub(super) fn threads(op: &CoreOp, product: &Product, options: &Options) -> Threading {
-    match (options.machine.threads, op) {
+pub(super) fn threads(
+    operation: PlannedProduct<'_>,
+    product: &Product,
+    options: &Options,
+) -> Threading {
+    match (options.machine.threads, operation) {
         (Threads::One, _) => Threading::Unasked,
-        (Threads::Two, CoreOp::Cell(_)) => match options.tuning.halves {
+        (Threads::Two, PlannedProduct::Cell(_)) => match options.tuning.halves {
             Some(true) => Threading::Two(Sharing::Asked),
             Some(false) => Threading::One(Sharing::Asked),
             None => cost::two_threads(product, &options.machine.target.costs),
         },
-        (Threads::Two, _) => Threading::One(Sharing::NoCell),
+        (Threads::Two, PlannedProduct::Dense(_)) => Threading::One(Sharing::NoCell),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Branches, DelayLines, ProductPlan};
 use crate::arch::{Arch, Isa, PlannedIsa};
-use crate::core::{CoreModel, CoreOp, Denormals, Dense, Source, View};
+use crate::core::{CoreModel, CoreOp, Denormals, KernelForm, PlannedProduct, Source};
 use crate::encoding::{Arithmetic, WeightFormat};
 
 /// The most steps of a block: two vectors of the widest instruction set.
@@ -77,14 +77,15 @@ fn is_plain(plan: &ProductPlan) -> bool {
 
 /// True if an operation has kernels for several steps.
 fn takes_any_steps(op: &CoreOp) -> bool {
-    match op {
-        CoreOp::Pointwise(_) => true,
-        CoreOp::Dense(Dense { x: input, .. }) | CoreOp::View(View { input, .. }) => {
-            !matches!(input, Source::Constant(_))
-        }
-        CoreOp::Concat(concat) => {
-            concat.inputs.iter().all(|input| !matches!(input, Source::Constant(_)))
-        }
-        _ => false,
+    let is_constant = |operand: &Source| matches!(operand, Source::Constant(_));
+    let facts = op.facts();
+    match facts.kernel {
+        KernelForm::Elements => true,
+        KernelForm::Viewed | KernelForm::Joined => !facts.operands.iter().any(is_constant),
+        KernelForm::Rows(_) => match op.planned() {
+            Some(PlannedProduct::Dense(dense)) => !is_constant(&dense.x),
+            Some(PlannedProduct::Cell(_)) | None => false,
+        },
+        KernelForm::Alone | KernelForm::NewState(_) | KernelForm::Body => false,
     }
 }

@@ -354,11 +354,17 @@ fn concatenations_by_hand() {
     let (a, b) = (model.parameter(&[2, 1]), model.parameter(&[2, 2]));
     let c = Source::Constant(model.constant(&[1, 3], &[7.0, 8.0, 9.0]));
     let beside = model.value(&[2, 3]);
-    model.push(CoreOp::Concat(Concat { axis: 1, inputs: vec![a, b], out: beside }));
+    model.push(CoreOp::Concat(Concat {
+        axis: 1,
+        inputs: vec![a, b],
+        is_window: false,
+        out: beside,
+    }));
     let below = model.value(&[3, 3]);
     model.push(CoreOp::Concat(Concat {
         axis: 0,
         inputs: vec![c, Source::Value(beside)],
+        is_window: false,
         out: below,
     }));
     model.result(Source::Value(below));
@@ -387,6 +393,7 @@ fn loops_by_hand() {
             slices: vec![LoopSlice { whole: source, axis: 1, reverse, piece }],
             carried: vec![LoopCarried { initial, value, next: Source::Value(next) }],
             running: None,
+            is_cell: false,
             body: vec![
                 pointwise(P::Binary(Binary::Multiply), vec![Source::Value(value), ten], product),
                 pointwise(
@@ -421,6 +428,7 @@ fn carried_values_change_together() {
             LoopCarried { initial: b, value: second, next: Source::Value(first) },
         ],
         running: None,
+        is_cell: false,
         body: Vec::new(),
         results: vec![LoopResult { value: Source::Value(first), pieces: None, out: last }],
     }));

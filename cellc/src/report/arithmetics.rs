@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{kernels, layers, layers_by_value, operand};
 use crate::arch::Isa;
 use crate::compile::Compilation;
-use crate::core::{CoreModel, CoreNode, FixedProduct};
+use crate::core::{CoreModel, CoreNode, FixedMatrices, FixedProduct};
 use crate::encoding::Arithmetic;
 use crate::lower::lower;
 use crate::numerics::Precisions;
@@ -88,7 +88,8 @@ fn has_own_integers(precisions: &Precisions, node: &CoreNode) -> bool {
 fn is_same_in_8_bits(model: &CoreModel) -> bool {
     let is_same = |len: usize| Arithmetic::Int8.largest(len) == Arithmetic::Int8x16.largest(len);
     let products = model.all_nodes().into_iter().filter_map(|node| node.op.facts().product);
-    let mut planned = products.filter(|product| product.is_planned);
+    let mut planned =
+        products.filter(|product| matches!(product.matrices, FixedMatrices::Planned(_)));
     planned.all(|FixedProduct { x, h, .. }| is_same(x.len) && h.is_none_or(|h| is_same(h.len)))
 }
 

@@ -13,7 +13,9 @@ use serde::Serialize;
 
 use crate::arch::Isa;
 use crate::compile::Compilation;
-use crate::core::{CoreModel, CoreNode, CoreOp, Pairs, Parameter, Source, View, WeightSource};
+use crate::core::{
+    CoreModel, CoreNode, CoreOp, FixedMatrices, KernelForm, Pairs, Parameter, Source, WeightSource,
+};
 use crate::encoding::WeightFormat;
 use crate::estimate;
 use crate::kernel::{BodyRef, BufferId, Role, Stmt};
@@ -414,38 +416,34 @@ fn layers(
     let by_value = layers_by_value(model);
     for (i, node) in nodes.iter().enumerate() {
         let layer = &mut layers[i];
-        layer.multiply_adds = node.op.facts().work.multiply_adds() as u64 * layer.runs;
-        match &node.op {
-            CoreOp::Cell(_) | CoreOp::Dense(_) => {
+        let (facts, value) = (node.op.facts(), node.op.first_value());
+        layer.multiply_adds = facts.work.multiply_adds() as u64 * layer.runs;
+        let mut packed_taps = None;
+        match facts.product.map(|product| product.matrices) {
+            Some(FixedMatrices::Planned(_)) => {
                 let plan = products.next().expect("a plan for every product");
                 if packed.insert((weights_of(&node.op), plan.bytes())) {
                     layer.weight_bytes = plan.bytes() as u64;
                 }
             }
-            CoreOp::Convolve(c) if plan.windows.contains_key(&c.out) => {
+            Some(FixedMatrices::Windows(c)) if plan.windows.contains_key(&value) => {
                 // packed words, and one scale for each row
                 layer.weight_bytes = bytes(c.groups * c.outputs * (Pairs::new(c).count() + 1));
+                packed_taps = Some(Source::from(c.w));
             }
-            _ => {}
+            Some(FixedMatrices::Windows(_)) | None => {}
         }
         for source in own_reads(&node.op) {
-            let packed = match &node.op {
-                CoreOp::Convolve(convolution) => {
-                    source == convolution.w.into() && plan.windows.contains_key(&convolution.out)
-                }
-                _ => false,
-            };
             if let Source::Constant(constant) = source
-                && !packed
+                && packed_taps != Some(source)
                 && read.insert(constant)
             {
                 layer.weight_bytes += bytes(model.len(source));
             }
         }
-        let value = node.op.outputs()[0];
         let at = by_value[&done_at(value)];
         layer.kernel = body.of_step().iter().position(|kernel| kernel.nodes.contains(&at));
-        if let CoreOp::View(View { input: Source::Value(input), .. }) = &node.op
+        if let (KernelForm::Viewed, [Source::Value(input)]) = (facts.kernel, &facts.operands[..])
             && plan.fusion.is_inner(value)
         {
             // a view inside a fused chain: the value stays in registers
@@ -453,19 +451,19 @@ fn layers(
             layers[i].done = Done::Fused;
             continue;
         }
-        if let (CoreOp::Concat(_), Some(k)) = (&node.op, layer.kernel) {
+        if let (KernelForm::Joined, Some(k)) = (facts.kernel, layer.kernel) {
             layer.parts_copied = parts_copied(&body.kernels[k].body);
         }
         let linked = plan.fusion.chains().iter().any(|chain| {
             // with a reduction, the root is fused, too: the kernel of the reduction computes it
             chain.links.contains(&value) || chain.reduced.is_some() && chain.root == value
         });
-        layer.done = match (&node.op, layer.kernel) {
-            (CoreOp::Concat(_), None) => Done::InPlace,
+        layer.done = match (facts.kernel, layer.kernel) {
+            (KernelForm::Joined, None) => Done::InPlace,
             (_, None) => Done::View,
-            (CoreOp::View(_) | CoreOp::Concat(_), Some(_)) => Done::Copied,
-            _ if linked => Done::Fused,
-            _ => Done::Computed,
+            (KernelForm::Viewed | KernelForm::Joined, Some(_)) => Done::Copied,
+            (_, Some(_)) if linked => Done::Fused,
+            (_, Some(_)) => Done::Computed,
         };
     }
     layers

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::turns::{Samples, Turn, timed};
 use crate::arch::floor::{Line, Loops};
 use crate::arch::{self, loops};
-use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
+use crate::core::{CoreCell, CoreModel, CoreNode, CoreOp, PlannedProduct, Source, WeightSource};
 
 /// The minimum work of a call.
 #[derive(Default)]
@@ -56,6 +56,15 @@ impl FloorTimes {
     }
 }
 
+/// The weights of a cell, with biases and peepholes.
+fn weights_of_cell(cell: &CoreCell) -> usize {
+    let matrices = cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
+    let has_bias = cell.weights.b.iter().any(|b| *b != WeightSource::Zero);
+    let bias = if has_bias { cell.kind.bias_parts() * cell.hidden_size } else { 0 };
+    let peepholes = if cell.weights.p.is_some() { 3 * cell.hidden_size } else { 0 };
+    matrices + bias + peepholes
+}
+
 impl LeastWork {
     /// Work of `weights` weights, read in one pass, and `multiply_adds` multiply-adds.
     pub fn new(weights: usize, multiply_adds: usize) -> Self {
@@ -81,28 +90,17 @@ impl LeastWork {
             let constant =
                 |source| if let Source::Constant(_) = source { model.len(source) } else { 0 };
             let constants: usize = node.op.reads().into_iter().map(constant).sum();
-            let (weights, passes) = match &node.op {
-                CoreOp::Cell(cell) => {
-                    let steps = cell.steps();
-                    let matrices =
-                        cell.kind.gates() * cell.hidden_size * (cell.input_size + cell.hidden_size);
-                    let bias = if cell.weights.b.iter().all(|b| *b == WeightSource::Zero) {
-                        0
-                    } else {
-                        cell.kind.bias_parts() * cell.hidden_size
-                    };
-                    let peepholes = if cell.weights.p.is_some() { 3 * cell.hidden_size } else { 0 };
-                    (matrices + bias + peepholes, steps * trips)
+            let (weights, steps) = match (node.op.planned(), &node.op) {
+                (Some(PlannedProduct::Cell(cell)), _) => (weights_of_cell(cell), cell.steps()),
+                (Some(PlannedProduct::Dense(dense)), _) => (dense.inputs * dense.outputs, 1),
+                // inputs and outputs are at least as large as the weights
+                (None, CoreOp::Convolve(c)) => {
+                    (c.batch * c.groups * (c.inputs + c.outputs) * c.wanted, 1)
                 }
-                CoreOp::Dense(dense) => (dense.inputs * dense.outputs, trips),
-                // counts inputs and outputs, which usually are at least as large as the weights
-                CoreOp::Convolve(c) => {
-                    (c.batch * c.groups * (c.inputs + c.outputs) * c.wanted, trips)
-                }
-                _ => (0, trips),
+                (None, _) => (0, 1),
             };
             if weights + constants > 0 {
-                self.parts.push(WeightStream::new(weights + constants, passes));
+                self.parts.push(WeightStream::new(weights + constants, steps * trips));
             }
         }
     }

@@ -159,7 +159,8 @@ fn over_time(
     let last_c =
         after.c.as_ref().map(|c| result(core, c, None, vec![batch, hidden])).transpose()?;
     let trips = steps;
-    core.emit(CoreOp::Loop(CoreLoop { trips, slices, carried, running: None, body, results }));
+    let (running, is_cell) = (None, true);
+    core.emit(CoreOp::Loop(CoreLoop { trips, slices, carried, running, is_cell, body, results }));
     let strides = signed(vec![hidden, 0, batch * hidden, 1]);
     let shape = vec![batch, 1, steps, hidden];
     let y = core.view(&y, Geometry { offset: 0, strides, shape })?;

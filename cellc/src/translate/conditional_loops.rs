@@ -205,6 +205,7 @@ impl<'a> Translator<'_, 'a> {
             slices,
             carried: core_carried,
             running,
+            is_cell: false,
             body: nodes,
             results: out,
         }));

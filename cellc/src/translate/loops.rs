@@ -205,6 +205,7 @@ impl<'a> Translator<'_, 'a> {
             slices: iteration.slices,
             carried,
             running: None,
+            is_cell: false,
             body: nodes,
             results: out,
         };

@@ -49,7 +49,7 @@ impl Factor {
     }
 
     /// The strides of the factor: along the dimensions of the batch, along rows and along columns.
-    fn strides(&self, batch: &[usize]) -> Vec<isize> {
+    fn distances(&self, batch: &[usize]) -> Vec<isize> {
         let row_major = strides(&self.shape);
         let outer = self.shape.len() - 2;
         let matrix = if self.transposed {
@@ -203,7 +203,7 @@ fn product_of_constants(
     core.foldable(&shape, element)?;
     // strides along the batch, the rows and the columns; `along` are the strides of the summed
     // dimension
-    let (mut of_a, mut of_b) = (a.strides(batch), b.strides(batch));
+    let (mut of_a, mut of_b) = (a.distances(batch), b.distances(batch));
     let along = [of_a.remove(batch.len() + 1), of_b.remove(batch.len())];
     of_a.push(0);
     of_b.insert(batch.len(), 0);
@@ -249,7 +249,7 @@ fn matrix_by_matrix(
     let (batched, along): (Vec<usize>, Vec<usize>) = (0..batch.len()).partition(|&d| of_w[d] > 0);
     let sizes = |dims: &[usize]| dims.iter().map(|&d| batch[d]).collect::<Vec<_>>();
     let (of_parts, of_rows) = (sizes(&batched), sizes(&along));
-    let of_x = x.strides(batch);
+    let of_x = x.distances(batch);
     let part_strides = strides(&of_parts);
     let mut parts = Vec::new();
     for part in 0..of_parts.iter().product() {
@@ -313,6 +313,6 @@ fn matrices(core: &mut CoreBuilder, factor: &Factor, batch: &[usize]) -> Rule<Kn
         return Ok(factor.known.clone());
     }
     let shape = [batch, &[rows, columns]].concat();
-    let geometry = Geometry { offset: 0, strides: factor.strides(batch), shape };
+    let geometry = Geometry { offset: 0, strides: factor.distances(batch), shape };
     Ok(core.view(&factor.known, geometry)?)
 }

@@ -1,6 +1,7 @@
 //! The translation of models to core operations. A node becomes core operations, or a constant if
-//! all its inputs are constants. `operations` calls the rule for each kind of node. Every other
-//! file has one rule or a family of rules, which refuse nodes without a translation.
+//! all its inputs are constants. `walk` visits the nodes, and `operations` calls the rule for each
+//! kind of node. Every other file has one rule or a family of rules, which refuse nodes without a
+//! translation.
 //! [`crate::compile`] lists the passes.
 
 mod arithmetic;
@@ -19,6 +20,7 @@ mod elementwise;
 mod empty;
 mod hyperbolic;
 mod integers;
+mod interface;
 mod layout;
 mod linear_attention;
 mod lookup;
@@ -45,7 +47,8 @@ mod transform;
 mod translator;
 mod unpacked_weights;
 mod variables;
+mod walk;
 
-pub(crate) use operations::translate;
 pub(crate) use translator::TranslateInput;
 pub(crate) use unpacked_weights::unpack_weights_read_as_data;
+pub(crate) use walk::translate;

@@ -3,15 +3,32 @@
 
 use super::elementwise::compute;
 use super::integers::converted;
+use super::layout::slices::slices;
 use super::matmul::product;
 use super::operands::Operands;
 use super::parts::{Lengthened, OpenOperand, padded_behind};
 use super::refusal::Rule;
+use super::translator::Translator;
 use crate::core::{
     CoreBuilder, CoreOp, Divider, DynamicLength, Geometry, Known, Source, View, axis_index, signed,
     strides,
 };
-use crate::model::{Binary, Comparison, ElementType, Primitive};
+use crate::model::{Binary, Comparison, ElementType, Node, Primitive};
+
+impl<'a> Translator<'_, 'a> {
+    /// Slice, with a constant stop or a computed stop.
+    pub(super) fn slice(&mut self, node: &'a Node) {
+        let args = self.operands(node);
+        let Some(axis) = axis_of_prefix(&self.core, &args) else {
+            self.slice_by(node, |core, args| slices(core, args));
+            return;
+        };
+        if let Some(prefix) = self.build(node, |core| prefix(core, &args, axis)) {
+            self.current_length = Some(prefix.length);
+            self.set(node, 0, prefix.known);
+        }
+    }
+}
 
 fn number(value: i64) -> Known {
     Known::integers(Vec::new(), &[value], ElementType::I64)

@@ -4,10 +4,41 @@ use std::cmp::Ordering;
 
 use super::integers::converted;
 use super::refusal::{Refusal, Rule};
+use super::translator::Translator;
 use crate::core::fold::to_integers;
-use crate::core::{CoreBuilder, Known};
+use crate::core::{CoreBuilder, Known, Source};
 use crate::model::half::{Bf16, F16};
-use crate::model::{ElementType, Tensor};
+use crate::model::{ElementType, Node, Tensor};
+
+impl<'a> Translator<'_, 'a> {
+    pub(super) fn convert(&mut self, node: &'a Node) {
+        let element = self.model.values[node.outputs[0].0].element;
+        let Some(known) = self.input(node, 0) else { return };
+        let before = known.element();
+        if let Known::Source(..) = known
+            && matches!(element, ElementType::F16 | ElementType::Bf16)
+            && before.is_float()
+            && before != element
+        {
+            let found = format!(
+                "the conversion from {} to {} has no effect: the generated code computes in f32",
+                before.name(),
+                element.name()
+            );
+            self.warn(node, found);
+        }
+        let is_length = |parameter: usize| self.inputs.uses[parameter].is_length();
+        let output = match known {
+            Known::Source(source @ Source::Parameter(i), _)
+                if is_length(i) && !element.is_float() =>
+            {
+                Some(Known::Source(source, element))
+            }
+            known => self.build(node, |core| convert(core, &known, element)),
+        };
+        self.set_all(node, output.map(|known| vec![known]));
+    }
+}
 
 /// A tensor converted to an element type.
 pub(super) fn convert(core: &mut CoreBuilder, known: &Known, element: ElementType) -> Rule<Known> {

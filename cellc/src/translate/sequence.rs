@@ -118,7 +118,7 @@ fn side_by_side(core: &mut CoreBuilder, values: &[usize]) -> Source {
     shape[1] *= values.len();
     let out = core.value(shape);
     let inputs = values.iter().map(|&value| Source::Value(value)).collect();
-    core.emit(CoreOp::Concat(Concat { axis: 1, inputs, out }));
+    core.emit(CoreOp::Concat(Concat { axis: 1, inputs, is_window: false, out }));
     Source::Value(out)
 }
 

@@ -237,6 +237,12 @@ impl<'c, 'a> Translator<'c, 'a> {
         }
     }
 
+    /// Warns of a node.
+    pub(super) fn warn(&mut self, node: &Node, found: String) {
+        let warning = Diagnostic::warning(node.origin.clone(), found).layer(node.label());
+        self.diagnostics.push(warning);
+    }
+
     /// Warns if the shape of a tensor differs from the shape that the model states.
     pub(super) fn check_stated(&mut self, node: &Node, output: ValueId, shape: &[usize]) {
         let value = &self.model.values[output.0];

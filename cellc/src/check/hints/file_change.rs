@@ -28,49 +28,34 @@ impl Hints<'_, '_> {
             return Vec::new();
         };
         let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
-        let mut lines = vec!["python3 - <<'END' &&".to_owned()];
-        match &ending[..] {
-            "onnx" => {
-                lines.extend(["import onnx".to_owned(), format!("model = onnx.load(\"{file}\")")]);
-                for (name, (_, axis)) in names.iter().zip(axes) {
-                    lines.push(format!(
-                        "x = next(x for x in model.graph.input if x.name == \"{name}\")"
-                    ));
-                    lines.push(format!(
-                        "x.type.tensor_type.shape.dim[{axis}].dim_param = \"steps\""
-                    ));
-                }
-                lines.push("onnx.save(model, \"open.onnx\")".to_owned());
-            }
-            "xml" => {
-                let shape =
-                    |(name, &(input, open)): (&&str, &(usize, usize))| {
-                        let sizes = self.inputs.shapes[input].iter().flatten().enumerate();
-                        let sizes = sizes.map(|(axis, size)| {
-                            if axis == open { "-1".to_owned() } else { size.to_string() }
-                        });
-                        format!("\"{name}\": [{}]", sizes.collect::<Vec<_>>().join(", "))
-                    };
-                let shapes = names.iter().zip(axes).map(shape).collect::<Vec<_>>().join(", ");
-                lines.extend([
-                    "import openvino".to_owned(),
-                    format!("model = openvino.Core().read_model(\"{file}\")"),
-                ]);
-                lines.push(format!("model.reshape({{{shapes}}})"));
-                lines.push(
-                    "openvino.save_model(model, \"open.xml\", compress_to_fp16=False)".to_owned(),
-                );
-            }
+        let change = match &ending[..] {
+            "onnx" => open_onnx(file, &names, axes),
+            "xml" => self.open_openvino(file, &names, axes),
             _ => return Vec::new(),
-        }
-        lines.extend([
-            "END".to_owned(),
-            format!(
-                "cellc open.{ending} -o net.{}",
-                self.context.options.output.language.extension()
-            ),
-        ]);
+        };
+        let language = self.context.options.output.language.extension();
+        let mut lines = vec!["python3 - <<'END' &&".to_owned()];
+        lines.extend(change);
+        lines.extend(["END".to_owned(), format!("cellc open.{ending} -o net.{language}")]);
         lines
+    }
+
+    fn open_openvino(&self, file: &str, names: &[&str], axes: &[(usize, usize)]) -> Vec<String> {
+        let shape = |(name, &(input, open)): (&&str, &(usize, usize))| {
+            let sizes = self.inputs.shapes[input].iter().flatten().enumerate();
+            let sizes = sizes.map(|(axis, size)| match axis == open {
+                true => "-1".to_owned(),
+                false => size.to_string(),
+            });
+            format!("\"{name}\": [{}]", sizes.collect::<Vec<_>>().join(", "))
+        };
+        let shapes = names.iter().zip(axes).map(shape).collect::<Vec<_>>().join(", ");
+        vec![
+            "import openvino".to_owned(),
+            format!("model = openvino.Core().read_model(\"{file}\")"),
+            format!("model.reshape({{{shapes}}})"),
+            "openvino.save_model(model, \"open.xml\", compress_to_fp16=False)".to_owned(),
+        ]
     }
 
     /// The name of an axis of an input, if the options give a size to the name.
@@ -89,4 +74,16 @@ impl Hints<'_, '_> {
         };
         self.context.model.axis_names.iter().find(of_axis).map(|axis_name| &axis_name.name[..])
     }
+}
+
+fn open_onnx(file: &str, names: &[&str], axes: &[(usize, usize)]) -> Vec<String> {
+    let mut lines = vec!["import onnx".to_owned(), format!("model = onnx.load(\"{file}\")")];
+    for (name, (_, axis)) in names.iter().zip(axes) {
+        lines.extend([
+            format!("x = next(x for x in model.graph.input if x.name == \"{name}\")"),
+            format!("x.type.tensor_type.shape.dim[{axis}].dim_param = \"steps\""),
+        ]);
+    }
+    lines.push("onnx.save(model, \"open.onnx\")".to_owned());
+    lines
 }

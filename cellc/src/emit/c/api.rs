@@ -63,6 +63,17 @@ impl CFile<'_> {
 
     /// The words for all items.
     pub(super) fn words(&self) -> Vec<Word> {
+        let mut words = self.words_of_weights();
+        words.extend(self.words_of_calls());
+        words.extend(self.words_of_steps());
+        words.extend(self.words_of_tensors());
+        words.extend(self.words_of_isas());
+        words.extend(self.names_and_sizes());
+        words
+    }
+
+    /// The words for packed weights and initial states.
+    fn words_of_weights(&self) -> Vec<Word> {
         let (parameter, argument) = match self.is_baked() {
             true => (String::new(), ""),
             false => (format!(", const {}_packed *packed", self.prefix()), ", packed"),
@@ -71,6 +82,52 @@ impl CFile<'_> {
         let initials = |text: &str| if self.loads_initials() { text } else { "" }.to_owned();
         let filled_by = if self.interface.weights.is_empty() { "load" } else { "pack" };
         let head = self.packed.loaded.as_ref().map(Loaded::head).unwrap_or_default();
+        let head: Vec<_> = head.as_flattened().iter().map(|byte| format!("{byte:#04x}")).collect();
+        let is_plain = self.interface.block_len == 0 && self.interface.variables.is_empty();
+        vec![
+            ("MEMBER_ALIGNED", self.member_aligned(true)),
+            ("ORDER_ALIGNED", self.member_aligned(is_plain)),
+            ("SEVERAL_PACKED ", several_packed.to_owned()),
+            (" INITIALS_PARAMETER", initials(&parameter)),
+            (" INITIALS_ARGUMENT", initials(", self->packed")),
+            ("FILLED_BY", filled_by.to_owned()),
+            ("LOADED_HEAD", head.join(", ")),
+            (" PACKED_PARAMETER", parameter),
+            (" PACKED_ARGUMENT", argument.to_owned()),
+        ]
+    }
+
+    /// The words for calls of the step's function.
+    fn words_of_calls(&self) -> Vec<Word> {
+        let run = self.body_signature().spelled(|argument| match argument {
+            Argument::Pool | Argument::Packed => format!("self->{}", argument.name()),
+            Argument::Memory(memory) => format!("&self->{}", memory.name()),
+            Argument::Inputs(_) | Argument::Outputs(_) => format!("&{}", argument.name()),
+        });
+        let alone = self.isas[0].isa;
+        // the function for a step of the struct, and its first argument
+        let advances = self.advances() && !self.steps_by_run();
+        let (stepped, chosen) = match (self.interface.has_isas(), advances) {
+            (false, false) => ("run".to_owned(), ""),
+            (false, true) => (format!("run_{}", self.named(alone).name), ""),
+            (true, false) => ("run_on".to_owned(), "self->isa, "),
+            (true, true) => ("advance".to_owned(), "self->isa, "),
+        };
+        vec![
+            ("RUN_PARAMETERS", self.params(&self.signature())),
+            ("ADVANCE_PARAMETERS", self.params(&self.body_signature())),
+            ("ADVANCE_NAMES", self.body_signature().names()),
+            ("ADVANCE_ARGUMENTS", format!("{chosen}{run}")),
+            ("ADVANCE", format!("{}_{stepped}", self.prefix())),
+            ("RUN_NAMES", self.signature().names()),
+            ("ONE_BODY", self.named(alone).name.to_owned()),
+            ("LINKAGE", if self.interface.takes_memory { "" } else { "static " }.to_owned()),
+            ("ONE_NAME", alone.name.to_owned()),
+        ]
+    }
+
+    /// The words for calls with several steps.
+    fn words_of_steps(&self) -> Vec<Word> {
         // MISRA C:2012 wants factors of one type (10.4)
         let cast = if self.extensions() { "" } else { "(size_t)" };
         let steps = |StepTensor { field, each_step, .. }: StepTensor<'_>| match each_step {
@@ -106,69 +163,11 @@ impl CFile<'_> {
             self.states().map(copied).collect::<Vec<_>>().join(STEPS_INDENT)
         };
         let names = |StepTensor { field, .. }: StepTensor<'_>| format!(", {}", field.name);
-        let argument_of = |field: &Field| {
-            format!(".{0} = {1}{0}", field.name, if self.is_kept(field) { "self->" } else { "" })
-        };
-        let flushed_place = |field: &Field| match self.is_flushed_before(field) {
-            true => format!(".{0} = flushed_{0}", field.name),
-            false => format!(".{0} = inputs->{0}", field.name),
-        };
-        let flushed_places: Vec<_> = self.interface.inputs.iter().map(flushed_place).collect();
-        let places =
-            |fields: &[Field]| fields.iter().map(argument_of).collect::<Vec<_>>().join(", ");
-        let run = self.body_signature().spelled(|argument| match argument {
-            Argument::Pool | Argument::Packed => format!("self->{}", argument.name()),
-            Argument::Memory(memory) => format!("&self->{}", memory.name()),
-            Argument::Inputs(_) | Argument::Outputs(_) => format!("&{}", argument.name()),
-        });
-        let alone = self.isas[0].isa;
-        // the function for a step of the struct, and its first argument
-        let advances = self.advances() && !self.steps_by_run();
-        let (stepped, chosen) = match (self.interface.has_isas(), advances) {
-            (false, false) => ("run".to_owned(), ""),
-            (false, true) => (format!("run_{}", self.named(alone).name), ""),
-            (true, false) => ("run_on".to_owned(), "self->isa, "),
-            (true, true) => ("advance".to_owned(), "self->isa, "),
-        };
         let several = |fields: &[Field]| {
-            let pointer =
-                |f: &Field| format!(".{0} = {0} + steps_done * {1}", f.name, self.size(f));
-            fields.iter().map(pointer).collect::<Vec<_>>().join(", ")
+            let place = |f: &Field| format!(".{0} = {0} + steps_done * {1}", f.name, self.size(f));
+            fields.iter().map(place).collect::<Vec<_>>().join(", ")
         };
-        let stateless = self.interface.states.is_empty() && self.interface.variables.is_empty();
-        let copies =
-            self.interface.in_place.map_or_else(String::new, |pair| pair.copied(self.isas));
-        let mut words = vec![
-            ("MEMBER_ALIGNED", self.member_aligned(true)),
-            (
-                "ORDER_ALIGNED",
-                self.member_aligned(
-                    self.interface.block_len == 0 && self.interface.variables.is_empty(),
-                ),
-            ),
-            ("SEVERAL_PACKED ", several_packed.to_owned()),
-            (" INITIALS_PARAMETER", initials(&parameter)),
-            (" INITIALS_ARGUMENT", initials(", self->packed")),
-            ("FILLED_BY", filled_by.to_owned()),
-            (
-                "LOADED_HEAD",
-                head.as_flattened()
-                    .iter()
-                    .map(|byte| format!("{byte:#04x}"))
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            ),
-            (" PACKED_PARAMETER", parameter),
-            (" PACKED_ARGUMENT", argument.to_owned()),
-            ("RUN_PARAMETERS", self.params(&self.signature())),
-            ("ADVANCE_PARAMETERS", self.params(&self.body_signature())),
-            ("ADVANCE_NAMES", self.body_signature().names()),
-            ("ADVANCE_ARGUMENTS", format!("{chosen}{run}")),
-            ("ADVANCE", format!("{}_{stepped}", self.prefix())),
-            ("RUN_NAMES", self.signature().names()),
-            ("ONE_BODY", self.named(alone).name.to_owned()),
-            ("LINKAGE", if self.interface.takes_memory { "" } else { "static " }.to_owned()),
-            ("ONE_NAME", alone.name.to_owned()),
+        vec![
             (" STEPS_NAMES", self.interface.step_tensors().map(names).collect()),
             ("STEPS_PLACES", step_places.join(STEPS_INDENT)),
             ("STEPS_KEEP", copied(true)),
@@ -176,9 +175,34 @@ impl CFile<'_> {
             ("SEVERAL_INPUTS", several(&self.interface.inputs)),
             ("SEVERAL_OUTPUTS", several(&self.interface.outputs)),
             (" STEPS_ARGUMENTS", self.interface.step_tensors().map(steps).collect()),
+        ]
+    }
+
+    /// The words for inputs and outputs.
+    fn words_of_tensors(&self) -> Vec<Word> {
+        let place = |field: &Field| {
+            format!(".{0} = {1}{0}", field.name, if self.is_kept(field) { "self->" } else { "" })
+        };
+        let flushed_place = |field: &Field| match self.is_flushed_before(field) {
+            true => format!(".{0} = flushed_{0}", field.name),
+            false => format!(".{0} = inputs->{0}", field.name),
+        };
+        let flushed_places: Vec<_> = self.interface.inputs.iter().map(flushed_place).collect();
+        let places = |fields: &[Field]| fields.iter().map(place).collect::<Vec<_>>().join(", ");
+        vec![
             ("INPUT_PLACES", places(&self.interface.inputs)),
             ("OUTPUT_PLACES", places(&self.interface.outputs)),
             ("FLUSHED_PLACES", flushed_places.join(", ")),
+        ]
+    }
+
+    /// The words for instruction sets and memory.
+    fn words_of_isas(&self) -> Vec<Word> {
+        let stateless = self.interface.states.is_empty() && self.interface.variables.is_empty();
+        let copies =
+            self.interface.in_place.map_or_else(String::new, |pair| pair.copied(self.isas));
+        let quoted: Vec<_> = self.isas.iter().map(|own| format!("\"{}\"", own.isa.name)).collect();
+        vec![
             ("BASELINE", self.baseline()),
             ("FALLBACK", self.fallback()),
             ("BLOCK_FLOATS", counted(Element::F32, self.interface.block_len).to_owned()),
@@ -188,17 +212,8 @@ impl CFile<'_> {
             ("ON_THE_STACK", self.on_the_stack()),
             ("IS_SMALL", is_small("values[i]", self.extensions())),
             ("PROCESSORS;\n", self.processors_asked()),
-            (
-                "QUOTED_ISAS",
-                self.isas
-                    .iter()
-                    .map(|planned| format!("\"{}\"", planned.isa.name))
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            ),
-        ];
-        words.extend(self.names_and_sizes());
-        words
+            ("QUOTED_ISAS", quoted.join(", ")),
+        ]
     }
 
     /// The lists for texts in C.

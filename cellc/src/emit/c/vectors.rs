@@ -177,42 +177,52 @@ impl VectorFunction {
         (head, abreast(&body))
     }
 
-    fn write(self, out: &mut String, file: &CFile<'_>) {
-        let (Self { lanes, isa, .. }, kind) = (self, self.kind());
-        let (prefix, extensions) = (file.prefix(), file.extensions());
-        let fusing: Vec<_> =
-            isa.filter(|_| kind == "mul_add").map_or(Vec::new(), |isa| file.fusing(isa).collect());
-        let limit = flush_limit();
-        let vector = isa.and_then(|isa| isa.c.vectors.iter().find(|vector| vector.lanes == lanes));
-        let intrinsic = vector.filter(|vector| !vector.flush.is_empty());
-        let intrinsic = intrinsic.map(|vector| {
-            fill(vector.flush, &["a".to_owned(), limit.clone()]).replace("PREFIX", prefix)
-        });
-        let special = match (lanes, &intrinsic) {
-            _ if !fusing.is_empty() => " where fused",
-            (_, Some(_)) => " by intrinsics",
-            (1, None) => " of one",
-            (4, None) => " of four",
+    /// The vectors of the instruction set with this number of lanes.
+    fn vector(self) -> Option<&'static CVector> {
+        self.isa?.c.vectors.iter().find(|vector| vector.lanes == self.lanes)
+    }
+
+    /// The text of the declaration: where fused, by intrinsics, of one or four lanes, in software,
+    /// or of any.
+    fn text(self, file: &CFile<'_>, is_fusing: bool, by_intrinsics: bool) -> &'static str {
+        let kind = self.kind();
+        let special = match self.lanes {
+            _ if is_fusing => " where fused",
+            _ if by_intrinsics => " by intrinsics",
+            1 => " of one",
+            4 => " of four",
             _ => "",
         };
         let named =
             |special| VECTORS.iter().find(|(name, _)| name.strip_prefix(kind) == Some(special));
-        let in_software = named(" in software").filter(|_| lanes == 1 && file.in_software());
-        let (_, text) = in_software.or_else(|| named(special)).unwrap_or(&VECTORS[self.order]);
-        let lane = match kind {
+        let in_software = named(" in software").filter(|_| self.lanes == 1 && file.in_software());
+        in_software.or_else(|| named(special)).unwrap_or(&VECTORS[self.order]).1
+    }
+
+    /// The expressions of all lanes.
+    fn each(self) -> String {
+        let lane = match self.kind() {
             "splat" => "x",
             "load_i8_" => "(float)from[LANE]",
             "from_signed" => "(float)(int32_t)bits[LANE]",
             "load_f16_" | "load_i8_pairs_" => "from[LANE]",
             _ => "__builtin_fmaf(a[LANE], b[LANE], c[LANE])",
         };
-        let each: Vec<_> = (0..lanes).map(|at| lane.replace("LANE", &at.to_string())).collect();
+        let each: Vec<_> =
+            (0..self.lanes).map(|at| lane.replace("LANE", &at.to_string())).collect();
+        each.join(", ")
+    }
+
+    /// The instruction sets that fuse multiply-adds in the body of another, as rows of a list.
+    fn fusing(self, file: &CFile<'_>, each: &str) -> Vec<Vec<(&'static str, String)>> {
+        let Some(isa) = self.isa.filter(|_| self.kind() == "mul_add") else { return Vec::new() };
+        let lanes = self.lanes;
         let fused = |isa: &Isa| match isa.c.vectors.iter().find(|vector| vector.lanes == lanes) {
             Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
             None if lanes == 1 => "__builtin_fmaf(a, b, c)".to_owned(),
-            None => format!("({}){{{}}}", float(prefix, lanes), each.join(", ")),
+            None => format!("({}){{{each}}}", float(file.prefix(), lanes)),
         };
-        let fusing = fusing.iter().enumerate().map(|(at, isa)| {
+        let row = |(at, isa): (usize, &'static Isa)| {
             let condition =
                 isa.condition().expect("emit: what runs in the body of another has a condition");
             let word = if at == 0 { "#if" } else { "#elif" };
@@ -221,23 +231,41 @@ impl VectorFunction {
                 ("IS_FUSED", file.asked_as(condition)),
                 ("FUSED", fused(isa)),
             ]
-        });
-        let unfused = match vector.filter(|_| isa.is_some_and(|isa| !isa.fma)) {
-            Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
-            None => "a * b + c".to_owned(),
         };
-        // an instruction set that shares the body of another and has an instruction that the other
-        // lacks
-        let has = |own: &CVector| match kind {
+        file.fusing(isa).enumerate().map(row).collect()
+    }
+
+    /// The condition and the vectors of an instruction set that shares the body of another and has
+    /// an instruction that the other lacks.
+    fn sharing(self, file: &CFile<'_>) -> Option<(String, &'static CVector)> {
+        let has = |own: &CVector| match self.kind() {
             "load_f16_" => !own.load_f16.is_empty(),
             "load_i8_" => !own.load_i8.is_empty(),
             "load_i8_pairs_" => !own.load_i8_pairs.is_empty(),
             _ => !own.dot_pairs.is_empty(),
         };
-        let sharing = file.special().filter(|isa| isa.body_of.is_some()).find_map(|isa| {
-            let row = isa.c.vectors.iter().find(|row| row.lanes == lanes && has(row))?;
+        file.special().filter(|isa| isa.body_of.is_some()).find_map(|isa| {
+            let row = isa.c.vectors.iter().find(|row| row.lanes == self.lanes && has(row))?;
             Some((file.asked_as(isa.condition()?), row))
+        })
+    }
+
+    fn write(self, out: &mut String, file: &CFile<'_>) {
+        let (Self { lanes, isa, .. }, vector) = (self, self.vector());
+        let (prefix, extensions) = (file.prefix(), file.extensions());
+        let limit = flush_limit();
+        let intrinsic = vector.filter(|vector| !vector.flush.is_empty());
+        let intrinsic = intrinsic.map(|vector| {
+            fill(vector.flush, &["a".to_owned(), limit.clone()]).replace("PREFIX", prefix)
         });
+        let each = self.each();
+        let fusing = self.fusing(file, &each);
+        let text = self.text(file, !fusing.is_empty(), intrinsic.is_some());
+        let unfused = match vector.filter(|_| isa.is_some_and(|isa| !isa.fma)) {
+            Some(vector) => fill(vector.mul_add, &["a", "b", "c"].map(str::to_owned)),
+            None => "a * b + c".to_owned(),
+        };
+        let sharing = self.sharing(file);
         let sharing_value = |template: fn(&CVector) -> &'static str, args: &[&str]| {
             let args: Vec<_> = args.iter().map(|arg| (*arg).to_owned()).collect();
             sharing.as_ref().map_or_else(String::new, |(_, own)| fill(template(own), &args))
@@ -262,7 +290,7 @@ impl VectorFunction {
             ("HEAD\n", &head),
             ("BODY", &body),
             ("ATTRIBUTE ", &isa.map_or_else(String::new, |isa| spaced(prefix, isa))),
-            ("EACH", &each.join(", ")),
+            ("EACH", &each),
             ("FOUR_LANES", C_FOUR_LANES),
             ("IS_SMALL", &is_small("a", extensions)),
             ("LANES", &lanes.to_string()),
@@ -287,7 +315,7 @@ impl VectorFunction {
             when("fast copies", extensions && c.copies == Copies::Inlined),
             when("no extensions", !extensions),
             when("sharing", sharing.is_some()),
-            ("fusing", fusing.collect()),
+            ("fusing", fusing),
         ];
         let text = listed(text, &lists, &words);
         self.print(out, &text, file);

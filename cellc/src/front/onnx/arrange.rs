@@ -113,7 +113,8 @@ pub(super) fn space_to_depth(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     blocks(reader, call, false)
 }
 
-pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+/// The values of `mode`: sampling with the least choice of a neighbour.
+fn sampling(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Sampling> {
     let cubic = Sampling::Cubic {
         a: call.attributes.float("cubic_coeff_a").unwrap_or(-0.75),
         exclude_outside: call.attributes.flag("exclude_outside", false),
@@ -124,7 +125,36 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
         ("cubic", cubic),
     ];
     let modes = if call.version < 11 { &modes[..2] } else { &modes };
-    let mut sampling = word(reader, call, "mode", "nearest", modes)?;
+    word(reader, call, "mode", "nearest", modes)
+}
+
+/// The places of a Resize's elements in its input.
+const SCALINGS: [(&str, Scaling); 6] = [
+    ("half_pixel", Scaling::HalfPixel),
+    ("pytorch_half_pixel", Scaling::PytorchHalfPixel),
+    ("align_corners", Scaling::AlignCorners),
+    ("asymmetric", Scaling::Asymmetric),
+    ("half_pixel_symmetric", Scaling::HalfPixelSymmetric),
+    ("tf_half_pixel_for_nn", Scaling::HalfPixelForNearest),
+];
+
+/// The choice of a neighbour.
+const NEIGHBOURS: [(&str, Nearest); 4] = [
+    ("round_prefer_floor", Nearest::RoundPreferFloor),
+    ("round_prefer_ceil", Nearest::RoundPreferCeil),
+    ("floor", Nearest::Floor),
+    ("ceil", Nearest::Ceil),
+];
+
+/// The sizes of the output, by their relation to the ratio of the input's sizes.
+const POLICIES: [(&str, ResizeBy); 3] = [
+    ("stretch", ResizeBy::Sizes),
+    ("not_larger", ResizeBy::NotLarger),
+    ("not_smaller", ResizeBy::NotSmaller),
+];
+
+pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
+    let mut sampling = sampling(reader, call)?;
     let x = call.x();
     let (mut scaling, mut by) = (Scaling::Asymmetric, ResizeBy::Sizes);
     let (mut scales, mut sizes) = (call.input(1), None);
@@ -134,31 +164,13 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     }
     if call.version >= 11 {
         call.attributes.ignore("extrapolation_value");
-        let modes = [
-            ("half_pixel", Scaling::HalfPixel),
-            ("pytorch_half_pixel", Scaling::PytorchHalfPixel),
-            ("align_corners", Scaling::AlignCorners),
-            ("asymmetric", Scaling::Asymmetric),
-            ("half_pixel_symmetric", Scaling::HalfPixelSymmetric),
-            ("tf_half_pixel_for_nn", Scaling::HalfPixelForNearest),
-        ];
-        scaling = word(reader, call, "coordinate_transformation_mode", "half_pixel", &modes)?;
-        let modes = [
-            ("round_prefer_floor", Nearest::RoundPreferFloor),
-            ("round_prefer_ceil", Nearest::RoundPreferCeil),
-            ("floor", Nearest::Floor),
-            ("ceil", Nearest::Ceil),
-        ];
-        let nearest = word(reader, call, "nearest_mode", "round_prefer_floor", &modes)?;
+        let name = "coordinate_transformation_mode";
+        scaling = word(reader, call, name, "half_pixel", &SCALINGS)?;
+        let nearest = word(reader, call, "nearest_mode", "round_prefer_floor", &NEIGHBOURS)?;
         if matches!(sampling, Sampling::Nearest(_)) {
             sampling = Sampling::Nearest(nearest);
         }
-        let policies = [
-            ("stretch", ResizeBy::Sizes),
-            ("not_larger", ResizeBy::NotLarger),
-            ("not_smaller", ResizeBy::NotSmaller),
-        ];
-        by = word(reader, call, "keep_aspect_ratio_policy", "stretch", &policies)?;
+        by = word(reader, call, "keep_aspect_ratio_policy", "stretch", &POLICIES)?;
         if call.attributes.flag("antialias", false) {
             return reader.inexpressible("antialias=1", "0", "export the model without it");
         }

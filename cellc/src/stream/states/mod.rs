@@ -213,9 +213,8 @@ impl<'m> Recurrences<'m> {
     fn reads(&mut self, model: &CoreModel, nodes: &[&CoreNode]) {
         let mut read: Vec<Source> = model.results.iter().map(|result| result.source).collect();
         read.extend(model.variables.iter().filter_map(|variable| variable.next));
-        for node in nodes {
+        for node in nodes.iter().filter(|node| !node.op.facts().is_move()) {
             match &node.op {
-                CoreOp::View(_) | CoreOp::Concat(_) => {}
                 CoreOp::Cell(cell) => read.extend([Some(cell.x), cell.a].into_iter().flatten()),
                 CoreOp::LinearAttention(attention) => read.extend(attention.over_time()),
                 CoreOp::Loop(body) if body.trips == 1 => {}

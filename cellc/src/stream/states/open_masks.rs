@@ -30,16 +30,13 @@ impl<'m> Readers<'m> {
         let (mut found, mut open) = (HashSet::from([start]), vec![start]);
         while let Some(source) = open.pop() {
             for op in self.by_source.get(&source).into_iter().flatten() {
-                let next = match op {
-                    CoreOp::View(view) => view.out,
-                    CoreOp::Concat(concat) => concat.out,
-                    CoreOp::Pointwise(pointwise) if sums && is_sum(pointwise.function) => {
-                        pointwise.out
-                    }
-                    _ => continue,
-                };
-                if found.insert(Source::Value(next)) {
-                    open.push(Source::Value(next));
+                let is_added = matches!(op, CoreOp::Pointwise(sum) if is_sum(sum.function));
+                if !(op.facts().is_move() || sums && is_added) {
+                    continue;
+                }
+                let next = Source::Value(op.first_value());
+                if found.insert(next) {
+                    open.push(next);
                 }
             }
         }

@@ -206,26 +206,124 @@ fn gate_path(reader: &CoreOp, is_constant: bool) -> GatePath {
     }
 }
 
-/// The results of the Sigmoids and of the Tanhs that a product reaches through views, sums and
-/// element-wise products. `readers`: by value.
-fn gates_of(
-    product: usize,
-    readers: &[Vec<&CoreOp>],
-    is_constant: &dyn Fn(Source) -> bool,
-) -> [Vec<usize>; 2] {
-    let [mut sigmoids, mut tanhs] = [Vec::new(), Vec::new()];
-    let (mut open, mut seen) = (vec![product], HashSet::from([product]));
-    while let Some(value) = open.pop() {
-        for reader in &readers[value] {
-            match gate_path(reader, is_constant(Source::Value(value))) {
-                GatePath::Continues(next) if seen.insert(next) => open.push(next),
-                GatePath::Sigmoid(out) => sigmoids.push(out),
-                GatePath::Tanh(out) => tanhs.push(out),
-                GatePath::Continues(_) | GatePath::Ends => {}
+/// The search for recurrent cells that consist of separate operations.
+struct PartsSearch<'m> {
+    model: &'m CoreModel,
+    dependence: &'m Dependence<'m>,
+    /// By value: the operations that read the value.
+    readers: Vec<Vec<&'m CoreOp>>,
+}
+
+/// The products of the outermost level.
+fn products(model: &CoreModel) -> impl Iterator<Item = &Dense> {
+    model
+        .nodes
+        .iter()
+        .filter_map(|node| if let CoreOp::Dense(dense) = &node.op { Some(dense) } else { None })
+}
+
+impl<'m> PartsSearch<'m> {
+    fn new(model: &'m CoreModel, dependence: &'m Dependence<'m>) -> Self {
+        let mut readers: Vec<Vec<&CoreOp>> = vec![Vec::new(); model.values.len()];
+        for node in &model.nodes {
+            for source in node.op.reads() {
+                if let Source::Value(value) = source {
+                    readers[value].push(&node.op);
+                }
             }
         }
+        Self { model, dependence, readers }
     }
-    [sigmoids, tanhs]
+
+    fn is_constant(&self, source: Source) -> bool {
+        self.dependence.change(source) <= Change::Never
+    }
+
+    /// The results of the Sigmoids and of the Tanhs that a product reaches through views, sums and
+    /// element-wise products.
+    fn gates_of(&self, product: usize) -> [Vec<usize>; 2] {
+        let [mut sigmoids, mut tanhs] = [Vec::new(), Vec::new()];
+        let (mut open, mut seen) = (vec![product], HashSet::from([product]));
+        while let Some(value) = open.pop() {
+            for reader in &self.readers[value] {
+                match gate_path(reader, self.is_constant(Source::Value(value))) {
+                    GatePath::Continues(next) if seen.insert(next) => open.push(next),
+                    GatePath::Sigmoid(out) => sigmoids.push(out),
+                    GatePath::Tanh(out) => tanhs.push(out),
+                    GatePath::Continues(_) | GatePath::Ends => {}
+                }
+            }
+        }
+        [sigmoids, tanhs]
+    }
+
+    /// True if two tensors are the same constant state.
+    fn is_same(&self, a: Source, b: Source) -> bool {
+        let zero = |source| self.dependence.change(source) == Change::Zero;
+        let bytes = |source: Source| match source {
+            Source::Constant(constant) => Some(self.model.constants[constant].bytes()),
+            Source::Value(_) | Source::Parameter(_) | Source::Variable(_) => None,
+        };
+        a == b || zero(a) && zero(b) || bytes(a).is_some() && bytes(a) == bytes(b)
+    }
+
+    /// True if an operation multiplies or subtracts the constant state of a cell element by
+    /// element.
+    fn blends(&self, op: &CoreOp, (state, form): (&Dense, CellForm)) -> bool {
+        use Binary::{Multiply, Subtract};
+        let CoreOp::Pointwise(pointwise) = op else { return false };
+        let size = state.rows * state.inputs;
+        let is_state = |&source: &Source| {
+            self.model.len(source) == size
+                && self.model.len(Source::Value(pointwise.out)) == size
+                && self.is_constant(source)
+                && (form == CellForm::Lstm || self.is_same(source, state.x))
+        };
+        matches!(pointwise.function, PointwiseFunction::Binary(Multiply | Subtract))
+            && pointwise.inputs.iter().any(is_state)
+    }
+
+    /// True if a gate, or a part of it, meets the constant state of a cell.
+    fn meets_state(&self, gate: usize, cell: (&Dense, CellForm)) -> bool {
+        let parts = self.readers[gate]
+            .iter()
+            .filter_map(|op| if let CoreOp::View(view) = op { Some(view.out) } else { None });
+        let mut all = std::iter::once(gate).chain(parts);
+        all.any(|value| self.readers[value].iter().any(|op| self.blends(op, cell)))
+    }
+
+    /// True if a product of a constant state belongs to a cell.
+    fn is_of_cell(&self, product: &Dense, form: CellForm) -> bool {
+        let [sigmoids, tanhs] = self.gates_of(product.out);
+        if sigmoids.is_empty() || tanhs.is_empty() {
+            return false;
+        }
+        let meets = |gates: &[usize]| gates.iter().any(|&g| self.meets_state(g, (product, form)));
+        match form {
+            CellForm::Lstm => meets(&sigmoids),
+            CellForm::Gru => meets(&sigmoids) || meets(&tanhs),
+        }
+    }
+}
+
+/// The cell of a recurrent matrix, by the number of gates.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CellForm {
+    /// `[H, 3 H]`. The constant state is h.
+    Gru,
+    /// `[H, 4 H]`. The constant state may be c instead of h.
+    Lstm,
+}
+
+impl CellForm {
+    fn new(product: &Dense) -> Option<Self> {
+        match product.outputs {
+            _ if product.inputs < 2 => None,
+            outputs if outputs == 3 * product.inputs => Some(Self::Gru),
+            outputs if outputs == 4 * product.inputs => Some(Self::Lstm),
+            _ => None,
+        }
+    }
 }
 
 /// Finds cells that consist of separate operations and start from a constant state, as in PyTorch's
@@ -241,74 +339,25 @@ pub(crate) fn cells_in_parts(
     needed: &[bool],
 ) -> Vec<usize> {
     let is_constant = |source: Source| dependence.change(source) <= Change::Never;
-    let products = || {
-        model
-            .nodes
-            .iter()
-            .filter_map(|node| if let CoreOp::Dense(d) = &node.op { Some(d) } else { None })
-    };
-    let starts = |dense: &&Dense| {
-        let gates = [3, 4].into_iter().any(|gates| dense.outputs == gates * dense.inputs);
-        gates && dense.inputs > 1 && needed[dense.out] && is_constant(dense.x)
-    };
-    let candidates: Vec<&Dense> = products().filter(starts).collect();
+    let starts = |dense: &&Dense| needed[dense.out] && is_constant(dense.x);
+    let candidates: Vec<_> = products(model)
+        .filter(starts)
+        .filter_map(|dense| Some((dense, CellForm::new(dense)?)))
+        .collect();
     if candidates.is_empty() {
         return Vec::new();
     }
     let mut contents = WeightContents::new(model);
     // weights that also multiply a computed state are unrolled steps, which keep the state
-    let goes_on: HashSet<_> = products()
+    let goes_on: HashSet<_> = products(model)
         .filter(|dense| !is_constant(dense.x))
         .map(|dense| contents.number(dense.w))
         .collect();
-    let mut readers: Vec<Vec<&CoreOp>> = vec![Vec::new(); model.values.len()];
-    for node in &model.nodes {
-        for source in node.op.reads() {
-            if let Source::Value(value) = source {
-                readers[value].push(&node.op);
-            }
-        }
-    }
-    let holds = |source: Source| match source {
-        Source::Constant(constant) => Some(model.constants[constant].bytes()),
-        _ => None,
+    let search = PartsSearch::new(model, dependence);
+    let is_cell = |&(dense, form): &(&Dense, CellForm)| {
+        !goes_on.contains(&contents.number(dense.w)) && search.is_of_cell(dense, form)
     };
-    let same = |a: Source, b: Source| {
-        let zero = |source| dependence.change(source) == Change::Zero;
-        a == b || zero(a) && zero(b) || holds(a).is_some() && holds(a) == holds(b)
-    };
-    let mut found = Vec::new();
-    for dense in candidates {
-        if goes_on.contains(&contents.number(dense.w)) {
-            continue;
-        }
-        let [sigmoids, tanhs] = gates_of(dense.out, &readers, &is_constant);
-        let size = dense.rows * dense.inputs;
-        let lstm = dense.outputs == 4 * dense.inputs;
-        let meets_again = |value: usize| {
-            let blends = |op: &&CoreOp| {
-                let CoreOp::Pointwise(pointwise) = op else { return false };
-                let is_state = |&source: &Source| {
-                    let fits = model.len(source) == size
-                        && model.values[pointwise.out].shape.iter().product::<usize>() == size;
-                    // for an LSTM, the constant may be c instead of h
-                    fits && is_constant(source) && (lstm || same(source, dense.x))
-                };
-                use Binary::{Multiply, Subtract};
-                matches!(pointwise.function, PointwiseFunction::Binary(Multiply | Subtract))
-                    && pointwise.inputs.iter().any(is_state)
-            };
-            let parts = readers[value]
-                .iter()
-                .filter_map(|op| if let CoreOp::View(view) = op { Some(view.out) } else { None });
-            std::iter::once(value).chain(parts).any(|value| readers[value].iter().any(blends))
-        };
-        let gates = || sigmoids.iter().chain(if lstm { &[][..] } else { &tanhs });
-        if !sigmoids.is_empty() && !tanhs.is_empty() && gates().any(|&gate| meets_again(gate)) {
-            found.push(dense.out);
-        }
-    }
-    found
+    candidates.into_iter().filter(is_cell).map(|(dense, _)| dense.out).collect()
 }
 
 /// The initial value of a state that is lost at the end of a call. `None` if every element comes

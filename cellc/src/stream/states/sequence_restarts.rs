@@ -259,6 +259,7 @@ mod tests {
                 next: Source::Value(sum),
             }],
             running: None,
+            is_cell: false,
             body: vec![node(CoreOp::Pointwise(add))],
             results: vec![LoopResult { value: Source::Value(sum), pieces: None, out: last }],
         })));

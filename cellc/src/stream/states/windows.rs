@@ -4,15 +4,11 @@
 use super::super::flow::Flow;
 use crate::core::{Concat, CoreModel, CoreNode, CoreOp, Source, StatePair};
 
-/// The operator, in any domain, that defines a window as its state. Windows of other operators may
-/// be inputs of data.
-const WITH_WINDOW: &str = "CausalConvWithState";
-
-/// The windows that operators define as states, each with its next value.
+/// The windows that operators define as states, each with its next value. Windows of other
+/// operators may be inputs of data.
 pub(crate) fn windows(model: &CoreModel, flow: &Flow) -> Vec<StatePair> {
-    let has_window = |kind: &str| kind.rsplit('.').next() == Some(WITH_WINDOW);
     let pair = |node: &CoreNode| match &node.op {
-        CoreOp::Concat(concat) if has_window(&node.kind) => window(model, flow, concat),
+        CoreOp::Concat(concat) if concat.is_window => window(model, flow, concat),
         _ => None,
     };
     let pairs: Vec<StatePair> = model.nodes.iter().filter_map(pair).collect();

@@ -6,10 +6,10 @@
 //! elements `t` to `t + n` in step `t`. Element-wise operations keep all `n` elements in front.
 //! Windows over `k` elements leave `n + 1 - k` elements in front.
 
-use super::{InFront, ModelPlace, NotStepwise, StepAnalysis, Stepwise, Time, Why, strides};
+use super::{InFront, ModelPlace, NotStepwise, StepAnalysis, Stepwise, Time, Why};
 use crate::core::{
     Concat, CoreModel, CoreNode, CoreOp, CoreValue, Pointwise, PointwiseFunction, Source, Variable,
-    View,
+    View, signed, strides,
 };
 use crate::model::Binary;
 use crate::stream::states::window;
@@ -188,7 +188,7 @@ pub(super) fn remember(
             _ => return Err(ModelPlace::Layer(name).refused(Why::Otherwise)),
         };
         *front = Source::Variable(model.variables.len());
-        let row_major = strides(&model.values[out].shape);
+        let row_major = signed(strides(&model.values[out].shape));
         let mut shape = model.values[out].shape.clone();
         shape[axis] = before;
         let next = model.values.len();

@@ -20,7 +20,7 @@ use super::flow::Flow;
 use super::states::goes_on;
 use crate::core::{
     AttentionSizes, CoreCell, CoreModel, CoreNode, CoreOp, CoreValue, Facts, Lengths,
-    LinearAttention, OverTime, Source, Steps, Variable, View,
+    LinearAttention, OverTime, Source, Steps, Variable, View, signed, strides,
 };
 use crate::model::Tensor;
 
@@ -227,7 +227,7 @@ impl<'a> StepAnalysis<'a> {
         let time = match &node.op {
             CoreOp::Cell(cell) => return self.cell(cell, &node.name),
             CoreOp::LinearAttention(attention) => return self.attention(attention),
-            CoreOp::Loop(_) => return Err(of_loop(&node.kind)),
+            CoreOp::Loop(body) => return Err(Why::Loop { of_cell: body.is_cell }),
             CoreOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
                 (time @ (Time::Along(axis) | Time::WithFront(axis, _)), Time::Fixed) => {
                     if !self.is_inside(matmul.a, axis, matmul.inner) {
@@ -269,7 +269,7 @@ impl<'a> StepAnalysis<'a> {
     }
 
     /// The time of the outputs of node `at`, from its [`OverTime`].
-    fn of_facts(&mut self, at: usize, facts: &Facts) -> Stepwise<Time> {
+    fn of_facts(&mut self, at: usize, facts: &Facts<'_>) -> Stepwise<Time> {
         let first = facts.operands[0];
         let rank = self.model.shape(first).len();
         let combines = |axes: Range<usize>, why: Why| match self.time(first)? {
@@ -401,11 +401,6 @@ impl<'a> StepAnalysis<'a> {
     }
 }
 
-/// The reason against a loop. A recurrent operator with computed weights is a loop, too.
-fn of_loop(kind: &str) -> Why {
-    Why::Loop { of_cell: ["GRU", "LSTM", "RNN"].iter().any(|operator| kind.starts_with(operator)) }
-}
-
 /// Turns a constant initial state into a variable whose next value is `last`. Adds a value for
 /// `last` if the cell has none.
 fn keep_constant(
@@ -473,7 +468,7 @@ fn carry(model: &mut CoreModel) -> Result<(), NotStepwise> {
             let view = View {
                 input: Source::Value(h_out),
                 offset: 0,
-                strides: strides(&model.values[y].shape),
+                strides: signed(strides(&model.values[y].shape)),
                 out: y,
             };
             let (name, kind, layer) = (node.name.clone(), "View".to_owned(), node.layer);
@@ -487,13 +482,4 @@ fn carry(model: &mut CoreModel) -> Result<(), NotStepwise> {
         model.nodes.insert(at, view);
     }
     Ok(())
-}
-
-/// Strides of a tensor in C order, in elements.
-fn strides(shape: &[usize]) -> Vec<isize> {
-    let mut strides = vec![1; shape.len()];
-    for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis] as isize;
-    }
-    strides
 }

@@ -19,6 +19,14 @@ pub(in crate::translate) fn concat(
     put_together(core, &inputs, axis)
 }
 
+/// A window, and new elements behind it.
+pub(in crate::translate) fn window(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
+    let inputs = args.all()?;
+    note_front(core, &inputs, 2);
+    let axis = args.axis(2, core.shape_of(&inputs[0]).len())?;
+    beside(core, &inputs, axis, true)
+}
+
 /// Notes a Concat of a constant of equal elements in front of a tensor. The tensor may be a slice
 /// that lacks the last elements.
 fn note_front(core: &mut CoreBuilder, inputs: &[Known], axis: i64) {
@@ -47,6 +55,11 @@ pub(in crate::translate) fn put_together(
     inputs: &[Known],
     axis: usize,
 ) -> Rule<Known> {
+    beside(core, inputs, axis, false)
+}
+
+/// As [`put_together`]. `is_window`: [`Concat::is_window`].
+fn beside(core: &mut CoreBuilder, inputs: &[Known], axis: usize, is_window: bool) -> Rule<Known> {
     let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| core.shape_of(input)).collect();
     let agree = |shape: &Vec<usize>| {
         shape.len() == shapes[0].len()
@@ -88,7 +101,7 @@ pub(in crate::translate) fn put_together(
     let range = core.facts.range_of_all(inputs);
     let inputs: Vec<Source> = inputs.iter().filter_map(|input| core.source(input).ok()).collect();
     let out = core.value(shape);
-    core.emit(CoreOp::Concat(Concat { axis, inputs, out }));
+    core.emit(CoreOp::Concat(Concat { axis, inputs, is_window, out }));
     let whole = Known::Source(Source::Value(out), element);
     core.facts.set_range(&whole, range);
     Ok(whole)

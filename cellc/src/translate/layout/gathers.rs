@@ -78,7 +78,7 @@ fn gather_one_by_one(
     gathered[axis] = places.len();
     core.computable(&gathered)?;
     let out = core.value(gathered);
-    core.emit(CoreOp::Concat(Concat { axis, inputs, out }));
+    core.emit(CoreOp::Concat(Concat { axis, inputs, is_window: false, out }));
     let side_by_side = Known::Source(Source::Value(out), data.element());
     core.facts.set_range(&side_by_side, core.facts.range_of(data));
     Ok(core.view(&side_by_side, Geometry::reshaped(to))?)
