@@ -26,7 +26,7 @@ use crate::check::{
     self, CheckContext, CheckResult, CheckedModel, Hints, OpenSteps, Outcome, Pipeline,
 };
 pub use crate::compilation::Compilation;
-use crate::core::{CoreModel, streams, sweep};
+use crate::core::{CoreModel, Steps, streams, sweep};
 #[cfg(feature = "builder")]
 use crate::description::Description;
 use crate::diagnostic::{Diagnostics, Severity};
@@ -34,7 +34,7 @@ use crate::emit::names::Interface;
 use crate::front::formats::{self, ReadOptions};
 use crate::front::model_file::ModelFile;
 use crate::lower::lower;
-use crate::model::Model;
+use crate::model::{Model, SizesOf};
 use crate::numerics::{self, Precisions};
 use crate::pack::{pack, pack_for_loading};
 use crate::pass;
@@ -120,11 +120,11 @@ fn check_model(context: CheckContext) -> CheckResult {
     };
     let core = core.map(|mut core| {
         // streams
-        let count = options.bindings.streams.filter(|_| !found.has_errors());
-        if let Some(count) = count
-            && check::streams(context, &core, count, &mut found).is_some()
+        let rows = context.rows().filter(|_| !found.has_errors());
+        if let Some((count, kind)) = rows
+            && check::rows(context, &core, (count, kind), &mut found).is_some()
         {
-            streams::repeat(&mut core, count);
+            streams::repeat(&mut core, count, kind);
             size_limits::interface_size(model, &core, &mut found);
         }
         // numerics
@@ -169,12 +169,15 @@ fn check_at_size(context: CheckContext<'_>, open: Option<usize>) -> CheckedModel
     let core = core.map(|mut core| {
         unpack_weights_read_as_data(model, &mut core, &mut found);
         let wanted = check::wanted_states(options, &core);
-        let sizes_of_call = model.sizes_of_call;
-        let search = SearchContext { wanted, layers: &steps.layers, sizes_of_call };
+        let of_calls = model.sizes == SizesOf::Calls;
+        let search = SearchContext { wanted, layers: &steps.layers, of_calls };
         let states = find_states(core, &search);
         let warnings = check::states(hints, &states, &mut found);
         let mut core = states.core;
         sweep(&mut core);
+        if model.sizes == SizesOf::Sample && model.open_axes.is_empty() {
+            core.steps = Some(Steps::all(&core));
+        }
         (core, warnings)
     });
     let (core, restart_warnings) = core.unzip();

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cellc::internals::arch::X86_64;
 use cellc::internals::compile::compile;
 use cellc::internals::compile::core_model;
 use cellc::internals::front::formats::{self, ReadOptions};
@@ -114,18 +115,47 @@ fn generated_code_starts_from_the_initial_states_and_returns_to_them() {
     }
 }
 
-/// Models with an open number of samples and one output for each input.
+fn subject(case: &Case, options: &Options) -> Subject {
+    let compilation = compile(&case.model, options)
+        .unwrap_or_else(|problems| panic!("{}: {problems}", case.name));
+    assert!(compilation.model.steps.is_some(), "{} takes no blocks", case.name);
+    let name = options.output.name.clone().expect("a name");
+    Subject { name, compilation, calls: Vec::new() }
+}
+
+/// Models for any number of samples in a call.
 fn streams() -> Vec<(Case, Subject)> {
     let stream = |case: Case| {
-        let compilation = compile(&case.model, &options(&case))
-            .unwrap_or_else(|problems| panic!("{}: {problems}", case.name));
-        compilation.model.steps.as_ref()?;
-        let subject = Subject { name: case.name.clone(), compilation, calls: Vec::new() };
-        Some((case, subject))
+        let subject = subject(&case, &options(&case));
+        (case, subject)
     };
-    let streams: Vec<_> = cases().into_iter().filter_map(stream).collect();
-    assert!(streams.len() >= 3);
-    streams
+    cases().into_iter().map(stream).collect()
+}
+
+/// Models of one channel, and of two. On x86-64 C has kernels of several samples, too. Models that
+/// fill no vector with one channel are left out: they have no fused multiply-add.
+fn stereo() -> Vec<(Case, [Subject; 2])> {
+    let names = [
+        "aida_conv1d_lstm",
+        "aida_gru_skip",
+        "nam_conv_net",
+        "nam_lstm",
+        "nam_lstm_two_inputs",
+        "nam_wavenet_condition",
+        "nam_wavenet_film",
+        "nam_wavenet_gated",
+    ];
+    let cases = cases().into_iter().filter(|case| names.contains(&&*case.name));
+    let both = |case: Case| {
+        let one = options(&case).with_target(&X86_64);
+        let name = format!("{}_stereo", case.name);
+        let two = one.clone().with_batch(Some(2)).with_name(Some(name));
+        let subjects = [subject(&case, &one), subject(&case, &two)];
+        (case, subjects)
+    };
+    let found: Vec<_> = cases.map(both).collect();
+    assert_eq!(found.len(), names.len());
+    found
 }
 
 /// The samples of a case as text, with `suffix` behind each number.
@@ -249,4 +279,128 @@ fn blocks_have_the_bits_of_single_samples_in_c() {
         run(command.arg("-o").arg(&program));
         assert_near(&streams, &program);
     }
+}
+
+/// The channels of a call, the second of half the level, have the bits of two models of one channel.
+#[test]
+fn channels_have_the_bits_of_one_channel_in_rust() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("amplifier-channels-rust");
+    let stereo = stereo();
+    let subjects: Vec<Subject> = stereo.iter().flat_map(|(_, both)| both.clone()).collect();
+    driver::write_files(&folder, &subjects, Language::Rust);
+    let (mut modules, mut calls) = (String::new(), String::new());
+    for (case, both) in &stereo {
+        let [(one, mono), (two, both)] =
+            both.each_ref().map(|s| (&s.name, &s.compilation.interface.type_name));
+        let (steps, inputs, outputs) = (case.x.len(), case.x[0].len(), case.y[0].len());
+        modules += &format!("mod {one};\nmod {two};\n");
+        calls += &format!(
+            "{{
+                let x: [f32; {}] = [{}];
+                let half = x.map(|v| v / 2.0);
+                let channels = [&x, &half].map(|x| x.as_chunks::<{inputs}>().0);
+                let made = channels.map(|x| {{
+                    let mut out = [[0.0; {outputs}]; {steps}];
+                    assert_eq!({one}::{mono}::new().steps(x, &mut out), Ok(()));
+                    out
+                }});
+                let x: [[f32; 2 * {inputs}]; {steps}] = core::array::from_fn(|t| {{
+                    *channels.map(|x| x[t]).as_flattened().first_chunk().unwrap()
+                }});
+                let mut net = {two}::{both}::new();
+                for lengths in [&[5, 16, {steps} - 21][..], &[1; {steps}]] {{
+                    let mut out = [[0.0; 2 * {outputs}]; {steps}];
+                    let mut from = 0;
+                    for len in lengths {{
+                        let block = from..from + len;
+                        assert_eq!(net.steps(&x[block.clone()], &mut out[block]), Ok(()));
+                        from += len;
+                    }}
+                    for (t, out) in out.iter().enumerate() {{
+                        let made = made.map(|made| made[t].map(f32::to_bits));
+                        assert_eq!(out.map(f32::to_bits), made.as_flattened(), \"{two}, {{t}}\");
+                    }}
+                    net.reset();
+                }}
+            }}\n",
+            steps * inputs,
+            samples(case, ""),
+        );
+    }
+    fs::write(folder.join("main.rs"), format!("{modules}fn main() {{\n{calls}}}\n"))
+        .expect("a file");
+    let program = folder.join("main");
+    let mut command = driver::rustc();
+    command.args(["--edition=2024", "-Dwarnings", "-Copt-level=1"]).arg(folder.join("main.rs"));
+    run(command.arg("-o").arg(&program));
+    run(&mut Command::new(program));
+}
+
+#[test]
+fn channels_have_the_bits_of_one_channel_in_c() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("amplifier-channels-c");
+    let stereo = stereo();
+    let subjects: Vec<Subject> = stereo.iter().flat_map(|(_, both)| both.clone()).collect();
+    driver::write_files(&folder, &subjects, Language::C);
+    let (mut includes, mut calls) = (String::new(), String::new());
+    for (case, [one, two]) in &stereo {
+        let [one, two] = [&one.name, &two.name];
+        let (steps, inputs, outputs) = (case.x.len(), case.x[0].len(), case.y[0].len());
+        includes += &format!("#include \"{one}.h\"\n#include \"{two}.h\"\n");
+        calls += &format!(
+            "{{
+                static const float x[{steps}][{inputs}] = {{{}}};
+                static float half[{steps}][{inputs}], xs[{steps}][2][{inputs}];
+                static float left[{steps}][{outputs}], right[{steps}][{outputs}];
+                static float out[{steps}][2][{outputs}];
+                static {one} mono;
+                static {two} stereo;
+                for (int t = 0; t < {steps}; t++) {{
+                    for (int i = 0; i < {inputs}; i++) {{
+                        half[t][i] = x[t][i] / 2.0f;
+                        xs[t][0][i] = x[t][i];
+                        xs[t][1][i] = half[t][i];
+                    }}
+                }}
+                {one}_init(&mono);
+                {one}_steps(&mono, {steps}, x[0], left[0]);
+                {one}_reset(&mono);
+                {one}_steps(&mono, {steps}, half[0], right[0]);
+                {two}_init(&stereo);
+                for (int by_block = 0; by_block < 2; by_block++) {{
+                    for (int t = 0, len; t < {steps}; t += len) {{
+                        len = !by_block ? 1 : t == 0 ? 5 : t == 5 ? 16 : {steps} - 21;
+                        {two}_steps(&stereo, (size_t)len, xs[t][0], out[t][0]);
+                    }}
+                    for (int t = 0; t < {steps}; t++) {{
+                        if (memcmp(out[t][0], left[t], sizeof left[t]) != 0
+                            || memcmp(out[t][1], right[t], sizeof right[t]) != 0) {{
+                            printf(\"{two}, %d\\n\", t);
+                            return 1;
+                        }}
+                    }}
+                    {two}_reset(&stereo);
+                }}
+            }}\n",
+            case.x.iter().map(|x| row(x)).collect::<String>(),
+        );
+    }
+    let main = format!(
+        "{includes}#include <stdio.h>\n#include <string.h>\nint main(void) {{\n{calls}return 0;\n}}\n"
+    );
+    fs::write(folder.join("main.c"), main).expect("a file");
+    for compiler in driver::c_compilers() {
+        let program = folder.join(format!("main-{compiler}"));
+        let mut command = Command::new(compiler);
+        command.current_dir(&folder).args(["-std=c11", "-O1", "-Wall", "-Werror", "main.c"]);
+        command.args(subjects.iter().map(|subject| format!("{}.c", subject.name)));
+        run(command.arg("-o").arg(&program));
+        run(&mut Command::new(program));
+    }
+}
+
+/// A row of an array in C.
+fn row(values: &[f32]) -> String {
+    let values: Vec<String> = values.iter().map(|value| format!("{value:?}f")).collect();
+    format!("{{{}}}, ", values.join(", "))
 }

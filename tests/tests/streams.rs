@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cellc::internals::compile::{compile, compile_core, core_model, with_model_errors};
-use cellc::internals::core::{CoreModel, CoreOp, Source, streams};
+use cellc::internals::core::streams::{self, RowKind};
+use cellc::internals::core::{CoreModel, CoreOp, Source};
 use cellc::internals::front::openvino;
 use cellc::internals::numerics::Precisions;
 use cellc::{Builder, Language, Options, Precision};
@@ -42,7 +43,7 @@ fn one_and_rows(k: usize, recipe: &Recipe) -> Option<[Subject; 2]> {
     if !is_taken(&core) {
         return None;
     }
-    streams::repeat(&mut core, ROWS.len());
+    streams::repeat(&mut core, ROWS.len(), RowKind::Streams);
     let precisions = Precisions::new(&core, &options.numerics);
     let rows = Subject { compilation: compile_core(core, precisions, options), ..one.clone() };
     Some([one, rows])

@@ -83,7 +83,7 @@ impl InputShapes<'_, '_> {
             .map(|index| self.parameter_shape(index, given[index], &mut batch_used))
             .collect();
         // no warning for a batch of 1, which most models with a fixed batch have
-        let asked = self.context.options.bindings.batch_size().is_some_and(|batch| batch > 1);
+        let asked = self.context.batch_size().is_some_and(|batch| batch > 1);
         if asked && !batch_used && !self.diagnostics.has_errors() {
             self.diagnostics.push(Unused::Batch.warning());
         }
@@ -238,7 +238,7 @@ impl InputShapes<'_, '_> {
     /// True if the batch size of the options completes or confirms the shape of an input.
     /// `open_batch`: true if the model leaves an axis of the batch open. `None` after an error.
     fn fits_batch(&mut self, index: usize, shape: &[usize], open_batch: bool) -> Option<bool> {
-        let Some(batch) = self.context.options.bindings.batch_size() else { return Some(false) };
+        let Some(batch) = self.context.batch_size() else { return Some(false) };
         let Some(&size) = shape.first().filter(|_| self.inputs.uses[index].batch) else {
             return Some(open_batch);
         };
@@ -288,7 +288,7 @@ impl InputShapes<'_, '_> {
         let mut shape = Vec::new();
         for (axis, &dim) in stated.iter().enumerate() {
             let known_size = given.and_then(|given| given[axis]);
-            let size = match (known_size, dim, self.context.options.bindings.batch_size()) {
+            let size = match (known_size, dim, self.context.batch_size()) {
                 (Some(size), _, _) => size,
                 (None, Dim::Fixed(size), _) => size,
                 (None, Dim::Dynamic { .. }, Some(batch)) if is_batch(axis) && !asked_for(axis) => {

@@ -5,10 +5,10 @@
 //! * [`crate::rules`] has the rules that the translation asks too. Rules for one operation stand
 //!   beside its translation.
 //! * After the translation: `states` words the findings of [`crate::stream`], `steps` its proof for
-//!   an open number of steps. `streams` checks a model before each independent stream becomes a
-//!   row.
-//! * With a row for each stream: `integers`, `precision`, `threads`, `common_interface`,
-//!   `loaded_weights`. After these checks, nothing can fail.
+//!   an open number of steps. `rows` checks a model before each independent stream or channel
+//!   becomes a row.
+//! * With all rows: `integers`, `precision`, `threads`, `common_interface`, `loaded_weights`. After
+//!   these checks, nothing can fail.
 //! * `steps` words the errors of a model with an open number of steps. `hints` runs the pipeline
 //!   with the shapes and options that a message proposes.
 
@@ -22,10 +22,10 @@ mod loaded_weights;
 pub(crate) mod options;
 mod precision;
 mod pytorch_export;
+mod rows;
 mod sequence_axes;
 mod states;
 pub(crate) mod steps;
-mod streams;
 mod structure;
 mod subject;
 #[cfg(test)]
@@ -40,9 +40,9 @@ pub(crate) use integers::limits_of_integers;
 pub(crate) use loaded_weights::loaded_weights;
 pub(crate) use options::{numbers, options};
 pub(crate) use precision::precision;
+pub(crate) use rows::rows;
 pub(crate) use states::{states, wanted_states};
 pub(crate) use steps::{OpenSteps, advised, distinct_steps, open_steps, proven};
-pub(crate) use streams::streams;
 pub(crate) use structure::structure;
 pub(crate) use subject::{CheckContext, CheckResult, CheckedModel, Outcome, Pipeline};
 pub(crate) use threads::threads;

@@ -1,6 +1,6 @@
 //! The lines of a new export from PyTorch with an open number of steps.
 
-use crate::model::{Dim, Model};
+use crate::model::{Dim, Model, SizesOf};
 
 /// Steps of the example input. Not 1: exporters take a single step for a constant.
 const STEPS_OF_EXPORT: usize = 16;
@@ -13,7 +13,8 @@ const NEW_PROCESS: &str = "# in a new process: PyTorch 2.15 ignores dynamic_shap
 /// for models of other programs, and for an input with an unknown shape. `counted`: the name of the
 /// open size.
 pub(crate) fn export_again(model: &Model, open: &[(usize, usize)], counted: &str) -> Vec<String> {
-    let from_pytorch = model.producer.as_deref() == Some("pytorch") && !model.sizes_of_call;
+    let from_pytorch =
+        model.producer.as_deref() == Some("pytorch") && model.sizes != SizesOf::Calls;
     if !from_pytorch || open.is_empty() {
         return Vec::new();
     }

@@ -1,8 +1,9 @@
 //! The input of the checks, and their result.
 
 use crate::core::CoreModel;
+use crate::core::streams::RowKind;
 use crate::diagnostic::{Cause, Diagnostics, Severity};
-use crate::model::Model;
+use crate::model::{Model, SizesOf};
 use crate::numerics::Precisions;
 use crate::request::Options;
 use crate::rules::input_sizes::InputSizes;
@@ -51,6 +52,23 @@ impl<'a> CheckContext<'a> {
     /// True if a model has no errors under the options of a hint.
     pub(crate) fn accepts(self, model: &Model, options: &Options) -> bool {
         self.recheck(model, options).is_some_and(|outcome| outcome.is_ok())
+    }
+
+    /// The size of an open batch. A batch of a sound is a number of channels instead.
+    pub(crate) fn batch_size(self) -> Option<usize> {
+        match self.model.sizes {
+            SizesOf::Sample => None,
+            SizesOf::File | SizesOf::Calls => self.options.bindings.batch_size(),
+        }
+    }
+
+    /// The number of rows that the model gets, and their kind.
+    pub(crate) fn rows(self) -> Option<(usize, RowKind)> {
+        let bindings = &self.options.bindings;
+        let streams = bindings.streams.map(|count| (count, RowKind::Streams));
+        let is_sound = self.model.sizes == SizesOf::Sample;
+        let channels = bindings.batch.filter(|&count| is_sound && count > 1);
+        streams.or(channels.map(|count| (count, RowKind::Channels)))
     }
 
     /// The names of an input, by its place among the inputs.

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, listed, quoted};
 use crate::emit::names::Interface;
 use crate::front::bounded::{self, Limit};
 use crate::harness::InputElements;
-use crate::model::{Dim, ElementType, Model, Op, Tensor, ValueId};
+use crate::model::{Dim, ElementType, Model, Op, SizesOf, Tensor, ValueId};
 use crate::request::{Options, Threads};
 use crate::rules::names::parameter_names;
 
@@ -137,7 +137,7 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
         options.bindings.batch = None;
     }
     model.open_axes.clear();
-    model.sizes_of_call = true;
+    model.sizes = SizesOf::Calls;
     for (&node, shape) in model.parameters.iter().zip(shapes) {
         let value = model.nodes[node].outputs[0];
         model.values[value.0].shape = Some(shape.iter().map(|&size| Dim::Fixed(size)).collect());

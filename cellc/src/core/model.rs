@@ -141,6 +141,14 @@ pub struct Steps {
     pub results: Vec<bool>,
 }
 
+impl Steps {
+    /// Every input and output has an array for each step.
+    pub(crate) fn all(model: &CoreModel) -> Self {
+        let parameters = vec![true; model.parameters.len()];
+        Self { parameters, results: vec![true; model.results.len()] }
+    }
+}
+
 /// True for a product or a convolution that computes in f32 whatever precision the options ask for.
 pub(crate) fn is_f32_product(node: &CoreNode) -> bool {
     matches!(node.op, CoreOp::MatMul(_) | CoreOp::Convolve(_)) && !node.op.has_precision()

@@ -1,14 +1,23 @@
-//! Independent streams: every input, output and state gets a row for each stream.
+//! Independent streams, or channels of a sound: every input, output and state gets a row for each.
 
 use super::{CoreModel, CoreNode, CoreOp, CoreValue, Source, View};
 use crate::model::Tensor;
 
-/// Gives every input, state, value and output a first axis of `count` independent streams. Weights
-/// and constants are shared. Each stream computes what the model computed, in the same order.
+/// The rows of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowKind {
+    /// Independent streams, which begin and end at any step.
+    Streams,
+    /// Channels of a sound, which take every step together.
+    Channels,
+}
+
+/// Gives every input, state, value and output a first axis of `count` rows. Weights and constants
+/// are shared. Each row computes what the model computed, in the same order.
 ///
 /// `check` has checked the shapes with `count` rows, and refused models with run-time sizes.
-pub fn repeat(model: &mut CoreModel, count: usize) {
-    let copied = Rows::new(model, count).run();
+pub fn repeat(model: &mut CoreModel, count: usize, kind: RowKind) {
+    let copied = Rows::new(model, count, kind).run();
     for constant in copied {
         let tensor = &model.constants[constant];
         let values: Vec<f32> = (0..tensor.len()).map(|at| tensor.get_f32(at)).collect();
@@ -23,11 +32,11 @@ pub fn repeat(model: &mut CoreModel, count: usize) {
         .chain(model.variables.iter_mut().map(|variable| &mut variable.shape))
         .chain(model.results.iter_mut().map(|result| &mut result.shape));
     shapes.for_each(|shape| shape.insert(0, count));
-    model.streams = Some(count);
+    model.streams = (kind == RowKind::Streams).then_some(count);
 }
 
-/// The shapes of one stream to which [`repeat`] adds a first axis: the shapes of inputs, values,
-/// variables, results, and of the constants that are copied for each stream.
+/// The shapes of one row to which [`repeat`] adds a first axis: the shapes of inputs, values,
+/// variables, results, and of the constants that are copied for each row.
 pub(crate) fn repeated_shapes(model: &CoreModel) -> Vec<&[usize]> {
     // the copy has no constants: finding the repeated tensors does not read their elements
     let mut copy = CoreModel {
@@ -38,7 +47,7 @@ pub(crate) fn repeated_shapes(model: &CoreModel) -> Vec<&[usize]> {
         results: model.results.clone(),
         ..CoreModel::default()
     };
-    let copied = Rows::new(&mut copy, 1).run();
+    let copied = Rows::new(&mut copy, 1, RowKind::Streams).run();
     let inputs = model.parameters.iter().filter(|parameter| !parameter.weight);
     inputs
         .map(|parameter| &parameter.shape[..])
@@ -49,22 +58,23 @@ pub(crate) fn repeated_shapes(model: &CoreModel) -> Vec<&[usize]> {
         .collect()
 }
 
-/// A model while its operations get a row for each stream. Shapes keep the sizes of one stream
-/// until all operations have their rows.
+/// A model while its operations get rows. Shapes keep the sizes of one row until all operations
+/// have their rows.
 pub(super) struct Rows<'m> {
     model: &'m mut CoreModel,
-    /// The number of streams.
+    /// The number of rows.
     pub(super) count: usize,
-    /// The constants that are copied for each stream. The copies are stored after the constants of
-    /// the model.
+    kind: RowKind,
+    /// The constants that are copied for each row. The copies are stored after the constants of the
+    /// model.
     copied: Vec<usize>,
     /// Views to insert in front of the current operation.
     views: Vec<View>,
 }
 
 impl<'m> Rows<'m> {
-    fn new(model: &'m mut CoreModel, count: usize) -> Self {
-        Self { model, count, copied: Vec::new(), views: Vec::new() }
+    fn new(model: &'m mut CoreModel, count: usize, kind: RowKind) -> Self {
+        Self { model, count, kind, copied: Vec::new(), views: Vec::new() }
     }
 
     /// Gives operations, variables and results a row for each stream. Returns [`Self::copied`].
@@ -75,9 +85,12 @@ impl<'m> Rows<'m> {
         for variable in &mut variables {
             variable.initial = variable.initial.map(|constant| self.copy_of(constant));
             variable.next.iter_mut().for_each(|source| self.copy(source));
-            // the rows of a ring buffer share one place of the newest frame, but streams advance
-            // alone
-            variable.history = None;
+            variable.history = match self.kind {
+                // the rows of a ring buffer share one place of the newest frame, but streams advance
+                // alone
+                RowKind::Streams => None,
+                RowKind::Channels => variable.history.map(|axis| axis + 1),
+            };
         }
         let mut results = std::mem::take(&mut self.model.results);
         results.iter_mut().for_each(|result| self.copy(&mut result.source));
@@ -101,19 +114,19 @@ impl<'m> Rows<'m> {
         }
     }
 
-    /// The number of elements in one stream.
+    /// The number of elements in one row.
     pub(super) fn len(&self, source: Source) -> usize {
         self.model.len(source)
     }
 
-    /// Replaces a constant by the constant that has a copy for each stream.
+    /// Replaces a constant by the constant that has a copy for each row.
     pub(super) fn copy(&mut self, source: &mut Source) {
         if let Source::Constant(constant) = source {
             *constant = self.copy_of(*constant);
         }
     }
 
-    /// The index of the constant that has a copy of `constant` for each stream.
+    /// The index of the constant that has a copy of `constant` for each row.
     fn copy_of(&mut self, constant: usize) -> usize {
         let first = self.model.constants.len();
         let known = self.copied.iter().position(|one| *one == constant);

@@ -138,6 +138,19 @@ pub struct AxisName {
     pub name: String,
 }
 
+/// The origin of the sizes of a model's inputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SizesOf {
+    /// A file. Another export may have other sizes.
+    #[default]
+    File,
+    /// Recorded calls. Another export would not change the sizes.
+    Calls,
+    /// One sample of a sound. Generated code has functions for any number of samples, and a batch
+    /// is a number of channels.
+    Sample,
+}
+
 /// A graph as in the input, not yet checked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Model {
@@ -153,9 +166,8 @@ pub struct Model {
     pub dimensions: Vec<String>,
     /// The axes of inputs that the user leaves open by name, as the number of time steps.
     pub open_axes: Vec<(ValueId, usize)>,
-    /// True if the sizes of the inputs are those of recorded calls. Another export would not change
-    /// the sizes.
-    pub sizes_of_call: bool,
+    /// The origin of the sizes of the inputs.
+    pub sizes: SizesOf,
     /// The names of open sizes of inputs, as in the file.
     pub axis_names: Vec<AxisName>,
     /// All tensors.

@@ -57,9 +57,6 @@ fn is_one_array(model: &CoreModel) -> bool {
             && steps.results[..] == [true]
             && model.results[0].element.is_float()
             && model.parameters[0].element.is_float()
-            && [&model.parameters[0].shape, &model.results[0].shape]
-                .iter()
-                .all(|shape| !matches!(shape[..], [rows, _] if rows > 1))
     })
 }
 

@@ -6,7 +6,7 @@ use super::Hints;
 use crate::check::pytorch_export::export_again;
 use crate::core::{CoreModel, Parameter, Source};
 use crate::diagnostic::{Message, Setting, message};
-use crate::model::Dim;
+use crate::model::{Dim, SizesOf};
 
 /// The most axes of an input that the hints consider as the axis of steps.
 pub(crate) const MOST_CHOICES: usize = 3;
@@ -47,7 +47,7 @@ impl Hints<'_, '_> {
             }
             tried.push(axes);
         }
-        if self.context.model.sizes_of_call || !untried {
+        if self.context.model.sizes == SizesOf::Calls || !untried {
             return None;
         }
         let lines = export_again(self.context.model, &tried[0], "steps");
@@ -85,7 +85,7 @@ impl Hints<'_, '_> {
         if !self.accepts_open_axes(axes) {
             return None;
         }
-        if self.context.model.sizes_of_call {
+        if self.context.model.sizes == SizesOf::Calls {
             let shapes: Vec<(usize, Vec<Option<usize>>)> =
                 axes.iter().map(|&axis| with_open(model, axis)).collect();
             let shapes = self.shape_settings(&shapes);

@@ -3,7 +3,7 @@
 
 use super::states::{GRU, H, N, started, zeros};
 use super::*;
-use crate::model::{Direction, Loop, LoopInput, LoopOutput, Slicing, Softmax};
+use crate::model::{Direction, Loop, LoopInput, LoopOutput, SizesOf, Slicing, Softmax};
 use crate::stream::dependence::Dependence;
 
 const PRODUCT: Op = Op::MatMul { transpose_a: false, transpose_b: false };
@@ -499,7 +499,7 @@ fn states_that_begin_anew_at_calls_of_several_steps_are_said() {
     assert_eq!(said(&started(GRU, Direction::Forward, -1, zeros), &left_open), "");
     // no notice for a model with the sizes of a call
     let mut of_files = started(GRU, Direction::Forward, 7, zeros);
-    of_files.0.sizes_of_call = true;
+    of_files.0.sizes = SizesOf::Calls;
     assert_eq!(said(&of_files, &whole(7)), "");
 }
 

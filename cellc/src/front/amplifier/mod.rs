@@ -24,7 +24,7 @@ use super::safetensors::TensorFile;
 use super::stack::Stack;
 use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, message, quoted};
-use crate::model::{LedgerEntry, Model, ModelSize, Op, counted};
+use crate::model::{LedgerEntry, Model, ModelSize, Op, SizesOf, counted};
 use json::{Json, Object};
 
 /// Limit for a file of JSON.
@@ -130,6 +130,7 @@ pub(crate) fn read_bytes(
         Network::Stack(stack) => stack.model("`in_skip`").map_err(in_file)?,
     };
     model.code_rate = code_rate;
+    model.sizes = SizesOf::Sample;
     let file = file_name(Path::new(path));
     for entry in model
         .nodes

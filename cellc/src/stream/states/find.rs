@@ -29,7 +29,7 @@ pub(crate) struct SearchContext<'s, 'a> {
     pub(crate) layers: &'s HashMap<usize, &'a Node>,
     /// True if the inputs have the sizes of recorded calls. Layers are then not reported as
     /// beginning anew in every call.
-    pub(crate) sizes_of_call: bool,
+    pub(crate) of_calls: bool,
 }
 
 /// A core model with its states, and the other findings of the search.
@@ -73,7 +73,7 @@ pub(crate) fn find_states<'a>(
     let dependence = Dependence::new(&core, &core.all_nodes());
     let continued = recurrences.continued(&core, &dependence);
     let lost = search.lost(&dependence, &continued);
-    let begin_anew = if given.wanted == RequestedStates::Nothing || given.sizes_of_call {
+    let begin_anew = if given.wanted == RequestedStates::Nothing || given.of_calls {
         Vec::new()
     } else {
         search.begin_anew(&dependence, &continued)
