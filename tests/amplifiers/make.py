@@ -85,6 +85,28 @@ def conv1d(kernel, bias, dilation, groups, activation):
     return step
 
 
+def conv2d(kernel, bias, features, dilation, stride, padding, activation):
+    """A step of a convolution as Keras has it, causal in time: kernel [taps, taps of features, inputs, outputs], x [features, inputs]."""
+    kernel, bias = kernel.astype(np.float64), bias.astype(np.float64)
+    taps, wide, inputs, outputs = kernel.shape
+    count = -(-(features - wide + 1) // stride) if padding == 'valid' else -(-features // stride)
+    before = 0 if padding == 'valid' else max((count - 1) * stride + wide - features, 0) // 2
+
+    def step(x, past):
+        past = past + [x]
+        out = np.tile(bias, (count, 1))
+        for tap in range(taps):
+            read = past[len(past) - 1 - (taps - 1 - tap) * dilation].reshape(features, inputs)
+            for at in range(count):
+                for near in range(wide):
+                    feature = at * stride - before + near
+                    if 0 <= feature < features:
+                        out[at] += read[feature] @ kernel[tap, near]
+        return ACTIVATIONS[activation](out.ravel()), past[1:]
+
+    return step, count
+
+
 def run(steps, states, xs, skip=False, gains=(1, 1)):
     ys = []
     for x in xs:
@@ -187,13 +209,15 @@ def nam_container(name, hidden):
 class Stack:
     """Layers as RTNeural writes them."""
 
-    def __init__(self, inputs):
-        self.inputs = self.size = inputs
+    def __init__(self, *inputs):
+        """The inputs of a sample, or its features and their filters."""
+        self.inputs = self.size = int(np.prod(inputs))
+        self.shape = [None, None, *inputs]
         self.layers, self.steps, self.states = [], [], []
         self.doubled = {}   # by layer: the step and the state of a convolution with its taps twice as far apart
 
-    def add(self, kind, units, weights, step, state, activation, more={}):
-        shape = [None, None, units]
+    def add(self, kind, units, weights, step, state, activation, more={}, features=None):
+        shape = [None, None, units] if features is None else [None, None, features, units // features]
         self.layers.append({'type': kind, 'activation': activation, 'shape': shape, **more, 'weights': [numbers(w) for w in weights]})
         self.steps.append(step)
         self.states.append(state)
@@ -230,6 +254,29 @@ class Stack:
         weights = [gamma, beta, mean, variance] if affine else [mean, variance]
         return self.add('batchnorm', self.size, weights, step, None, '', {'epsilon': 0.001})
 
+    def conv2d(self, filters, kernel, features, dilation, stride, padding, activation=''):
+        """features: those of the input."""
+        inputs = self.size // features
+        weights = draw(*kernel, inputs, filters), draw(filters)
+        step, count = conv2d(*weights, features, dilation, stride, padding, activation)
+        past = [np.zeros(self.size)] * ((kernel[0] - 1) * dilation)
+        doubled, _ = conv2d(*weights, features, 2 * dilation, stride, padding, activation)
+        self.doubled[len(self.layers)] = doubled, 2 * past
+        more = {'kernel_size_time': kernel[0], 'kernel_size_feature': kernel[1], 'dilation': dilation, 'strides': stride,
+                'num_filters_in': inputs, 'num_features_in': features, 'num_filters_out': filters, 'padding': padding}
+        return self.add('conv2d', count * filters, weights, step, past, activation, more, count)
+
+    def batchnorm2d(self, features, affine):
+        filters = self.size // features
+        gamma, beta, mean = draw(filters), draw(filters), draw(filters)
+        variance = random.uniform(0.3, 2, size=filters).astype(np.float32)
+        parts = [np.tile(v.astype(np.float64), features) for v in (gamma, beta, mean, variance)]
+        factor = (parts[0] if affine else 1) / np.sqrt(parts[3] + np.float64(np.float32(0.001)))
+        step = lambda x, state: ((x - parts[2]) * factor + (parts[1] if affine else 0), state)
+        weights = [gamma, beta, mean, variance] if affine else [mean, variance]
+        more = {'epsilon': 0.001, 'num_filters_in': filters, 'num_features_in': features}
+        return self.add('batchnorm2d', self.size, weights, step, None, '', more, features)
+
     def prelu(self, shared=False):
         alpha = draw(1, 1 if shared else self.size)
         step = lambda x, state: (np.where(x < 0, alpha[0].astype(np.float64) * x, x), state)
@@ -244,7 +291,7 @@ class Stack:
             layers = [self.doubled.get(at, layer) for at, layer in enumerate(zip(self.steps, self.states))]
             write_at(name, rate, xs, run_at(rate, 48000, *zip(*layers), xs, skip, gains))
         ys = run(self.steps, self.states, xs, skip, gains)
-        write(name, {'in_shape': [None, None, self.inputs], **more, 'layers': self.layers}, xs, ys, indent)
+        write(name, {'in_shape': self.shape, **more, 'layers': self.layers}, xs, ys, indent)
 
 
 nam('nam_lstm.nam', 1, 3, 1)
@@ -268,3 +315,7 @@ Stack(1).lstm(3).dense(4, 'softmax').dense(1).write('rtneural_lstm_softmax.json'
 Stack(2).conv1d(3, 4, 2, 'elu').lstm(3).dense(1).write('rtneural_conv1d_lstm.json', {})
 (Stack(1).conv1d(3, 3, 2, 'tanh').lstm(3).dense(1)
     .write('aida_conv1d_lstm.json', {'metadata': {'samplerate': 48000}}, rates=[96000]))
+(Stack(7, 1).conv2d(3, (3, 3), 7, 2, 1, 'same', 'relu').batchnorm2d(7, True).conv2d(2, (2, 4), 7, 1, 2, 'valid', 'tanh')
+    .batchnorm2d(2, False).dense(2).write('rtneural_conv2d.json', {}))
+(Stack(5, 2).conv2d(2, (1, 2), 5, 1, 3, 'same').conv2d(3, (2, 2), 2, 3, 1, 'valid', 'elu').gru(3).dense(1)
+    .write('rtneural_conv2d_gru.json', {'samplerate': 48000}, rates=[96000]))

@@ -144,6 +144,7 @@ fn stereo() -> Vec<(Case, [Subject; 2])> {
         "nam_wavenet_condition",
         "nam_wavenet_film",
         "nam_wavenet_gated",
+        "rtneural_conv2d_gru",
     ];
     let cases = cases().into_iter().filter(|case| names.contains(&&*case.name));
     let both = |case: Case| {

@@ -159,6 +159,18 @@ impl Graph {
             dilations: vec![dilation],
             padding: Padding::Explicit { begin: Vec::new(), end: Vec::new() },
         };
+        self.convolved_in(name, operands, (window, groups), origin)
+    }
+
+    /// A convolution over the axes of a window. `operands`: data `[N, C, ..]`, weights
+    /// `[M, C / groups, ..]`, optional bias `[M]`.
+    pub(super) fn convolved_in(
+        &mut self,
+        name: &str,
+        operands: Vec<ValueId>,
+        (window, groups): (Window, usize),
+        origin: &Origin,
+    ) -> ValueId {
         let op = Op::Convolution(Box::new(Convolution {
             kernel: Vec::new(),
             window,

@@ -5,6 +5,7 @@
 pub(crate) mod amplifier;
 pub(crate) mod apple;
 pub(crate) mod bounded;
+pub(crate) mod causal_conv;
 mod constants;
 pub(crate) mod declaration;
 pub(crate) mod declared;

@@ -4,6 +4,7 @@
 //! of the generated type, which start at zero or at given values. A layer with a direction other
 //! than forward starts every call with its initial states.
 
+use super::causal_conv::CausalConv;
 use super::graph::Graph;
 use super::keys::Key;
 use super::keys::Spanned;
@@ -32,18 +33,6 @@ enum StackLayer {
     Scale([Tensor; 2]),
     /// PReLU: one slope for each unit, `[units]`.
     PRelu(Tensor),
-}
-
-/// A convolution over steps. A call computes one step; steps before the first one are zero.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CausalConv {
-    /// `[outputs, inputs / groups, kernel]`, the tap of the newest step last.
-    pub(crate) weight: Tensor,
-    /// `[outputs]`
-    pub(crate) bias: Tensor,
-    /// Steps from tap to tap.
-    pub(crate) dilation: usize,
-    pub(crate) groups: usize,
 }
 
 /// A stack of layers, each of which reads the output of the previous one.
@@ -204,9 +193,7 @@ impl Stack {
                 }
                 Some([inputs, outputs])
             }
-            StackLayer::Convolution(CausalConv { weight, groups, .. }) => {
-                Some([weight.shape()[1] * groups, weight.shape()[0]])
-            }
+            StackLayer::Convolution(conv) => Some(conv.sizes()),
             StackLayer::Scale(_)
             | StackLayer::PRelu(_)
             | StackLayer::Activation(_)
@@ -393,46 +380,6 @@ fn by_row(graph: &mut Graph, layer: &Declared, output: ValueId) -> ValueId {
     let by_step = graph.transposed("by_step", output, &[0, 2, 1, 3], origin);
     let row = layer.hidden_size.value.saturating_mul(layer.direction().count());
     graph.reshaped("by_row", by_step, vec![layer.rows(), steps.value, row], origin)
-}
-
-impl CausalConv {
-    /// Steps before the newest one that the convolution reads.
-    pub(crate) fn past(&self) -> usize {
-        (self.weight.shape()[2] - 1) * self.dilation
-    }
-
-    /// Adds the convolution of `[rows, inputs]`. A variable holds the earlier steps.
-    fn add_to(
-        &self,
-        graph: &mut Graph,
-        name: &str,
-        x: ValueId,
-        rows: usize,
-        origin: &Origin,
-    ) -> ValueId {
-        let (outputs, inputs) = (self.weight.shape()[0], self.weight.shape()[1] * self.groups);
-        let at = |part: &str| format!("{name}_{part}");
-        let newest = graph.reshaped(&at("newest"), x, vec![rows, inputs, 1], origin);
-        let mut data = newest;
-        if self.past() > 0 {
-            let shape = vec![rows, inputs, self.past()];
-            let before = graph.variable(&at("past"), shape, None, origin);
-            data =
-                graph.computed(&at("steps"), Op::Concat { axis: 2 }, vec![before, newest], origin);
-            let bounds = [("first", 1), ("end", self.past() + 1), ("stride", 1), ("axis", 2)];
-            let bounds = bounds.map(|(part, value)| {
-                graph.integers(&at(&format!("past_{part}")), &[value], origin)
-            });
-            let operands = [&[data][..], &bounds].concat();
-            let next = graph.computed(&at("past_next"), Op::Slice, operands, origin);
-            graph.assign(&at("past"), next, origin);
-        }
-        let weight = graph.constant(&at("weight"), &self.weight, origin);
-        let bias = graph.constant(&at("bias"), &self.bias, origin);
-        let operands = vec![data, weight, bias];
-        let out = graph.convolved(name, operands, [self.dilation, self.groups], origin);
-        graph.reshaped(&at("out"), out, vec![rows, outputs], origin)
-    }
 }
 
 /// Adds an operation on a value and a constant with one element for each unit.

@@ -252,8 +252,8 @@ macro_rules! flags {
 flags! {
     BATCH {
         name: "batch",
-        help: "The batch size, if the model leaves it open [default for PyTorch's weights: 1]; of an \
-            amplifier model the number of channels",
+        help: "The batch size, if the model leaves it open [default for PyTorch's weights: 1]; an \
+            amplifier's channels",
         set: |options, text| batch(&mut options.bindings, text),
         operand: FlagValue::Number("N"),
         example: "3",

@@ -76,6 +76,7 @@ fn what_is_wrong_is_said_with_its_place() {
         rt("\"in_skip\": 1", "\"in_skip\": 2"),
         rt("\"in_gain\": 6", "\"in_gain\": \"6\""),
         rt("\"in_gain\": 6", "\"in_gain\": 1000"),
+        rt("\"gru\"", "\"conv3d\""),
         rt("\"gru\"", "\"conv2d\""),
         rt("\"gru\"", "\"conv1d\""),
         rt("\"gru\"", "\"batchnorm\""),
@@ -271,6 +272,52 @@ fn what_is_wrong_with_a_convolution_of_rtneural_is_said_with_its_place() {
         changed("\"prelu\", \"activation\": \"\"", "\"prelu\", \"activation\": \"tanh\""),
     ];
     insta::assert_snapshot!("convolutions_of_rtneural", said.join("\n"));
+}
+
+/// Two samples of three features, one filter; then the features of both filters, normalised.
+const FRAMES: &str = r#"{"in_shape": [null, null, 3, 1], "layers": [
+    {"type": "conv2d", "activation": "", "shape": [null, null, 2, 2], "kernel_size_time": 2, "kernel_size_feature": 2,
+        "dilation": 1, "strides": 2, "num_filters_in": 1, "num_features_in": 3, "num_filters_out": 2, "padding": "same",
+        "weights": [[[[[1, 0]], [[0, 1]]], [[[2, 1]], [[3, 0]]]], [0, 10]]},
+    {"type": "batchnorm2d", "activation": "", "shape": [null, null, 2, 2], "epsilon": 0, "num_filters_in": 2,
+        "num_features_in": 2, "weights": [[0, 0], [1, 4]]}]}"#;
+
+#[test]
+fn convolutions_of_features_reach_back() {
+    let (model, _) = read(FRAMES).unwrap_or_else(|problems| panic!("{problems}"));
+    let (model, _) =
+        core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
+    let mut variables = crate::reference::initial_variables(&model);
+    let mut step = |x: [f64; 3]| {
+        let step = crate::reference::reference(&model, &[x.to_vec()], &variables);
+        variables = step.variables;
+        step.results.into_iter().next().expect("an output")
+    };
+    // by feature: 2 x[2f] + 3 x[2f + 1] and x[2f] + 10, and of the sample before x[2f], x[2f + 1]
+    assert_eq!(step([1.0, 2.0, 4.0]), [8.0, 5.5, 8.0, 7.0]);
+    assert_eq!(step([0.0, 0.0, 0.0]), [1.0, 6.0, 4.0, 5.0]);
+}
+
+#[test]
+fn what_is_wrong_with_a_convolution_of_features_is_said_with_its_place() {
+    let changed = |from: &str, to: &str| {
+        assert!(FRAMES.contains(from), "{from}");
+        read(&FRAMES.replacen(from, to, 1)).expect_err(to)
+    };
+    let said = [
+        changed("\"same\"", "\"valid\""),
+        changed("\"same\"", "\"causal\""),
+        changed("\"strides\": 2, ", ""),
+        changed("\"num_features_in\": 3", "\"num_features_in\": 2"),
+        changed("\"num_filters_out\": 2", "\"num_filters_out\": 1"),
+        changed("\"kernel_size_feature\": 2", "\"kernel_size_feature\": 3"),
+        changed("\"dilation\": 1", "\"dilation\": 1, \"groups\": 1"),
+        changed("[null, null, 3, 1]", "[null, null, null, 1]"),
+        changed("[0, 10]", "[0, 10, 20]"),
+        changed("\"num_filters_in\": 2", "\"num_filters_in\": 3"),
+        changed("[1, 4]]", "[1, 4, 9, 16]]"),
+    ];
+    insta::assert_snapshot!("convolutions_of_features", said.join("\n"));
 }
 
 #[test]

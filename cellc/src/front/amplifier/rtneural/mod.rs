@@ -1,16 +1,21 @@
 //! The JSON of RTNeural, with AIDA-X's extensions: a skip connection and gains.
+//!
+//! The values of a step with features are `[features, filters]`.
 
-use super::causal::{deviation, legal_groups};
-use super::json::{Json, Object, valid_size};
+mod convolution;
+
+use super::causal::deviation;
+use super::json::{Json, Object};
 use super::rate::Rates;
 use super::{AmplifierModel, Network, about, of_metadata, refusal, remaining};
 use crate::diagnostic::{Diagnostic, Diagnostics, quoted};
 use crate::front::keys::{Key, Spanned};
 use crate::front::layer::Declared;
 use crate::front::layout::{Framework, NamedTensor, WeightSet};
-use crate::front::stack::{CausalConv, Stack};
+use crate::front::stack::Stack;
 use crate::front::weights::DenseLayer;
-use crate::model::{Activation, Family, LedgerEntry, Tensor, counted, shape_text, wrong_past};
+use crate::model::{Activation, Family, LedgerEntry, Tensor, counted, shape_text};
+use convolution::ConvKeys;
 
 /// Name of the layers in messages.
 const DECLARED_BY: &str = "RTNeural's layer";
@@ -37,8 +42,8 @@ const ABOUT: [&str; 16] = [
 ];
 
 /// RTNeural's types of layers that are supported.
-const VALID_LAYERS: &str =
-    "lstm, gru, dense, time-distributed-dense, conv1d, batchnorm, prelu, activation";
+const VALID_LAYERS: &str = "lstm, gru, dense, time-distributed-dense, conv1d, conv2d, \
+    batchnorm, batchnorm2d, prelu, activation";
 
 /// Reads a model of RTNeural or AIDA-X. `sample_rate`: the rate of the code in Hz; default: the
 /// rate of the model.
@@ -52,7 +57,7 @@ pub(super) fn read(
 ) -> Result<AmplifierModel, Diagnostics> {
     let rates = Rates::new(&stored_rates(&file), None, sample_rate)?;
     let shape = file.need("in_shape", "")?;
-    let input_size = last(&shape, "\"in_shape\"")?;
+    let input_size = values(&shape, "\"in_shape\"")?;
     let Json::List(layers) = file.need("layers", "")? else {
         return Err(refusal("\"layers\"", "the layers are no list").into());
     };
@@ -143,14 +148,24 @@ pub(super) fn factor(decibels: f32) -> f32 {
     if decibels > -90.0 { 10f64.powf(f64::from(decibels) * 0.05) as f32 } else { 0.0 }
 }
 
-/// The last size of a shape. Sizes before it may be open.
-fn last(shape: &Json, key_path: &str) -> Result<usize, Diagnostic> {
-    let size = match shape {
-        Json::List(sizes) if sizes.len() <= 3 => sizes.last().and_then(Json::size),
+/// The number of values of a step, from the shape of a layer. Sizes before the last one may be
+/// open, but not the features of four sizes.
+fn values(shape: &Json, key_path: &str) -> Result<usize, Diagnostic> {
+    let sizes = match shape {
+        Json::List(sizes) => &sizes[..],
+        _ => &[],
+    };
+    let size = match sizes {
+        [_, _, features, filters] => {
+            let both = features.size().zip(filters.size());
+            both.and_then(|(features, filters)| features.checked_mul(filters))
+        }
+        [.., size] if sizes.len() <= 3 => size.size(),
         _ => None,
     };
     size.ok_or_else(|| {
-        refusal(key_path, "the shape does not end in a size").valid("[null, null, SIZE]")
+        refusal(key_path, "the shape does not end in a size")
+            .valid("[null, null, SIZE] or [null, null, FEATURES, FILTERS]")
     })
 }
 
@@ -161,7 +176,9 @@ enum LayerKind {
     Dense,
     Activation,
     Conv1d,
+    Conv2d,
     BatchNorm,
+    BatchNorm2d,
     PRelu,
 }
 
@@ -173,7 +190,9 @@ impl LayerKind {
             "dense" | "time-distributed-dense" => Self::Dense,
             "activation" => Self::Activation,
             "conv1d" => Self::Conv1d,
+            "conv2d" => Self::Conv2d,
             "batchnorm" => Self::BatchNorm,
+            "batchnorm2d" => Self::BatchNorm2d,
             "prelu" => Self::PRelu,
             _ => return None,
         })
@@ -183,11 +202,11 @@ impl LayerKind {
     fn tensors(self, count: usize) -> &'static [&'static str] {
         match self {
             Self::Activation => &[],
-            Self::Dense | Self::Conv1d => &["kernel", "bias"],
+            Self::Dense | Self::Conv1d | Self::Conv2d => &["kernel", "bias"],
             Self::Cell(_) => &["kernel", "recurrent_kernel", "bias"],
             // without a scale and a shift
-            Self::BatchNorm if count == 2 => &["mean", "variance"],
-            Self::BatchNorm => &["gamma", "beta", "mean", "variance"],
+            Self::BatchNorm | Self::BatchNorm2d if count == 2 => &["mean", "variance"],
+            Self::BatchNorm | Self::BatchNorm2d => &["gamma", "beta", "mean", "variance"],
             Self::PRelu => &["alpha"],
         }
     }
@@ -198,7 +217,14 @@ impl LayerKind {
             Self::Conv1d => {
                 "type, activation, shape, weights, kernel_size, dilation, groups, and strides of 1"
             }
+            Self::Conv2d => {
+                "type, activation, shape, weights, kernel_size_time, kernel_size_feature, \
+                 dilation, strides, num_filters_in, num_features_in, num_filters_out and padding"
+            }
             Self::BatchNorm => "type, activation, shape, weights and epsilon",
+            Self::BatchNorm2d => {
+                "type, activation, shape, weights, epsilon, num_filters_in and num_features_in"
+            }
             _ => "type, activation, shape and weights",
         }
     }
@@ -212,8 +238,15 @@ struct Layer {
     tensors: Vec<NamedTensor>,
     /// The further keys of a convolution.
     window: Option<ConvKeys>,
-    /// The epsilon of a batch normalisation; else 0.
+    /// The further keys of a batch normalisation.
+    norm: Option<NormKeys>,
+}
+
+/// The keys of a batch normalisation besides its shape and weights.
+struct NormKeys {
     epsilon: f32,
+    /// The number of means: of the units, or of the filters of all features.
+    filters: usize,
 }
 
 impl Layer {
@@ -232,23 +265,29 @@ impl Layer {
                 .onnx file";
             return Err(found.valid(VALID_LAYERS).help(help));
         };
-        let units = last(&layer.need("shape", key_path)?, &format!("{key_path}, \"shape\""))?;
+        let units = values(&layer.need("shape", key_path)?, &format!("{key_path}, \"shape\""))?;
         let activation = activation(layer.take("activation"), key_path)?;
         let weights = match layer.take("weights") {
             None | Some(Json::Null) if kind == LayerKind::Activation => Vec::new(),
             Some(Json::List(weights)) => weights,
             _ => return Err(refusal(key_path, "there is no list of weights")),
         };
-        let window = if kind == LayerKind::Conv1d {
-            Some(ConvKeys::read(&mut layer, key_path)?)
-        } else {
-            None
+        let window = match kind {
+            LayerKind::Conv1d => Some(ConvKeys::conv1d(&mut layer, key_path)?),
+            LayerKind::Conv2d => Some(ConvKeys::conv2d(&mut layer, key_path)?),
+            _ => None,
         };
-        let epsilon = match kind {
-            LayerKind::BatchNorm => {
-                layer.need("epsilon", key_path)?.f32(&format!("{key_path}, \"epsilon\""))?
+        let norm = match kind {
+            LayerKind::BatchNorm | LayerKind::BatchNorm2d => {
+                let epsilon = layer.need("epsilon", key_path)?;
+                let epsilon = epsilon.f32(&format!("{key_path}, \"epsilon\""))?;
+                let filters = match kind {
+                    LayerKind::BatchNorm => units,
+                    _ => convolution::filters(&mut layer, key_path, inputs)?,
+                };
+                Some(NormKeys { epsilon, filters })
             }
-            _ => 0.0,
+            _ => None,
         };
         if let Some((key, value)) = layer.rest().next() {
             let found =
@@ -256,14 +295,19 @@ impl Layer {
             return Err(refusal(key_path, found).valid(kind.keys()));
         }
         let tensors = tensors(&weights, kind.tensors(weights.len()), key_path)?;
-        if !matches!(kind, LayerKind::Cell(_) | LayerKind::Dense | LayerKind::Conv1d)
-            && units != inputs
-        {
+        let keeps_size = matches!(
+            kind,
+            LayerKind::Activation
+                | LayerKind::BatchNorm
+                | LayerKind::BatchNorm2d
+                | LayerKind::PRelu
+        );
+        if keeps_size && units != inputs {
             let found = format!("{units} units after {inputs}");
             return Err(refusal(key_path, found).valid(inputs.to_string()));
         }
         standard_activation(kind, &type_name, activation, key_path)?;
-        Ok(Self { kind, units, activation, tensors, window, epsilon })
+        Ok(Self { kind, units, activation, tensors, window, norm })
     }
 }
 
@@ -281,7 +325,10 @@ fn standard_activation(
         _ => None,
     };
     if let Some(activation) = activation
-        && matches!(kind, LayerKind::Cell(_) | LayerKind::BatchNorm | LayerKind::PRelu)
+        && matches!(
+            kind,
+            LayerKind::Cell(_) | LayerKind::BatchNorm | LayerKind::BatchNorm2d | LayerKind::PRelu
+        )
         && Some(activation) != standard
     {
         let found = format!("the activation of the {type_name} is {}", activation.name());
@@ -300,7 +347,7 @@ fn add(
     key_path: &str,
     (inputs, rates): (usize, Rates),
 ) -> Result<usize, Diagnostics> {
-    let Layer { kind, units, activation, tensors, window, epsilon } =
+    let Layer { kind, units, activation, tensors, window, norm } =
         Layer::read(layer, key_path, inputs)?;
     match kind {
         LayerKind::Cell(family) => {
@@ -317,11 +364,14 @@ fn add(
         }
         LayerKind::Activation => {}
         LayerKind::Dense => add_dense(stack, key_path, [inputs, units], &tensors)?,
-        LayerKind::Conv1d => {
+        LayerKind::Conv1d | LayerKind::Conv2d => {
             let window = window.expect("the keys of a convolution");
             stack.push_convolution(window.layer(key_path, [inputs, units], &tensors, rates)?);
         }
-        LayerKind::BatchNorm => add_batch_norm(stack, key_path, units, &tensors, epsilon)?,
+        LayerKind::BatchNorm | LayerKind::BatchNorm2d => {
+            let norm = norm.expect("the keys of a batch normalisation");
+            add_batch_norm(stack, key_path, units, &tensors, &norm)?;
+        }
         LayerKind::PRelu => stack.push_prelu(prelu_slopes(&tensors[0].tensor, units, key_path)?),
     }
     activation.into_iter().for_each(|function| function.push(stack));
@@ -379,71 +429,6 @@ fn expect(
     Err(refusal(key_path, found).valid(shape_text(wanted)))
 }
 
-/// The keys of a convolution over time.
-struct ConvKeys {
-    kernel: usize,
-    dilation: usize,
-    groups: usize,
-}
-
-impl ConvKeys {
-    fn read(layer: &mut Object, key_path: &str) -> Result<Self, Diagnostic> {
-        // a size alone, or in a list
-        let size = |layer: &mut Object, key: &str, default: Option<usize>| {
-            let value = match (layer.take(key), default) {
-                (None | Some(Json::Null), Some(default)) => return Ok(default),
-                (None, None) => return Err(refusal(key_path, format!("there is no \"{key}\""))),
-                (Some(value), _) => value,
-            };
-            let size = match &value {
-                Json::List(sizes) if sizes.len() == 1 => sizes[0].size(),
-                value => value.size(),
-            };
-            let invalid = || refusal(key_path, format!("\"{key}\" is {value}"));
-            size.ok_or_else(|| invalid().valid(valid_size()))
-        };
-        let kernel = size(layer, "kernel_size", None)?;
-        let dilation = size(layer, "dilation", None)?;
-        let groups = size(layer, "groups", Some(1))?;
-        let strides = size(layer, "strides", Some(1))?;
-        if strides != 1 {
-            return Err(refusal(key_path, format!("\"strides\" is {strides}"))
-                .valid("1: one output for each sample"));
-        }
-        Ok(Self { kernel, dilation, groups })
-    }
-
-    fn layer(
-        &self,
-        key_path: &str,
-        [inputs, units]: [usize; 2],
-        tensors: &[NamedTensor],
-        rates: Rates,
-    ) -> Result<CausalConv, Diagnostic> {
-        let Self { kernel, dilation, groups } = *self;
-        let dilation = if kernel == 1 { 1 } else { rates.dilation(dilation, key_path)? };
-        legal_groups(groups, [inputs, units], key_path)?;
-        let (of_file, bias) = (&tensors[0].tensor, &tensors[1].tensor);
-        let wanted = [kernel, inputs / groups, units];
-        expect(of_file, &wanted, of_file.shape() == wanted, "kernel", key_path)?;
-        expect(bias, &[units], bias.shape() == [units], "bias", key_path)?;
-        if let Some(valid) = wrong_past((kernel - 1) as u64 * dilation as u64 * inputs as u64) {
-            let found = format!("{}, a dilation of {dilation}", counted(kernel, "tap"));
-            return Err(refusal(key_path, found).valid(valid));
-        }
-        let weight = |unit: usize, input: usize, tap: usize| {
-            of_file.get_f32((tap * wanted[1] + input) * units + unit)
-        };
-        let weights: Vec<f32> = (0..units)
-            .flat_map(|unit| (0..wanted[1]).map(move |input| (unit, input)))
-            .flat_map(|(unit, input)| (0..kernel).map(move |tap| weight(unit, input, tap)))
-            .collect();
-        let shape = vec![units, wanted[1], kernel];
-        let weight = Tensor::from_f32(shape, &weights).expect("as many values");
-        Ok(CausalConv { weight, bias: bias.clone(), dilation, groups })
-    }
-}
-
 /// Adds a batch normalisation with constant mean and variance. `tensors`: gamma and beta where
 /// present, mean, variance.
 fn add_batch_norm(
@@ -451,17 +436,18 @@ fn add_batch_norm(
     key_path: &str,
     units: usize,
     tensors: &[NamedTensor],
-    epsilon: f32,
+    norm: &NormKeys,
 ) -> Result<(), Diagnostic> {
+    let NormKeys { epsilon, filters } = *norm;
     for NamedTensor { name, tensor, .. } in tensors {
-        expect(tensor, &[units], tensor.shape() == [units], name, key_path)?;
+        expect(tensor, &[filters], tensor.shape() == [filters], name, key_path)?;
     }
     let element_or = |name: &str, at: usize, default: f64| {
         let found = tensors.iter().find(|tensor| tensor.name == name);
         found.map_or(default, |found| found.tensor.get_f64(at))
     };
     let (mut factors, mut addends) = (Vec::new(), Vec::new());
-    for unit in 0..units {
+    for unit in (0..units).map(|unit| unit % filters) {
         let variance = element_or("variance", unit, 0.0);
         let deviation = deviation(variance, f64::from(epsilon), key_path)?;
         let factor = element_or("gamma", unit, 1.0) / deviation;
