@@ -86,8 +86,8 @@ impl<'m> Rows<'m> {
             variable.initial = variable.initial.map(|constant| self.copy_of(constant));
             variable.next.iter_mut().for_each(|source| self.copy(source));
             variable.history = match self.kind {
-                // the rows of a ring buffer share one place of the newest frame, but streams advance
-                // alone
+                // the rows of a ring buffer share one place of the newest frame, but streams
+                // advance alone
                 RowKind::Streams => None,
                 RowKind::Channels => variable.history.map(|axis| axis + 1),
             };
