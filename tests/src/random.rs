@@ -34,12 +34,13 @@ pub fn subject(name: &str, recipe: &Recipe) -> Subject {
 /// As [`compiled`].
 pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
     let file = recipe.file();
-    options.tuning.unroll = match recipe.options[0] % 4 {
+    let unroll = match recipe.options[0] % 4 {
         // the time of rustc grows more than linearly with straight-line code
         3 if file.work <= 400 => Unroll::Full,
         1 => Unroll::None,
         _ => Unroll::Auto,
     };
+    options.tuning = tuning(recipe.seed).with_unroll(unroll);
     options.numerics.fma = if recipe.options[1] % 4 == 3 { Fma::Off } else { Fma::Auto };
     options.numerics.accuracy = match recipe.options[2] / 3 % 4 {
         2 => Accuracy::Fast,
@@ -47,7 +48,6 @@ pub fn on(name: &str, recipe: &Recipe, mut options: Options) -> Subject {
         _ => Accuracy::Exact,
     };
     options.numerics.keep_denormals = recipe.options[2] % 3 == 2;
-    options.tuning = tuning(recipe.seed);
     let at_run_time = file.weights_at_run_time;
     options.numerics.precision = match recipe.options[2] / 12 % 8 {
         2 => Some(Precision::Int8x16),

@@ -458,16 +458,13 @@ impl Drawing {
             let step = choices.pick("step", &[1, 2, 3]);
             let left = ((first - last).abs() / step + 1) as usize;
             let range = match last >= first {
-                true => (
-                    first,
-                    if choices.one_in("negative", 3) { last + 1 - size - 1 } else { last + 1 },
-                    step,
-                ),
+                true => {
+                    // a negative end counts from the last element: none stands for the end itself
+                    let negative = choices.one_in("negative", 3) && last + 1 < size;
+                    (first, last + 1 - if negative { size } else { 0 }, step)
+                }
                 false => (first - size, if last == 0 { -size - 1 } else { last - 1 }, -step),
             };
-            // a negative end counts from the last element: -1 never means the position behind it
-            let range =
-                if range.2 > 0 && range.1 < 0 { (range.0, last + 1, range.2) } else { range };
             port = self.slice(&port, axis, range, left);
         }
         self.push(port, most);
