@@ -112,13 +112,8 @@ fn compiled(declaration: &Declaration, problems: &mut Diagnostics) -> Option<Com
         Some(file) => {
             let weights = declaration.weights_file().map(|said| said.value);
             let model = read(&file.value, weights.as_deref(), &declaration.options, problems)?;
-            match declaration.options_for(&model) {
-                Ok(options) => (model, options),
-                Err(open) => {
-                    problems.extend(open);
-                    return None;
-                }
-            }
+            let options = declaration.options_for(&model);
+            (model, options)
         }
     };
     match compile(&model, &options) {

@@ -424,8 +424,8 @@ mod tests {
         model
     }
 
-    /// A value behind views has a name if several operations read the value: equations do not double
-    /// in length with each layer.
+    /// A value behind views has a name if several operations read the value: equations do not
+    /// double in length with each layer.
     #[test]
     fn equations_do_not_double_with_each_layer() {
         for (layers, are_equations) in [(6, true), (40, false)] {

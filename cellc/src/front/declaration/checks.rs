@@ -6,7 +6,7 @@ use crate::core::{CoreCell, CoreModel, CoreOp};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::front::keys::{Key, Macro, Spanned, Value};
 use crate::front::layer::Declared;
-use crate::model::{Cell, Dim, Direction, LstmGateOrder, Model, Op, ResetGate};
+use crate::model::{Cell, Dim, Direction, LstmGateOrder, Model, ResetGate};
 use crate::request::Options;
 
 impl Declaration {
@@ -105,32 +105,15 @@ impl Declaration {
         )
     }
 
-    /// The options for compiling a model file, with the batch size for its open sizes.
-    pub(crate) fn options_for(&self, model: &Model) -> Result<Options, Diagnostics> {
-        let file = self.model_file();
-        let open =
-            model.nodes.iter().filter(|node| matches!(node.op, Op::Parameter)).find(|node| {
-                let shapes =
-                    node.outputs.iter().filter_map(|id| model.values[id.0].shape.as_deref());
-                shapes.flatten().any(|dim| matches!(dim, Dim::Dynamic { .. }))
-            });
-        match (open, self.keys.value(Key::Batch)) {
-            // the sizes may be given by name; other checks report sizes that stay open
-            (Some(_), None) if !self.options.bindings.dims.is_empty() => Ok(self.options.clone()),
-            (Some(node), None) => Err(Diagnostics(vec![
-                Diagnostic::error(
-                    file.as_ref().map_or(NAME, |said| said.origin.clone()),
-                    format!(
-                        "{} leaves the size of its input {} open",
-                        file.as_ref().map_or("", |said| &said.value),
-                        node.label()
-                    ),
-                )
-                .valid("batch = 1, or as many rows as are computed at once"),
-            ])),
-            (Some(_), Some(batch)) => Ok(self.options.clone().with_batch(Some(batch))),
-            (None, _) => Ok(self.options.clone()),
-        }
+    /// The options for compiling a model file: a batch size is for open sizes, which the pipeline
+    /// judges; against fixed sizes, [`Self::check`] compares it.
+    pub(crate) fn options_for(&self, model: &Model) -> Options {
+        let is_open = model.parameters.iter().any(|&at| {
+            let shape = model.values[model.nodes[at].outputs[0].0].shape.as_deref();
+            shape.unwrap_or_default().iter().any(|dim| matches!(dim, Dim::Dynamic { .. }))
+        });
+        let batch = self.keys.value(Key::Batch).filter(|_| is_open);
+        self.options.clone().with_batch(batch)
     }
 
     /// Checks that a model file contains one cell of the macro's kind, and that the cell agrees
