@@ -66,8 +66,8 @@ pub(crate) trait Domain {
     }
 
     /// The elements of a channel, rounded to integers times one scale, for a depthwise convolution
-    /// of `taps` taps. `None` if the convolution multiplies in f32. `operation` is the convolution's
-    /// first value.
+    /// of `taps` taps. `None` if the convolution multiplies in f32. `operation` is the first value
+    /// of the convolution.
     fn rounded(
         &self,
         operation: usize,

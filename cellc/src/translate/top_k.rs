@@ -16,8 +16,9 @@ const MOST_PLACES: usize = 1 << 24;
 pub(super) fn top_k(
     core: &mut CoreBuilder,
     args: &Operands,
-    model::TopKAttributes { axis, largest, last, sorted_by_index: sorted_by_place }: model::TopKAttributes,
+    attributes: model::TopKAttributes,
 ) -> Rule<Vec<Known>> {
+    let model::TopKAttributes { axis, largest, last, sorted_by_index } = attributes;
     let input = args.get(0)?;
     let count = args.integer(1, "the number of elements")?;
     let shape = core.shape_of(&input);
@@ -30,7 +31,7 @@ pub(super) fn top_k(
         let valid = format!("1 to {}", size.min(MOST_WANTED));
         return Err(Refusal::new(found, valid, "take fewer elements"));
     };
-    if sorted_by_place && count > 1 {
+    if sorted_by_index && count > 1 {
         let found = "the best elements in the order of their places";
         return Err(Refusal::new(found, "the best one first", "sort them by their values"));
     }

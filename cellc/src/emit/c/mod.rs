@@ -230,9 +230,8 @@ impl CFile<'_> {
         match definitions.is_empty() {
             true => definitions,
             false => {
-                format!(
-                    "/* The instruction sets of which this compilation has a body. */\n{definitions}"
-                )
+                let says = "/* The instruction sets of which this compilation has a body. */";
+                format!("{says}\n{definitions}")
             }
         }
     }

@@ -1551,9 +1551,8 @@ impl Types<'_> {
                     String::new()
                 };
                 let assigned = flowed("    ", assigned);
-                format!(
-                    "register!(F32x{lanes}({register}){bits}, {lanes}, |a, b|\n{assigned}{lists});\n"
-                )
+                let first = format!("F32x{lanes}({register}){bits}, {lanes}, |a, b|");
+                format!("register!({first}\n{assigned}{lists});\n")
             }
         }
     }
