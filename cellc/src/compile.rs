@@ -1,10 +1,12 @@
 //! The pipeline, on one screen. [`read`] and [`compile`] take these steps:
 //!
 //! 1. read: `front` reads a file, a macro or Builder calls into a [`Model`].
-//! 2. check: `check` checks the options, the structure and the inputs.
-//! 3. core: `translate` translates the model to core operations, a [`CoreModel`].
+//! 2. check: `check` checks the structure, the numbers in options and the inputs.
+//! 3. core: `translate` translates the model to core operations, a [`CoreModel`], and
+//!    `unpack_weights_read_as_data` unpacks weights of 2 or 4 bits that no matrix product reads.
 //! 4. stream: `stream` finds the states and writes them into the model; `check` reports
-//!    them; `sweep` removes operations that no result or variable needs.
+//!    them; `sweep` removes operations that no result or variable needs. Last, `check` checks
+//!    options that contradict each other; its errors come first.
 //! 5. steps: with an open number of steps, `stream` proves that the model of one step is enough.
 //! 6. streams: `check` checks independent streams, `streams` gives tensors a row for each stream.
 //! 7. numerics: the layers that stay in f32, and the precision of each product, [`Precisions`].
@@ -13,17 +15,17 @@
 //! 10. lower: `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
 //! 11. emit: `emit` spells the kernels in Rust or C.
 //!
-//! [`check_model`] takes steps 2 to 8, [`compile_core`] steps 9 to 11.
+//! [`checked_core`] takes steps 2 to 8, [`compile_core`] steps 9 to 11.
 //!
-//! Steps 2 to 4 run once for a model whose sizes are known ([`check_at_size`]). If a size is open,
+//! Steps 2 to 4 run once for a model whose sizes are known ([`core_at_size`]). If a size is open,
 //! they run for many steps and for one step too, and step 5 compares the models. Hints run the same
 //! steps on changed models and options. `check` does not import this module, so [`Pipeline`] hands
-//! [`check_model`] and [`check_at_size`] to the hints.
+//! [`checked_core`] and [`core_at_size`] to the hints.
 
 use std::mem::take;
 
 use crate::check::{
-    self, CheckContext, CheckResult, CheckedModel, Hints, OpenSteps, Outcome, Pipeline,
+    self, CheckContext, CheckedCore, CoreAtSize, HintContext, OpenSteps, Outcome, Pipeline,
 };
 pub use crate::compilation::Compilation;
 use crate::core::{CoreModel, Steps, streams, sweep};
@@ -73,7 +75,7 @@ pub fn with_model_errors(
     // only a part of the model was read: sizes may be open, values may have no producer
     let options = &Options::default().with_state(State::None);
     let context = CheckContext { model: &model, options, is_partial: true, pipeline: None };
-    let found = check_at_size(context, None).diagnostics.0.into_iter();
+    let found = core_at_size(context, None).diagnostics.0.into_iter();
     problems.extend(Diagnostics(found.filter(|d| d.severity == Severity::Error).collect()));
     Err(problems)
 }
@@ -83,7 +85,7 @@ pub fn with_model_errors(
 /// # Errors
 /// All problems of the model and the options.
 pub fn compile(model: &Model, options: &Options) -> Result<Compilation, Diagnostics> {
-    let (core, precisions, mut warnings) = checked_model(model, options)?;
+    let (core, precisions, mut warnings) = core_with_precisions(model, options)?;
     let compilation = compile_core(core, precisions, options);
     warnings.extend(compilation.warnings);
     Ok(Compilation { warnings, ..compilation })
@@ -98,21 +100,21 @@ pub fn core_model(
     model: &Model,
     options: &Options,
 ) -> Result<(CoreModel, Diagnostics), Diagnostics> {
-    checked_model(model, options).map(|(core, _, warnings)| (core, warnings))
+    core_with_precisions(model, options).map(|(core, _, warnings)| (core, warnings))
 }
 
 /// [`core_model`] with the precisions of its products.
-fn checked_model(model: &Model, options: &Options) -> CheckResult {
-    let pipeline = Some(Pipeline { check_model, check_at_size });
-    check_model(CheckContext { model, options, is_partial: false, pipeline })
+fn core_with_precisions(model: &Model, options: &Options) -> CheckedCore {
+    let pipeline = Some(Pipeline { checked_core, core_at_size });
+    checked_core(CheckContext { model, options, is_partial: false, pipeline })
 }
 
 /// Steps 2 to 8: checks and translates a model, once, or for many steps and for one if a size is
 /// open.
-fn check_model(context: CheckContext) -> CheckResult {
+fn checked_core(context: CheckContext) -> CheckedCore {
     let CheckContext { model, options, .. } = context;
     // check, core, stream
-    let mut given = check_at_size(context, None);
+    let mut given = core_at_size(context, None);
     // steps
     let Outcome { core, diagnostics: mut found } = match given.has_open_sizes() {
         true => stepwise(context, &given),
@@ -145,7 +147,7 @@ fn check_model(context: CheckContext) -> CheckResult {
 }
 
 /// Steps 2 to 4, for one size of the axes left open. `None`: open axes are errors.
-fn check_at_size(context: CheckContext<'_>, open: Option<usize>) -> CheckedModel<'_> {
+fn core_at_size(context: CheckContext<'_>, open: Option<usize>) -> CoreAtSize<'_> {
     let CheckContext { model, options, is_partial, .. } = context;
     let mut found = Diagnostics::default();
     // check
@@ -161,36 +163,37 @@ fn check_at_size(context: CheckContext<'_>, open: Option<usize>) -> CheckedModel
         None => (None, StepFacts::default()),
     };
     // stream
-    let hints = Hints { context, inputs: &inputs, steps: &steps };
-    let core = core.filter(|core| {
+    let hints = HintContext { context, inputs: &inputs, steps: &steps };
+    let mut with_states = None;
+    if let Some(mut core) = core {
         check::notice_batch_named_steps(hints, &mut found);
-        size_limits::interface_size(model, core, &mut found).is_some()
-    });
-    let core = core.map(|mut core| {
-        unpack_weights_read_as_data(model, &mut core, &mut found);
-        let wanted = check::wanted_states(options, &core);
-        let of_calls = model.sizes == SizesOf::Calls;
-        let search = SearchContext { wanted, layers: &steps.layers, of_calls };
-        let states = find_states(core, &search);
-        let warnings = check::states(hints, &states, &mut found);
-        let mut core = states.core;
-        sweep(&mut core);
-        if model.sizes == SizesOf::Sample && model.open_axes.is_empty() {
-            core.steps = Some(Steps::all(&core));
+        if size_limits::interface_size(model, &core, &mut found).is_some() {
+            unpack_weights_read_as_data(model, &mut core, &mut found);
+            let wanted = check::wanted_states(options, &core);
+            let of_calls = model.sizes == SizesOf::Calls;
+            let search = SearchContext { wanted, layers: &steps.layers, of_calls };
+            let states = find_states(core, &search);
+            let warnings = check::states(hints, &states, &mut found);
+            let mut core = states.core;
+            sweep(&mut core);
+            if model.sizes == SizesOf::Sample && model.open_axes.is_empty() {
+                core.steps = Some(Steps::all(&core));
+            }
+            with_states = Some((core, warnings));
         }
-        (core, warnings)
-    });
-    let (core, restart_warnings) = core.unzip();
+    }
+    let (core, restart_warnings) = with_states.unzip();
     let restart_warnings = restart_warnings.unwrap_or_default();
+    // check
     let mut diagnostics = check::options(options);
     diagnostics.extend(found);
-    CheckedModel { context, inputs, steps, core, restart_warnings, diagnostics }
+    CoreAtSize { context, inputs, steps, core, restart_warnings, diagnostics }
 }
 
 /// Step 5, for a model with open sizes: the model of one step.
-fn stepwise(context: CheckContext, given: &CheckedModel) -> Outcome {
-    let many = check_at_size(context, Some(check::distinct_steps(context.model)));
-    let one = many.has_open_steps().then(|| check_at_size(context, Some(1)));
+fn stepwise(context: CheckContext, given: &CoreAtSize) -> Outcome {
+    let many = core_at_size(context, Some(check::distinct_steps(context.model)));
+    let one = many.has_open_steps().then(|| core_at_size(context, Some(1)));
     match check::open_steps(given, &many, one) {
         Ok(OpenSteps { one_step: one, steps, time, diagnostics }) => {
             let proof = one_step(many.core(), one, steps, &time);

@@ -9,7 +9,7 @@ use super::ErrorAnalysis;
 use super::value::Value;
 use crate::core::{CoreCell, PointwiseFunction, TopK};
 use crate::evaluate::{CellWeights, Column, Domain, MatrixRow, Row, State, StepInputs, steps_of};
-use crate::model::{Binary, Graph};
+use crate::model::{Binary, CurveShape};
 use crate::reference::{self, FLOAT64, order, place_of};
 
 /// Relative allowance for the rounding errors of the float64 arithmetic in this module.
@@ -200,7 +200,7 @@ impl Domain for AtOneInput {
                 }
             }
             (P::Activation(activation), &[v])
-                if activation.graph() == Graph::Stairs && is_bounded =>
+                if activation.graph() == CurveShape::Stairs && is_bounded =>
             {
                 let error = v.value.error() * (1.0 + MARGIN);
                 let [low, high] =

@@ -3,7 +3,7 @@
 use super::{Profile, U, UNDERFLOW};
 use crate::activation;
 use crate::core::Number;
-use crate::model::{Activation, Graph};
+use crate::model::{Activation, CurveShape};
 
 /// A range of the exact and the computed value, and a bound of their difference.
 ///
@@ -341,10 +341,11 @@ impl Gate {
     pub(super) fn activated(argument: Value, activation: Activation, profile: &Profile) -> Self {
         let value = argument.activated(activation, profile);
         let Profile { accuracy, fused, .. } = *profile;
-        let image = (activation.graph() == Graph::Logistic && argument.is_bounded()).then(|| {
-            let arguments = [argument.low, argument.high];
-            activation::image_between(activation, arguments, argument.error)
-        });
+        let image =
+            (activation.graph() == CurveShape::Logistic && argument.is_bounded()).then(|| {
+                let arguments = [argument.low, argument.high];
+                activation::image_between(activation, arguments, argument.error)
+            });
         let sigmoid = image.flatten().map(|image| {
             let magnitude = argument.magnitude();
             [argument.error, activation::own_error(activation, accuracy, fused, magnitude, &image)]

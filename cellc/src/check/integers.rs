@@ -1,14 +1,14 @@
 //! The limits of integer inputs: kernels convert integers to f32 and clamp them to 2^22 in
 //! magnitude, so that f32 also holds sums of a few integers exactly.
 
-use crate::core::{CoreModel, CoreOp, Integers, Parameter};
+use crate::core::{CoreModel, CoreOp, IntegerInput, Parameter};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::model::Model;
 
 /// Adds a notice for each integer input whose type has numbers beyond the limits.
 pub(crate) fn limits_of_integers(model: &Model, core: &CoreModel, diagnostics: &mut Diagnostics) {
     for node in core.all_nodes() {
-        let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
+        let CoreOp::IntegerInput(IntegerInput { parameter, least, most, .. }) = node.op else {
             continue;
         };
         // indices of tables, lengths of sequences and integers of up to 16 bits are within the

@@ -34,7 +34,7 @@ mod threads;
 mod uses;
 
 pub(crate) use common_interface::common_interface;
-pub(crate) use hints::{Hints, notice_batch_named_steps};
+pub(crate) use hints::{HintContext, notice_batch_named_steps};
 pub(crate) use inputs::inputs;
 pub(crate) use integers::limits_of_integers;
 pub(crate) use loaded_weights::loaded_weights;
@@ -44,5 +44,5 @@ pub(crate) use rows::rows;
 pub(crate) use states::{states, wanted_states};
 pub(crate) use steps::{OpenSteps, advised, distinct_steps, open_steps, proven};
 pub(crate) use structure::structure;
-pub(crate) use subject::{CheckContext, CheckResult, CheckedModel, Outcome, Pipeline};
+pub(crate) use subject::{CheckContext, CheckedCore, CoreAtSize, Outcome, Pipeline};
 pub(crate) use threads::threads;

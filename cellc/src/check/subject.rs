@@ -12,7 +12,7 @@ use crate::rules::step_facts::StepFacts;
 
 /// The result for a model and its options: the core model, the precisions of its products and the
 /// warnings, or all errors and warnings.
-pub(crate) type CheckResult = Result<(CoreModel, Precisions, Diagnostics), Diagnostics>;
+pub(crate) type CheckedCore = Result<(CoreModel, Precisions, Diagnostics), Diagnostics>;
 
 /// A model after the proof of its steps. Without a model, the diagnostics have errors.
 pub(crate) struct Outcome {
@@ -24,10 +24,10 @@ pub(crate) struct Outcome {
 #[derive(Clone, Copy)]
 pub(crate) struct Pipeline {
     /// Checks and translates a model. The context must have no pipeline: hints do not nest.
-    pub(crate) check_model: fn(CheckContext) -> CheckResult,
+    pub(crate) checked_core: fn(CheckContext) -> CheckedCore,
     /// Checks and translates a model with a size for the axes left open. `None`: open axes are
     /// errors.
-    pub(crate) check_at_size: for<'a> fn(CheckContext<'a>, Option<usize>) -> CheckedModel<'a>,
+    pub(crate) core_at_size: for<'a> fn(CheckContext<'a>, Option<usize>) -> CoreAtSize<'a>,
 }
 
 /// The model under check and the options for it.
@@ -44,9 +44,9 @@ pub(crate) struct CheckContext<'a> {
 
 impl<'a> CheckContext<'a> {
     /// The result for a changed model or other options. `None` if the context has no pipeline.
-    pub(crate) fn recheck(self, model: &Model, options: &Options) -> Option<CheckResult> {
-        let Pipeline { check_model, .. } = self.pipeline?;
-        Some(check_model(CheckContext { model, options, pipeline: None, ..self }))
+    pub(crate) fn recheck(self, model: &Model, options: &Options) -> Option<CheckedCore> {
+        let Pipeline { checked_core, .. } = self.pipeline?;
+        Some(checked_core(CheckContext { model, options, pipeline: None, ..self }))
     }
 
     /// True if a model has no errors under the options of a hint.
@@ -88,7 +88,7 @@ impl<'a> CheckContext<'a> {
 }
 
 /// A model after the checks and passes, for one size of the axes left open.
-pub(crate) struct CheckedModel<'a> {
+pub(crate) struct CoreAtSize<'a> {
     pub(crate) context: CheckContext<'a>,
     pub(crate) inputs: InputSizes,
     pub(crate) steps: StepFacts<'a>,
@@ -100,7 +100,7 @@ pub(crate) struct CheckedModel<'a> {
     pub(crate) diagnostics: Diagnostics,
 }
 
-impl CheckedModel<'_> {
+impl CoreAtSize<'_> {
     /// The core model.
     ///
     /// # Panics

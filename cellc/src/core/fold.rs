@@ -7,7 +7,8 @@
 
 use super::{Combiner, Geometry, PointwiseFunction, broadcast_strides, strides};
 use crate::model::{
-    Activation, Binary, Comparison, ElementType, Graph, Logic, Primitive, Remainder, Tensor, Unary,
+    Activation, Binary, Comparison, CurveShape, ElementType, Logic, Primitive, Remainder, Tensor,
+    Unary,
 };
 
 const OUT_OF_RANGE: &str = "the result does not fit its integer type";
@@ -245,7 +246,8 @@ impl Running {
     }
 }
 
-/// Running sums of a constant. Each sum of floats is rounded to f32, as at run time.
+/// Running sums of a constant. Each sum of floats is rounded to f32, as at run time. Denormal sums
+/// are kept: only sums that a step computes are flushed.
 ///
 /// # Errors
 /// A sum of integers outside of the range of `element`.
@@ -318,7 +320,7 @@ pub(crate) fn elementwise(function: Primitive, constants: &Broadcasts, exact: Ex
         (Primitive::Activation(function), true) => {
             pointwise(PointwiseFunction::Activation(function))
         }
-        (Primitive::Activation(activation), false) if activation.graph() == Graph::Stairs => {
+        (Primitive::Activation(activation), false) if activation.graph() == CurveShape::Stairs => {
             constants.to_integers(0, |[v, ..]| Ok(v))
         }
         (Primitive::PRelu, true) => pointwise(PointwiseFunction::PRelu),

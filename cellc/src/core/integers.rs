@@ -10,7 +10,7 @@ use crate::model::ElementType;
 /// exactly, and sums of a few of them.
 pub const INTEGER_LIMIT: i32 = 1 << 22;
 
-impl Integers {
+impl IntegerInput {
     /// The range of integers of this type in computations.
     pub fn limits(element: ElementType) -> [i32; 2] {
         match element {
@@ -29,7 +29,7 @@ impl Integers {
 
 /// The conversion of an input of integers or booleans to f32.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Integers {
+pub struct IntegerInput {
     /// Index into [`CoreModel::parameters`].
     pub parameter: usize,
     /// Lower clamp: smaller elements are treated as this value.
@@ -40,7 +40,7 @@ pub struct Integers {
     pub out: usize,
 }
 
-impl Operation for Integers {
+impl Operation for IntegerInput {
     fn facts(&self) -> Facts<'_> {
         Facts {
             name: "integers",
@@ -68,7 +68,7 @@ impl Operation for Integers {
 
     fn same_attributes(&self, other: &CoreOp) -> bool {
         let key = |integers: &Self| (integers.parameter, integers.least, integers.most);
-        matches!(other, CoreOp::Integers(other) if key(self) == key(other))
+        matches!(other, CoreOp::IntegerInput(other) if key(self) == key(other))
     }
 
     fn visit(&mut self, visit: &mut dyn FnMut(Reference)) {

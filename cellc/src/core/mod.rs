@@ -60,7 +60,7 @@ pub(crate) use geometry::{
     without_axes,
 };
 pub(crate) use history::{ElementsBefore, Front, History, Lookback, ShortOf};
-pub use integers::{INTEGER_LIMIT, Integers};
+pub use integers::{INTEGER_LIMIT, IntegerInput};
 pub(crate) use known::Known;
 pub use linear_attention::{AttentionSizes, Decay, LinearAttention};
 pub use lookup::Lookup;

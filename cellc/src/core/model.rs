@@ -210,7 +210,7 @@ impl CoreModel {
     /// [`Self::all_nodes`] without the conversions of integer inputs that cellc adds.
     pub fn operations(&self) -> Vec<&CoreNode> {
         let mut nodes = self.all_nodes();
-        nodes.retain(|node| !matches!(node.op, CoreOp::Integers(_)));
+        nodes.retain(|node| !matches!(node.op, CoreOp::IntegerInput(_)));
         nodes
     }
 

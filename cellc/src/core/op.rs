@@ -1,7 +1,7 @@
 //! The core operations.
 
 use super::{
-    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, FixedMatrices, Integers,
+    Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, FixedMatrices, IntegerInput,
     LinearAttention, Lookup, MatMul, PlannedProduct, Pointwise, Reduce, Reference, Rows,
     RunningSum, Softmax, Source, TopK, View,
 };
@@ -110,7 +110,7 @@ operations! {
     /// A body that is repeated.
     Loop(CoreLoop),
     /// An integer input, converted for kernels.
-    Integers(Integers),
+    IntegerInput(IntegerInput),
     /// Rows of a table, by number.
     Lookup(Lookup),
     /// The largest or smallest elements of every row.

@@ -4,9 +4,9 @@
 //! This module moves values and iterates over time. The [`Domain`] computes.
 
 use crate::core::{
-    Concat, Convolve, CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Denormals, Dense, Integers,
-    Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce, RunningSum, Softmax,
-    Source, TensorDenormals, TopK, Variable, View, WeightSource,
+    Concat, Convolve, CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Denormals, Dense,
+    IntegerInput, Lengths, Lookup, LoopSlice, MatMul, Pointwise, PointwiseFunction, Reduce,
+    RunningSum, Softmax, Source, TensorDenormals, TopK, Variable, View, WeightSource,
 };
 use crate::model::{Binary, Tensor};
 
@@ -440,7 +440,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
                     self.top_k(top);
                     continue;
                 }
-                CoreOp::Integers(integers) => (integers.out, self.integers(integers)),
+                CoreOp::IntegerInput(integers) => (integers.out, self.integers(integers)),
                 CoreOp::Lookup(lookup) => (lookup.out, self.lookup(lookup)),
                 CoreOp::Dense(dense) => (dense.out, self.dense(dense)),
                 CoreOp::MatMul(matmul) => (matmul.out, self.matmul(matmul)),
@@ -677,7 +677,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
     }
 
     /// An integer input, clamped to `least..=most`.
-    fn integers(&self, integers: &Integers) -> Vec<A::Value> {
+    fn integers(&self, integers: &IntegerInput) -> Vec<A::Value> {
         let taken = |v: &f64| v.clamp(integers.least.into(), integers.most.into());
         self.parameters[integers.parameter]
             .iter()

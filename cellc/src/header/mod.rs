@@ -5,7 +5,7 @@ mod bounds;
 mod cells;
 mod dataflow;
 
-use crate::core::{CoreModel, CoreOp, Integers, Parameter};
+use crate::core::{CoreModel, CoreOp, IntegerInput, Parameter};
 use crate::emit::names::Interface;
 use crate::free_run::FreeRun;
 use crate::model::ElementType;
@@ -149,7 +149,9 @@ fn narrow(parameter: &Parameter) -> Option<String> {
 fn integer_inputs(model: &CoreModel, interface: &Interface) -> Vec<String> {
     let mut lines = Vec::new();
     for node in model.all_nodes() {
-        let CoreOp::Integers(Integers { parameter, least, most, .. }) = &node.op else { continue };
+        let CoreOp::IntegerInput(IntegerInput { parameter, least, most, .. }) = &node.op else {
+            continue;
+        };
         let name = interface
             .inputs
             .iter()

@@ -68,7 +68,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             CoreOp::View(view) => self.view(view),
             CoreOp::Concat(concat) => self.concat(concat),
             CoreOp::Loop(body) => self.body(body),
-            CoreOp::Integers(integers) => self.integers(integers),
+            CoreOp::IntegerInput(integers) => self.integers(integers),
             CoreOp::Lookup(lookup) => self.lookup(lookup),
             CoreOp::TopK(top) => self.top_k(top),
         }
@@ -159,7 +159,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 
     /// A buffer of `len` elements: on the stack if `rows` buffers of `len` elements fit the stack
     /// limit, else scratch memory in `State`.
-    pub(super) fn shared(&mut self, name: &str, len: usize, rows: usize) -> Place {
+    pub(super) fn stack_or_state_buffer(&mut self, name: &str, len: usize, rows: usize) -> Place {
         match len * rows <= self.lowering.plan.arch.memory.stack_limit {
             true => self.scratch(name, len).into(),
             false => self.block(name, len),
@@ -171,7 +171,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     pub(super) fn tile_rows(&mut self, count: usize, len: usize) -> Vec<Place> {
         let mut rows = self.tile_rows.remove(&len).unwrap_or_default();
         while rows.len() < count {
-            rows.push(self.shared(&format!("sums{}", rows.len()), len, count));
+            rows.push(self.stack_or_state_buffer(&format!("sums{}", rows.len()), len, count));
         }
         let taken_rows = rows[..count].to_vec();
         self.tile_rows.insert(len, rows);
@@ -183,7 +183,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         match self.tile_sums.get(&phase) {
             Some((place, room)) if *room >= len => *place,
             _ => {
-                let place = self.shared("sums", len, 1);
+                let place = self.stack_or_state_buffer("sums", len, 1);
                 self.tile_sums.insert(phase, (place, len));
                 place
             }
@@ -200,8 +200,10 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         match self.quantised.get(&(len, phase)) {
             Some((elements, scales, room)) if *room >= rows => (*elements, *scales),
             _ => {
-                let (elements, scales) =
-                    (self.shared("rounded", len * rows, 1), self.scratch("scales", rows).into());
+                let (elements, scales) = (
+                    self.stack_or_state_buffer("rounded", len * rows, 1),
+                    self.scratch("scales", rows).into(),
+                );
                 self.quantised.insert((len, phase), (elements, scales, rows));
                 (elements, scales)
             }
@@ -222,7 +224,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// A range of the elements at `place`, as a buffer that only this kernel writes.
-    pub(super) fn part(&mut self, place: Place, elements: Range<usize>) -> Place {
+    pub(super) fn buffer_of_range(&mut self, place: Place, elements: Range<usize>) -> Place {
         let Base::Buffer(id) = place.base else {
             unreachable!("lower: a cell outside of loops writes buffers")
         };
@@ -238,18 +240,18 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// An element that an operation reads: flushed if the tensor is an input or a state.
-    pub(super) fn taken(&self, source: Source, value: Expr) -> Expr {
-        self.lowering.taken(source, value)
+    pub(super) fn flushed_element(&self, source: Source, value: Expr) -> Expr {
+        self.lowering.flushed_element(source, value)
     }
 
     /// An element that an operation computes: flushed if results of the operation must be flushed.
-    pub(super) fn made(&self, value: usize, element: Expr) -> Expr {
+    pub(super) fn flushed_result(&self, value: usize, element: Expr) -> Expr {
         if self.lowering.denormals.is_flushed_at(value) { flush(element) } else { element }
     }
 
     /// The elements of a tensor at `from`. For an input or a state, a flushed copy in scratch
     /// memory.
-    pub(super) fn given(
+    pub(super) fn flushed_tensor(
         &mut self,
         body: &mut Vec<Stmt>,
         name: &'static str,
@@ -257,11 +259,11 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         from: Place,
     ) -> Place {
         let len = self.lowering.len(source);
-        self.given_rows(body, name, source, from, len)
+        self.flushed_rows(body, name, source, from, len)
     }
 
     /// The first `len` elements of a tensor at `from`. For an input or a state, a flushed copy.
-    pub(super) fn given_rows(
+    pub(super) fn flushed_rows(
         &mut self,
         body: &mut Vec<Stmt>,
         name: &'static str,
@@ -275,7 +277,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         let to = match self.flushed.get(name) {
             Some((place, room)) if *room >= len => *place,
             _ => {
-                let to = self.shared(&format!("{name}_flushed"), len, 1);
+                let to = self.stack_or_state_buffer(&format!("{name}_flushed"), len, 1);
                 self.flushed.insert(name, (to, len));
                 to
             }
@@ -284,8 +286,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         to
     }
 
-    /// As [`Self::given_rows`], but a loop over single elements makes the copy.
-    pub(super) fn given_elements(
+    /// As [`Self::flushed_rows`], but a loop over single elements makes the copy.
+    pub(super) fn flushed_by_element(
         &mut self,
         body: &mut Vec<Stmt>,
         name: &'static str,
@@ -296,7 +298,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         if !self.lowering.is_given(source) {
             return from;
         }
-        let to = self.shared(&format!("{name}_flushed"), len, 1);
+        let to = self.stack_or_state_buffer(&format!("{name}_flushed"), len, 1);
         let (element, read) = self.walk(&format!("{name}_element"), from, 1, false);
         let (flushed, written) = self.walk(&format!("{name}_to"), to, 1, true);
         let store = Stmt::Store { to: flushed, value: flush(load(element, 1)) };
@@ -311,29 +313,29 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// Copies a tensor. Flushes elements of an input or a state.
-    pub(super) fn read(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
+    pub(super) fn copy_tensor(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
         let len = self.lowering.len(source);
-        self.read_rows(source, from, to, len)
+        self.copy_elements(source, from, to, len)
     }
 
     /// Copies `len` elements of a tensor. Flushes elements of an input or a state.
-    pub(super) fn read_rows(
+    pub(super) fn copy_elements(
         &mut self,
         source: Source,
         from: Place,
         to: Place,
         len: usize,
     ) -> Vec<Stmt> {
-        self.copied(self.lowering.is_given(source), from, to, len)
+        self.copy_or_flush(self.lowering.is_given(source), from, to, len)
     }
 
     /// Copies a tensor to a result or a state. Flushes the elements, unless the tensor is known to
     /// hold no denormals.
-    pub(super) fn keep(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
-        self.copied(!self.lowering.is_flushed(source), from, to, self.lowering.len(source))
+    pub(super) fn copy_to_result(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
+        self.copy_or_flush(!self.lowering.is_flushed(source), from, to, self.lowering.len(source))
     }
 
-    fn copied(&mut self, flushed: bool, from: Place, to: Place, len: usize) -> Vec<Stmt> {
+    fn copy_or_flush(&mut self, flushed: bool, from: Place, to: Place, len: usize) -> Vec<Stmt> {
         let mut body = Vec::new();
         match flushed {
             true => self.flush_copy(&mut body, from, to, len),
@@ -502,8 +504,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             F::Binary(Binary::Subtract) => op(LaneOp::Sub, args),
             F::Binary(Binary::Multiply) => op(LaneOp::Mul, args),
             F::Binary(Binary::Divide) => op(LaneOp::Div, args),
-            F::Binary(Binary::Maximum) => self.larger(body, LaneOp::Max, link, args, lanes),
-            F::Binary(Binary::Minimum) => self.larger(body, LaneOp::Min, link, args, lanes),
+            F::Binary(Binary::Maximum) => self.max_or_min(body, LaneOp::Max, link, args, lanes),
+            F::Binary(Binary::Minimum) => self.max_or_min(body, LaneOp::Min, link, args, lanes),
             F::PRelu => {
                 let value = self.let_(body, "v", lanes, args.remove(0));
                 let scaled = op(LaneOp::Mul, vec![value.clone(), args.remove(0)]);
@@ -539,7 +541,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 impl KernelBuilder<'_, '_> {
     /// Maximum or minimum. [`LaneOp::Max`] and [`LaneOp::Min`] return the second operand if either
     /// is NaN, so a first operand that may be NaN needs a select.
-    fn larger(
+    fn max_or_min(
         &mut self,
         body: &mut Vec<Stmt>,
         operation: LaneOp,
@@ -551,11 +553,11 @@ impl KernelBuilder<'_, '_> {
             return op(operation, args);
         }
         let [first, second] = [0, 1].map(|i| args[i].clone());
-        self.chosen(body, operation, first, second, lanes)
+        self.propagating_nan(body, operation, first, second, lanes)
     }
 
     /// Maximum or minimum; NaN if either operand is NaN.
-    pub(super) fn chosen(
+    pub(super) fn propagating_nan(
         &mut self,
         body: &mut Vec<Stmt>,
         operation: LaneOp,

@@ -82,7 +82,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let place = self.value(value)?;
             Some(match half {
                 None => place,
-                Some(half) => self.part(
+                Some(half) => self.buffer_of_range(
                     place,
                     rows.start * units + half.units.start..(rows.end - 1) * units + half.units.end,
                 ),
@@ -121,8 +121,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             let (out, c_out, end) = (at(out).or(unread), at(c_out), end.as_ref());
             let mut body = Vec::new();
             let mut given = |name, source, from, len| match &padded {
-                Some(_) => builder.given_elements(&mut body, name, source, from, len),
-                None => builder.given_rows(&mut body, name, source, from, len),
+                Some(_) => builder.flushed_by_element(&mut body, name, source, from, len),
+                None => builder.flushed_rows(&mut body, name, source, from, len),
             };
             let x = X::Elements(given("x", cell.x, places[0], rows * inputs));
             let h = given("h", cell.h, places[1], rows * units);
@@ -229,9 +229,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (units, steps) = (cell.hidden_size, sequence.steps);
         let product = self.product_of(cell);
         let states = [Some((row.h, row.h_state)), row.c.zip(row.c_state)];
-        let mut begin = self.read_rows(cell.h, row.h, row.h_state, units);
+        let mut begin = self.copy_elements(cell.h, row.h, row.h_state, units);
         if let (Some(c), Some((from, to))) = (cell.c, states[1]) {
-            begin.extend(self.read_rows(c, from, to, units));
+            begin.extend(self.copy_elements(c, from, to, units));
         }
         let mut body = Vec::new();
         // the number of steps of this row; `None`: all
@@ -293,7 +293,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         });
         let x = match product.0.input_first {
             true => X::Sums(x),
-            false => X::Elements(self.given_rows(&mut turn, "x", cell.x, x, cell.input_size)),
+            false => X::Elements(self.flushed_rows(&mut turn, "x", cell.x, x, cell.input_size)),
         };
         let (h, c) = (row.h_state, row.c_state);
         let cell_step = CellStep {
@@ -344,7 +344,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 let at_once = product.0.rows_at_once[self.lowering.isa_index];
                 body.extend(for_tiles(self, steps, at_once, &rows, |builder, rows, places| {
                     let mut body = Vec::new();
-                    let x = builder.given_rows(
+                    let x = builder.flushed_rows(
                         &mut body,
                         "x",
                         cell.x,

@@ -195,7 +195,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             (in_phases || convolution.length > convolution.unpadded_length()) && pairs.is_none();
         // a copy of x line by line flushes x, so x needs no flushed copy before
         let flushes = !in_phases && (is_padded || pairs.is_some());
-        let x = if flushes { x } else { self.given(&mut body, "x", convolution.x, x) };
+        let x = if flushes { x } else { self.flushed_tensor(&mut body, "x", convolution.x, x) };
         let epilogue = self.epilogue(convolution.out, positions);
         let along = epilogue.along();
         let operands: Vec<Place> =
@@ -278,7 +278,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     ) -> Place {
         let ConvolutionContext { convolution, length, .. } = *work;
         let channels = some * convolution.inputs;
-        let padded = self.shared("padded", channels * length, 1);
+        let padded = self.stack_or_state_buffer("padded", channels * length, 1);
         let rows = [("padded_channel", padded, length, true)];
         body.extend(match convolution.phases.is_empty() {
             false => self.zeros(padded, channels * length),
@@ -301,10 +301,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         let ConvolutionContext { convolution, length, .. } = *work;
         body.push(Stmt::Comment(format!("x {as_integers}")));
         let behind = (length + second).saturating_sub(convolution.length);
-        let rounded = self.shared("rounded_channel", convolution.length + behind, 1);
+        let rounded = self.stack_or_state_buffer("rounded_channel", convolution.length + behind, 1);
         body.extend(self.pads(convolution, rounded));
         body.extend(self.zeros(rounded.at(convolution.length), behind));
-        let words = self.shared("words", some * length, 1);
+        let words = self.stack_or_state_buffer("words", some * length, 1);
         let scales = self.scratch("scales", some).into();
         Integers { scale, second, rounded, words, scales }
     }
@@ -334,7 +334,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             Copies::Padded(_) => {
                 builder.lines(convolution, places[0], places[1], |builder, from, to, len| {
-                    builder.read_rows(convolution.x, from, to, len)
+                    builder.copy_elements(convolution.x, from, to, len)
                 })
             }
             Copies::Words(words) => {

@@ -21,7 +21,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         }
         if let Some(newest) = &taps.newest {
             let frame = self.lowering.source(history.frame);
-            let frame = self.given(&mut body, "frame", history.frame, frame);
+            let frame = self.flushed_tensor(&mut body, "frame", history.frame, frame);
             body.push(taken(frame, out, newest));
         }
         (vec![format!("Elements of {}, and of the newest frame.", history.line)], body)
@@ -38,7 +38,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (frame, row) = (history.line.frame(), history.line.row());
         self.with_row(history, true, |builder, place| {
             let mut body = builder.moved(place, row - frame, frame);
-            body.extend(builder.read_rows(source, from, place.at(row - frame), frame));
+            body.extend(builder.copy_elements(source, from, place.at(row - frame), frame));
             body
         })
     }
@@ -50,7 +50,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (period, before) = (line.period(), most + line.history());
         let mut body = Vec::new();
         let from = self.lowering.source(history.frame);
-        let from = self.given(&mut body, "frame", history.frame, from);
+        let from = self.flushed_tensor(&mut body, "frame", history.frame, from);
         let ring: Place = self.lowering.memory.variables[history.variable].into();
         let mut write = |first: usize, least: usize, count: usize| {
             let len = (line.frame() - 1) * line.pitch() + steps;

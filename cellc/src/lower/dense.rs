@@ -20,7 +20,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let history = &self.lowering.plan.delay_lines.histories[row.history];
             let mut body = Vec::new();
             let frame = self.lowering.source(history.frame);
-            let frame = self.given(&mut body, "x", history.frame, frame);
+            let frame = self.flushed_tensor(&mut body, "x", history.frame, frame);
             let newest = frame.at(row.newest);
             body.extend(self.with_row(history, false, |builder, place| {
                 let taps = TapPlaces { row: *row, earlier: place.at(row.first), newest };
@@ -38,7 +38,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let at_once = product.0.rows_at_once[self.lowering.isa_index];
         let body = for_tiles(self, dense.rows, at_once, &rows, |builder, count, places| {
             let mut body = Vec::new();
-            let x = builder.given_rows(&mut body, "x", dense.x, places[0], count * inputs);
+            let x = builder.flushed_rows(&mut body, "x", dense.x, places[0], count * inputs);
             body.extend(builder.dense_rows(dense, count, X::Elements(x), &places[1..]));
             body
         });

@@ -161,7 +161,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         match flushes {
             true if is_line => self.flushed_copy(from, to, len),
             true => {
-                let flushed = self.shared("flushed", len, 1);
+                let flushed = self.stack_or_state_buffer("flushed", len, 1);
                 let mut body = self.flushed_copy(from, flushed, len);
                 body.push(strided(flushed, to, dims));
                 body

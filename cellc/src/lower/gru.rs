@@ -49,7 +49,7 @@ fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &CellStep<'_, '_>, sums: &Sums
         None => z,
         Some(from) => {
             let a = Expr::Splat { from, lanes: sums.lanes };
-            let a = step.cell.a.map_or(a.clone(), |source| rows.builder.taken(source, a));
+            let a = step.cell.a.map_or(a.clone(), |source| rows.builder.flushed_element(source, a));
             op(LaneOp::Mul, vec![op(LaneOp::Sub, vec![Expr::f32(1.0, sums.lanes), a]), z])
         }
     }

@@ -1,7 +1,7 @@
 //! Conversions between integers of the interface and f32 numbers of kernels.
 
 use super::builder::{KernelBuilder, op};
-use crate::core::{Integers, Source};
+use crate::core::{IntegerInput, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{ElementType, counted};
 
@@ -27,11 +27,11 @@ pub(super) fn between(float: Expr, most: usize) -> Expr {
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn integers(&mut self, integers: &'m Integers) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn integers(&mut self, integers: &'m IntegerInput) -> (Vec<String>, Vec<Stmt>) {
         let from: Place = self.lowering.memory.parameters[integers.parameter].into();
         let to = self.lowering.source(Source::Value(integers.out));
         let len = self.lowering.len(Source::Value(integers.out));
-        let Integers { least, most, .. } = *integers;
+        let IntegerInput { least, most, .. } = *integers;
         let body = self.each(len, ["integer", "out_element"], from, to, |from, to| {
             let above = float(Expr::Length { from, least, most: most.abs_diff(least) as usize });
             let value = if least == 0 {

@@ -77,12 +77,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             if self.lowering.is_given(input) && (outer == 1 || from.base != place.base) {
                 let rows = [("input_row", from, len, false), ("row", to, stride, true)];
                 body.extend(for_rows(self, outer, &rows, |builder, places| {
-                    builder.read_rows(input, places[0], places[1].at(at), len)
+                    builder.copy_elements(input, places[0], places[1].at(at), len)
                 }));
                 at += len;
                 continue;
             }
-            let from = self.given(&mut body, "input", input, from);
+            let from = self.flushed_tensor(&mut body, "input", input, from);
             // values computed in place need no copy
             if from.base == place.base && from != place {
                 // source and destination are in one buffer and may overlap: copy to scratch memory

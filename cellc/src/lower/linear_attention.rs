@@ -86,7 +86,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         for (name, source, len) in read {
             let Some(source) = source else { continue };
             let place = self.lowering.source(source);
-            let place = self.given(body, name, source, place);
+            let place = self.flushed_tensor(body, name, source, place);
             operands.push(LoopTensor { name, place, len, in_steps: true, written: false });
         }
         let matrix = attention.sizes.matrix();
@@ -101,7 +101,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         if steps == 1 && before != after {
             state("before", before, false);
         } else if before != after {
-            body.extend(self.read(attention.state, before, after));
+            body.extend(self.copy_tensor(attention.state, before, after));
         }
         state("matrix", after, true);
         if let Some(y) = attention.y {
@@ -228,7 +228,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             return head.key;
         };
         let len = attention.sizes.key;
-        let keys: Place = self.shared("decayed_keys", len, 1);
+        let keys: Place = self.stack_or_state_buffer("decayed_keys", len, 1);
         for (at, lanes) in plan::vectors(len, self.lowering.isa.lanes) {
             let factors = [head.key, decay].map(|place| load(place.at(at), lanes));
             let value = op(LaneOp::Mul, factors.to_vec());
@@ -311,7 +311,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             for (chain, sums) in sums.iter().enumerate() {
                 for (&(column, lanes), &var) in vectors.iter().zip(sums) {
                     let element = load(at.matrix.at(chain * attention.sizes.value + column), lanes);
-                    let element = this.taken(attention.state, element);
+                    let element = this.flushed_element(attention.state, element);
                     let factor = Expr::Splat { from: at.keys[0].at(chain), lanes };
                     let sum = op(LaneOp::MulAdd, vec![element, factor, Expr::Var(var)]);
                     turn.push(Stmt::Set { var, value: sum });
@@ -396,7 +396,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let factor = |key: usize| Expr::Splat { from: rows.keys[key].at(chain), lanes };
         let mut element = load(rows.matrix.at(offset), lanes);
         if let Some(added) = added {
-            element = self.taken(attention.state, element);
+            element = self.flushed_element(attention.state, element);
             // the factors after those of the queries: the key, and the decay of each key
             let decay = match (attention.decay, columns.head.decay) {
                 (Some(Decay::OfHeads(_)), Some(from)) => Some(Expr::Splat { from, lanes }),

@@ -14,7 +14,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (size, len) = (lookup.size, lookup.len);
         let mut body = Vec::new();
         let table = self.lowering.source(lookup.table);
-        let table = self.given(&mut body, "table", lookup.table, table);
+        let table = self.flushed_tensor(&mut body, "table", lookup.table, table);
         let indices = self.lowering.source(lookup.indices);
         let out = self.lowering.source(Source::Value(lookup.out));
         let count = self.lowering.len(lookup.indices);

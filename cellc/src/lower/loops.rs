@@ -87,7 +87,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             None => self.block("carried", self.lowering.len(Source::Value(carried.value))),
         };
         let initial = self.lowering.source(carried.initial);
-        parts.before.extend(self.keep(carried.initial, initial, place));
+        parts.before.extend(self.copy_to_result(carried.initial, initial, place));
         self.lowering.places[carried.value] = Some(place);
     }
 
@@ -148,7 +148,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         for &(result, place) in &parts.pieces {
             let from = self.lowering.source(result.value);
             if from != place {
-                trip.extend(self.read(result.value, from, place));
+                trip.extend(self.copy_tensor(result.value, from, place));
             }
         }
         // copies last values out of buffers that the next trip overwrites
@@ -157,7 +157,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let from = self.lowering.source(result.value);
             let to = self.lowering.source(Source::Value(result.out));
             if from != to {
-                trip.extend(self.read(result.value, from, to));
+                trip.extend(self.copy_tensor(result.value, from, to));
             }
         }
         self.hand_on(&mut trip, body);
@@ -188,7 +188,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 from = kept;
             }
             if from != to {
-                then.extend(self.keep(carried.next, from, to));
+                then.extend(self.copy_to_result(carried.next, from, to));
             }
         }
         trip.extend(then);

@@ -13,7 +13,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut before = Vec::new();
         let [a, b] = [("a", matmul.a), ("b", matmul.b)].map(|(name, source)| {
             let place = self.lowering.source(source);
-            self.given(&mut before, name, source, place)
+            self.flushed_tensor(&mut before, name, source, place)
         });
         let out = self.stored(matmul.out);
         let epilogue = self.epilogue(matmul.out, columns);

@@ -195,7 +195,7 @@ impl<'m> Lowering<'m> {
     }
 
     /// An element that an operation reads, flushed if necessary.
-    fn taken(&self, source: Source, value: Expr) -> Expr {
+    fn flushed_element(&self, source: Source, value: Expr) -> Expr {
         if self.is_given(source) { flush(value) } else { value }
     }
 
@@ -283,7 +283,7 @@ impl<'m> Lowering<'m> {
                 builder.finish(name, vec![doc], body, Loops::Kept);
             } else if from != to {
                 let mut builder = KernelBuilder::new(self);
-                let body = builder.keep(result.source, from, to);
+                let body = builder.copy_to_result(result.source, from, to);
                 let name = builder.lowering.name("copy");
                 builder.finish(name, vec!["Copies a result.".to_owned()], body, Loops::Kept);
             }
@@ -326,7 +326,7 @@ impl<'m> Lowering<'m> {
                 first.push(copy(from, kept.into(), len));
                 from = kept.into();
             }
-            body.extend(then.keep(next, from, to));
+            body.extend(then.copy_to_result(next, from, to));
         }
         if !first.is_empty() {
             let doc = "values of variables that others take over";

@@ -8,7 +8,7 @@ use super::product::Column;
 use super::reduce::ReducedRow;
 use crate::core::{CoreOp, Pointwise, PointwiseFunction, Reduce, Source};
 use crate::kernel::{Expr, Place, Stmt, Walk};
-use crate::model::{Binary, Graph};
+use crate::model::{Binary, CurveShape};
 use crate::plan::{self, Along};
 
 /// The names of the windows that an iteration reads and writes, `width` elements each.
@@ -42,8 +42,8 @@ impl Epilogue<'_> {
             PointwiseFunction::Binary(binary) => binary != Binary::Divide,
             PointwiseFunction::PRelu => true,
             PointwiseFunction::Activation(activation) => match activation.graph() {
-                Graph::Ramp | Graph::Bend => true,
-                Graph::Curve | Graph::Logistic | Graph::Stairs => false,
+                CurveShape::Ramp | CurveShape::Bend => true,
+                CurveShape::Curve | CurveShape::Logistic | CurveShape::Stairs => false,
             },
             PointwiseFunction::Less
             | PointwiseFunction::LessEqual
@@ -235,7 +235,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         lanes: usize,
         operand: &dyn Fn(usize) -> Expr,
     ) -> Expr {
-        value = self.made(epilogue.root, value);
+        value = self.flushed_result(epilogue.root, value);
         for (nth, link) in epilogue.links.iter().enumerate() {
             let inputs: Vec<Option<usize>> = link
                 .inputs
@@ -245,11 +245,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             if inputs.iter().filter(|i| i.is_none()).count() > 1 || is_deep(nth) {
                 value = self.let_(body, "v", lanes, value);
             }
-            let taken = |i: usize| self.lowering.taken(epilogue.operands[i].0, operand(i));
+            let taken =
+                |i: usize| self.lowering.flushed_element(epilogue.operands[i].0, operand(i));
             let args = inputs.into_iter().map(|i| i.map_or_else(|| value.clone(), taken));
             let args = args.collect();
             value = self.apply(body, link, args, lanes);
-            value = self.made(link.out, value);
+            value = self.flushed_result(link.out, value);
         }
         value
     }
@@ -265,7 +266,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let from = self.lowering.source(source);
             match flushed {
                 true => self.flushed_copy(from, to, len),
-                false => self.read(source, from, to),
+                false => self.copy_tensor(source, from, to),
             }
         };
         let (then, otherwise) = (copied(select.inputs[1]), copied(select.inputs[2]));
@@ -489,12 +490,12 @@ impl<'m> KernelBuilder<'_, 'm> {
                 .inputs
                 .iter()
                 .map(|input| match work.sources.iter().position(|s| s == input) {
-                    Some(i) => self.lowering.taken(*input, operands[i].clone()),
+                    Some(i) => self.lowering.flushed_element(*input, operands[i].clone()),
                     None => value.clone().expect("plan: a link follows what it reads"),
                 })
                 .collect();
             let made = self.apply(body, link, args, lanes);
-            value = Some(self.made(link.out, made));
+            value = Some(self.flushed_result(link.out, made));
         }
         value.expect("lower: there is an operation")
     }

@@ -54,7 +54,7 @@ impl KernelBuilder<'_, '_> {
         }
         if words.are_of_neighbours() {
             let offset = if words.is_unsigned() { OFFSET } else { 0 };
-            let whole = self.shared("whole", len, 1);
+            let whole = self.stack_or_state_buffer("whole", len, 1);
             let same = |_: &mut Self, element| element;
             self.whole(&mut body, (inverse, offset), [from, whole], len, same);
             let line = vec![CopiedDim { extent: len, from_stride: 1, to_stride: 1 }];
@@ -231,7 +231,7 @@ impl KernelBuilder<'_, '_> {
         len: usize,
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
-        let taken = |builder: &mut Self, element| builder.taken(source, element);
+        let taken = |builder: &mut Self, element| builder.flushed_element(source, element);
         self.whole(&mut body, (factor, 0), [from, to], len, taken);
         body
     }

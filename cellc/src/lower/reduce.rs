@@ -57,7 +57,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let [outer, size, inner] = reduce.extents(self.lowering.model.shape(reduce.input));
         let mut body = Vec::new();
         let from = self.lowering.source(reduce.input);
-        let from = self.given(&mut body, "input", reduce.input, from);
+        let from = self.flushed_tensor(&mut body, "input", reduce.input, from);
         let to = self.lowering.source(Source::Value(reduce.out));
         let whole = [("part", from, size * inner, false), ("out_part", to, inner, true)];
         body.extend(for_rows(self, outer, &whole, |builder, places| match inner {
@@ -100,7 +100,9 @@ impl<'m> KernelBuilder<'_, 'm> {
             Combiner::Minimum => LaneOp::Min,
         };
         match operation {
-            LaneOp::Max | LaneOp::Min => self.chosen(body, operation, first, second, lanes),
+            LaneOp::Max | LaneOp::Min => {
+                self.propagating_nan(body, operation, first, second, lanes)
+            }
             _ => op(operation, vec![first, second]),
         }
     }
@@ -143,7 +145,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 });
             }
             for (&(at, _), &var) in pass.iter().zip(&sums) {
-                let value = self.made(reduce.out, Expr::Var(var));
+                let value = self.flushed_result(reduce.out, Expr::Var(var));
                 body.push(Stmt::Store { to: to.at(at), value });
             }
         }
@@ -170,7 +172,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             builder.combined(body, combiner, a, b, lanes)
         };
         let last = self.reduced(&mut body, row, each, combine);
-        let value = self.made(reduce.out, last);
+        let value = self.flushed_result(reduce.out, last);
         body.push(Stmt::Store { to, value });
         body
     }

@@ -12,7 +12,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let [outer, size, inner] = sum.extents(self.lowering.model.shape(sum.input));
         let mut body = Vec::new();
         let from = self.lowering.source(sum.input);
-        let from = self.given(&mut body, "input", sum.input, from);
+        let from = self.flushed_tensor(&mut body, "input", sum.input, from);
         let to = self.lowering.source(Source::Value(sum.out));
         let plane = size * inner;
         let whole = [("part", from, plane, false), ("out_part", to, plane, true)];
@@ -46,7 +46,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let mut turn = Vec::new();
             for (&(at, lanes), &var) in pass.iter().zip(&sums) {
                 let next = op(LaneOp::Add, vec![Expr::Var(var), load(row.at(at), lanes)]);
-                turn.push(Stmt::Set { var, value: self.made(sum.out, next) });
+                turn.push(Stmt::Set { var, value: self.flushed_result(sum.out, next) });
                 turn.push(Stmt::Store { to: out_row.at(at), value: Expr::Var(var) });
             }
             body.push(Stmt::For {

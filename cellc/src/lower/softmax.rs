@@ -22,7 +22,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let inner: usize = shape[softmax.axis + 1..].iter().product();
         let mut body = Vec::new();
         let from = self.lowering.source(softmax.input);
-        let from = self.given(&mut body, "input", softmax.input, from);
+        let from = self.flushed_tensor(&mut body, "input", softmax.input, from);
         let to = self.lowering.source(Source::Value(softmax.out));
         let len = size * inner;
         let rows = [("row", from, len, false), ("out_row", to, len, true)];
@@ -132,7 +132,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// The result, of `e` and `s` or of `v - m` and `log(s)`.
     fn share(&self, softmax: &Softmax, value: Expr, of_sum: Expr) -> Expr {
         let operation = if softmax.log { LaneOp::Sub } else { LaneOp::Div };
-        self.made(softmax.out, op(operation, vec![value, of_sum]))
+        self.flushed_result(softmax.out, op(operation, vec![value, of_sum]))
     }
 
     /// Applies `each` to `size` elements, vector by vector, from one place to another or in place.

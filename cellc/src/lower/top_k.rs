@@ -86,7 +86,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn top_k(&mut self, top: &'m TopK) -> (Vec<String>, Vec<Stmt>) {
         let mut body = Vec::new();
         let from = self.lowering.source(top.input);
-        let from = self.given(&mut body, "input", top.input, from);
+        let from = self.flushed_tensor(&mut body, "input", top.input, from);
         let mut whole = vec![("row", from, top.size, false)];
         let outs = [("values", top.values), ("places", top.indices)];
         for (name, out) in outs {
@@ -202,7 +202,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         if let (Some(to), Some(out)) = (value, top.values) {
             let nan = op(LaneOp::FromBits, vec![Expr::u32(f32::NAN.to_bits(), 1)]);
             let value = choice.if_before(&at, &nowhere, load(found.best, 1), nan);
-            body.push(Stmt::Store { to, value: self.made(out, value) });
+            body.push(Stmt::Store { to, value: self.flushed_result(out, value) });
         }
         if let Some(to) = place {
             let value = choice.if_before(&at, &nowhere, at.clone(), Expr::f32(0.0, 1));

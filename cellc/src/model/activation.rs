@@ -7,7 +7,7 @@ use super::{NumberError, parse_f32};
 
 /// The shape of the graph of an activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Graph {
+pub(crate) enum CurveShape {
     /// Another curve, perhaps with a jump.
     Curve,
     /// The logistic function: the slope at the value z is z (1 - z).
@@ -76,10 +76,10 @@ macro_rules! activations {
             }
 
             /// The shape of the graph.
-            pub(crate) fn graph(self) -> Graph {
+            pub(crate) fn graph(self) -> CurveShape {
                 match self {
-                    $(Self::$cell { .. } => Graph::$graph,)*
-                    $(Self::$model => Graph::$of_graph,)*
+                    $(Self::$cell { .. } => CurveShape::$graph,)*
+                    $(Self::$model => CurveShape::$of_graph,)*
                 }
             }
 

@@ -1,6 +1,5 @@
-//! Rules for the attributes of one operation, whatever its inputs are. The module that checks the
-//! operation calls the rules, and so does a reader that replaces the operation by simpler
-//! operations.
+//! Rules for attributes, whatever the inputs of the operation are. The checks of operations and
+//! cells call the rules, and so do readers that read the attributes of composed operations.
 
 use super::limits::{MOST_ALONG_AXIS, MOST_DIMS, MOST_IN_MODEL, MOST_PAST};
 use super::{

@@ -19,7 +19,7 @@ mod size;
 mod spelling;
 mod tensor;
 
-pub(crate) use activation::Graph;
+pub(crate) use activation::CurveShape;
 pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{
     BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout,

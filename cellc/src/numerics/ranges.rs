@@ -6,7 +6,7 @@ use crate::core::{
     CoreLoop, CoreModel, CoreNode, CoreOp, Facts, OutputNumbers, Pointwise, PointwiseFunction,
     Source,
 };
-use crate::model::{Binary, Graph};
+use crate::model::{Binary, CurveShape};
 
 /// Half the spacing of f32 at 1: the largest relative error of a rounding.
 const U: f64 = 1.0 / 16_777_216.0;
@@ -222,10 +222,10 @@ impl<'m> NumberRanges<'m> {
             known => NumberFacts::between(known.ends.map(round)).integral(),
         };
         match operation.function {
-            PointwiseFunction::Activation(steps) if steps.graph() == Graph::Stairs => {
+            PointwiseFunction::Activation(steps) if steps.graph() == CurveShape::Stairs => {
                 rounded(&|end| exact(steps, end))
             }
-            PointwiseFunction::Activation(ramp) if ramp.graph() == Graph::Ramp => {
+            PointwiseFunction::Activation(ramp) if ramp.graph() == CurveShape::Ramp => {
                 let known = input(0);
                 NumberFacts { ends: known.ends.map(|end| end.max(0.0)), ..known }
             }

@@ -9,7 +9,9 @@ use super::refusal::{Refusal, Rule};
 use crate::activation::{self, Constants};
 use crate::core::fold::{self, Broadcasts};
 use crate::core::{CoreBuilder, Geometry, Known, PointwiseFunction, Source, broadcast};
-use crate::model::{Activation, Binary, ElementType, Graph, Primitive, Tensor, Unary, shape_text};
+use crate::model::{
+    Activation, Binary, CurveShape, ElementType, Primitive, Tensor, Unary, shape_text,
+};
 use crate::rules::report::floats;
 
 /// Folds an operation of constants, or emits its core operations.
@@ -103,7 +105,7 @@ fn no_float_conditions(conditions: &[Known]) -> Rule<()> {
 /// Refuses integers as operands of activations, constant or not. Roundings keep integers.
 fn no_integers(function: Primitive, operands: &[Known]) -> Rule<()> {
     let name = match function {
-        Primitive::Activation(activation) if activation.graph() != Graph::Stairs => {
+        Primitive::Activation(activation) if activation.graph() != CurveShape::Stairs => {
             activation.name()
         }
         Primitive::PRelu => "prelu",
@@ -138,7 +140,7 @@ pub(super) fn emit(
             let function = PointwiseFunction::Activation(function);
             with_sources(core, inputs, |core, x| pointwise(core, function, x, shape))
         }
-        (Primitive::Activation(activation), false) if activation.graph() == Graph::Stairs => {
+        (Primitive::Activation(activation), false) if activation.graph() == CurveShape::Stairs => {
             Ok(inputs[0].clone())
         }
         (Primitive::PRelu, true) => {
@@ -196,8 +198,8 @@ fn binary(
     [a, b]: [Source; 2],
     shape: &[usize],
 ) -> Rule<Source> {
-    // puts a constant first: lower::builder expects a constant as the first operand of Maximum and
-    // Minimum
+    // puts a constant first: lower::builder leaves out the check for NaN if the first operand of
+    // Maximum or Minimum is a constant without NaNs
     let swapped =
         matches!(binary, Binary::Maximum | Binary::Minimum) && matches!(b, Source::Constant(_));
     let sources = if swapped { [b, a] } else { [a, b] };

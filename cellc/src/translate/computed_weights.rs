@@ -9,7 +9,7 @@ use super::matmul::product;
 use super::refusal::{Refusal, Rule};
 use super::sequence::ways;
 use crate::core::{
-    CoreBuilder, CoreLoop, CoreOp, Geometry, Integers, Known, Lengths, LoopCarried, LoopResult,
+    CoreBuilder, CoreLoop, CoreOp, Geometry, IntegerInput, Known, Lengths, LoopCarried, LoopResult,
     LoopSlice, Source, signed, strides,
 };
 use crate::model::limits::MOST_ITERATIONS;
@@ -242,7 +242,7 @@ fn steps_of_rows(core: &mut CoreBuilder, recurrent: &Recurrent, sizes: CellSizes
         &Known::Source(Source::Parameter(parameter), element) => {
             let out = core.value(vec![batch]);
             let most = i32::try_from(steps).map_err(|_| Refusal::Reported)?;
-            core.emit(CoreOp::Integers(Integers { parameter, least: 0, most, out }));
+            core.emit(CoreOp::IntegerInput(IntegerInput { parameter, least: 0, most, out }));
             let lengths = Known::Source(Source::Value(out), element);
             core.facts.set_range(&lengths, [0.0, most.into()]);
             lengths

@@ -9,7 +9,7 @@ use super::refusal::{Refusal, Rule};
 use super::translator::Translator;
 use crate::core::CoreBuilder;
 use crate::core::interval::{EXACT, Interval, TRUTH, ends};
-use crate::core::{Combiner, CoreOp, Integers, Known, PointwiseFunction, Source};
+use crate::core::{Combiner, CoreOp, IntegerInput, Known, PointwiseFunction, Source};
 use crate::model::{
     Activation, Axes, Binary, Comparison, ElementType, Elementwise, Groups, Logic, Node, Op,
     Primitive, Remainder, Tensor, Unary, ValueId,
@@ -128,7 +128,7 @@ pub(super) fn wrapped(
     element: ElementType,
     range: Interval,
 ) -> Rule<Known> {
-    let [least, most] = Integers::limits(element).map(f64::from);
+    let [least, most] = IntegerInput::limits(element).map(f64::from);
     let known = Known::Source(source, element);
     let is_narrow = element.bits() <= 16 && !element.is_float() && element != ElementType::Bool;
     if !is_narrow || least <= range[0] && range[1] <= most {
@@ -406,7 +406,7 @@ pub(super) fn converted(
         }
         // no standard defines conversions beyond the range of a narrow type: the nearest number of
         // the range is taken
-        let [least, most] = Integers::limits(element);
+        let [least, most] = IntegerInput::limits(element);
         let inside = clamp(core, whole, least as f32, most as f32, &shape)?;
         let converted = Known::Source(inside, element);
         core.facts.set_range(&converted, [least.into(), most.into()]);
@@ -418,8 +418,8 @@ pub(super) fn converted(
 /// Adds the conversion of an integer input, and returns the converted tensor.
 pub(super) fn integers_of(core: &mut CoreBuilder, parameter: usize, element: ElementType) -> Known {
     let out = core.value(core.model.parameters[parameter].shape.clone());
-    let [least, most] = Integers::limits(element);
-    core.emit(CoreOp::Integers(Integers { parameter, least, most, out }));
+    let [least, most] = IntegerInput::limits(element);
+    core.emit(CoreOp::IntegerInput(IntegerInput { parameter, least, most, out }));
     core.facts.ranges.insert(out, [least.into(), most.into()]);
     core.facts.parameter_of.insert(out, (parameter, true));
     Known::Source(Source::Value(out), element)

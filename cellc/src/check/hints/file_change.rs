@@ -1,8 +1,8 @@
 //! Shell lines to open axes in a model's file by Python.
 
-use super::Hints;
+use super::HintContext;
 
-impl Hints<'_, '_> {
+impl HintContext<'_, '_> {
     /// The lines that open axes of inputs in the file and compile the new file. Empty for formats
     /// other than ONNX and OpenVINO, and if a name of the file or of an input does not fit between
     /// quotes.

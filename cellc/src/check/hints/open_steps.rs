@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Hints;
+use super::HintContext;
 use crate::check::pytorch_export::export_again;
 use crate::core::{CoreModel, Parameter, Source};
 use crate::diagnostic::{Message, Setting, message};
@@ -11,7 +11,7 @@ use crate::model::{Dim, SizesOf};
 /// The most axes of an input that the hints consider as the axis of steps.
 pub(crate) const MOST_CHOICES: usize = 3;
 
-impl Hints<'_, '_> {
+impl HintContext<'_, '_> {
     /// The advice to leave the number of steps open, and the lines that open a fixed number in a
     /// new export or in the file.
     pub(crate) fn open_steps(

@@ -1,6 +1,6 @@
 //! Batch axes mistaken for the steps of a recurrent layer.
 
-use super::Hints;
+use super::HintContext;
 use crate::check::batch_axes::names_steps;
 use crate::check::pytorch_export::export_again;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, message, quoted};
@@ -14,7 +14,7 @@ pub(crate) struct Mistaken {
     axes: SequenceAxes,
 }
 
-impl Hints<'_, '_> {
+impl HintContext<'_, '_> {
     /// The first input whose axis `axis_of(input)` counts the batch rows of a sequence.
     pub(crate) fn rows_as_steps(
         &self,
@@ -101,7 +101,7 @@ impl Hints<'_, '_> {
 }
 
 /// Adds a notice for each input with several batch rows along an axis with a name that means steps.
-pub(crate) fn notice_batch_named_steps(hints: Hints, diagnostics: &mut Diagnostics) {
+pub(crate) fn notice_batch_named_steps(hints: HintContext, diagnostics: &mut Diagnostics) {
     let model = hints.context.model;
     for input in 0..hints.inputs.shapes.len() {
         let Some(found) = hints.rows_named_steps(input) else { continue };

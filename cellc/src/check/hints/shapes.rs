@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use super::Hints;
+use super::HintContext;
 use crate::check::input_shapes::example;
 use crate::core::CoreModel;
 use crate::core::{ElementsBefore, Lookback};
@@ -108,7 +108,7 @@ struct WorkingShapes {
     any_size: bool,
 }
 
-impl Hints<'_, '_> {
+impl HintContext<'_, '_> {
     /// True if the model has no errors with these shapes of inputs.
     pub(crate) fn accepts_shapes(&self, shapes: &[(usize, Vec<Option<usize>>)]) -> bool {
         self.context.accepts(self.context.model, &self.with_shapes(shapes))

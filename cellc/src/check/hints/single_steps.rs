@@ -1,7 +1,7 @@
 //! Inputs with several steps, of which the network reads one. Keras writes such models for
 //! recurrent layers with an open number of steps.
 
-use super::Hints;
+use super::HintContext;
 use crate::core::axis_index;
 use crate::diagnostic::{Diagnostic, EXAMPLE_STEPS, quoted};
 use crate::model::{Axes, Dim, Elements, Model, Node, Op, OpFacts, Primitive, Tensor, ValueId};
@@ -29,7 +29,7 @@ enum Read {
     Several,
 }
 
-impl Hints<'_, '_> {
+impl HintContext<'_, '_> {
     /// A warning for each input with more steps than the network reads.
     pub(crate) fn single_steps(&self) -> Vec<Diagnostic> {
         let mut warnings = Vec::new();

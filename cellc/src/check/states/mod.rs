@@ -10,7 +10,7 @@ mod why;
 pub(crate) use lost_history::{kept_states, states_go_on};
 
 use self::why::{valid_pairs, why_misfit};
-use super::hints::Hints;
+use super::hints::HintContext;
 use crate::core::{CoreModel, StatePair};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted};
 use crate::request::flag;
@@ -68,7 +68,7 @@ const OWN_INPUTS: &str = "export the model with a tensor of its own for h and fo
 
 /// The messages about the states of a model.
 struct StateMessages<'c, 'a> {
-    hints: Hints<'c, 'a>,
+    hints: HintContext<'c, 'a>,
     found: &'c FoundStates<'a>,
     restart_warnings: &'c mut Diagnostics,
     diagnostics: &'c mut Diagnostics,
@@ -78,7 +78,7 @@ struct StateMessages<'c, 'a> {
 /// about layers that start anew at every call. They are dropped if the states of the layers are
 /// kept.
 pub(crate) fn states<'a>(
-    hints: Hints<'_, 'a>,
+    hints: HintContext<'_, 'a>,
     found: &FoundStates<'a>,
     diagnostics: &mut Diagnostics,
 ) -> Diagnostics {

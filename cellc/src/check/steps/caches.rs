@@ -1,7 +1,7 @@
 //! Caches that grow: each call appends elements to an input, and an output returns all elements.
 
 use crate::check::hints::Shapes;
-use crate::check::subject::CheckedModel;
+use crate::check::subject::CoreAtSize;
 use crate::core::axis_index;
 use crate::diagnostic::{Diagnostic, Setting, message, quoted};
 use crate::model::{Dim, Model, Node, Op, ValueId};
@@ -102,7 +102,7 @@ const MOST_PAIRS: usize = 4;
 
 /// The refusal of a model with caches that grow; `long`: the model with an assumed size of open
 /// axes.
-pub(crate) fn refused(long: &CheckedModel) -> Option<Diagnostic> {
+pub(crate) fn refused(long: &CoreAtSize) -> Option<Diagnostic> {
     let model = long.context.model;
     let mut caches = growing(model);
     // an input without a shape has sizes that stay unknown
@@ -144,7 +144,7 @@ pub(crate) fn refused(long: &CheckedModel) -> Option<Diagnostic> {
 
 /// Shapes for caches of a fixed size, preferably with one new element per call. `None` if an input
 /// has several open axes, or no shapes are free of errors.
-fn one_size(long: &CheckedModel, caches: &[GrowingCache]) -> Option<Shapes> {
+fn one_size(long: &CoreAtSize, caches: &[GrowingCache]) -> Option<Shapes> {
     if long.inputs.open_axes.iter().any(|axes| axes.len() > 1) {
         return None;
     }
@@ -174,7 +174,7 @@ fn one_size(long: &CheckedModel, caches: &[GrowingCache]) -> Option<Shapes> {
 
 impl GrowingCache {
     /// The names of the input and of the output.
-    fn names(&self, long: &CheckedModel) -> (String, String) {
+    fn names(&self, long: &CoreAtSize) -> (String, String) {
         let model = long.context.model;
         let input = long.context.names_of_input(self.input);
         let result = &model.nodes[model.results[self.output]];

@@ -1,7 +1,7 @@
 //! Advice for models with steps that cannot stay open.
 
 use super::super::states::{kept_states, states_go_on};
-use crate::check::subject::{CheckContext, CheckedModel, Pipeline};
+use crate::check::subject::{CheckContext, CoreAtSize, Pipeline};
 use crate::core::ShortOf;
 use crate::diagnostic::{Message, message, quoted};
 use crate::model::{Model, Op, Padding};
@@ -13,7 +13,7 @@ use crate::rules::input_sizes::Uses;
 const MOST_PADDED: usize = 32;
 
 /// How to give the number of steps of every call. `time`: by input, the axis of the steps.
-pub(crate) fn fixed_steps(long: &CheckedModel, time: &[Option<usize>]) -> Message {
+pub(crate) fn fixed_steps(long: &CoreAtSize, time: &[Option<usize>]) -> Message {
     let shorter = match long.inputs.uses.iter().any(Uses::is_length) {
         true => "; a call may have fewer: it gives their number as the lengths of the sequences",
         false => "",
@@ -59,13 +59,13 @@ pub(crate) fn fixed_steps(long: &CheckedModel, time: &[Option<usize>]) -> Messag
 
 /// How to make windows without pads take any number of steps: by pads in front of the first step.
 /// `None` if the model has errors with the pads.
-pub(crate) fn pads_in_front(long: &CheckedModel) -> Option<String> {
-    let Pipeline { check_at_size, .. } = long.context.pipeline?;
+pub(crate) fn pads_in_front(long: &CoreAtSize) -> Option<String> {
+    let Pipeline { core_at_size, .. } = long.context.pipeline?;
     let mut model: Model = long.context.model.clone();
     let mut padded: Vec<ShortOf> = Vec::new();
     // the first window too long for one step
     let short_of = |model: &Model| {
-        check_at_size(CheckContext { model, pipeline: None, ..long.context }, Some(1))
+        core_at_size(CheckContext { model, pipeline: None, ..long.context }, Some(1))
             .steps
             .history
             .short_of

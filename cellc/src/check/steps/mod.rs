@@ -5,7 +5,7 @@ mod caches;
 mod hints;
 mod words;
 
-use crate::check::subject::{CheckResult, CheckedModel, Outcome};
+use crate::check::subject::{CheckedCore, CoreAtSize, Outcome};
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, message};
 use crate::model::{Dim, Model, Op};
@@ -35,9 +35,9 @@ pub(crate) struct OpenSteps {
 /// # Errors
 /// Other problems of the model.
 pub(crate) fn open_steps(
-    given: &CheckedModel,
-    many: &CheckedModel,
-    one: Option<CheckedModel>,
+    given: &CoreAtSize,
+    many: &CoreAtSize,
+    one: Option<CoreAtSize>,
 ) -> Result<OpenSteps, Diagnostics> {
     let only_sizes = given.has_only_open_sizes();
     if only_sizes && let Some(refused) = caches::refused(many) {
@@ -73,7 +73,7 @@ pub(crate) fn open_steps(
 
 /// The outcome of the proof that the steps of a model can be taken one by one.
 pub(crate) fn proven(
-    long: &CheckedModel,
+    long: &CoreAtSize,
     time: &[Option<usize>],
     proof: Result<CoreModel, NotStepwise>,
     mut diagnostics: Diagnostics,
@@ -90,10 +90,10 @@ pub(crate) fn proven(
 
 /// The result of all checks, with warnings and advice on the given sizes.
 pub(crate) fn advised(
-    given: &CheckedModel,
+    given: &CoreAtSize,
     core: Option<(CoreModel, Precisions)>,
     mut diagnostics: Diagnostics,
-) -> CheckResult {
+) -> CheckedCore {
     let warnings = given.hints().single_steps();
     if diagnostics.has_errors() {
         given.hints().advise_sizes(&mut diagnostics);
@@ -107,7 +107,7 @@ pub(crate) fn advised(
 
 /// The error for a model whose steps cannot be taken one by one. `time`: by input, the axis of the
 /// steps.
-fn not_stepwise(long: &CheckedModel, time: &[Option<usize>], refused: &NotStepwise) -> Diagnostic {
+fn not_stepwise(long: &CoreAtSize, time: &[Option<usize>], refused: &NotStepwise) -> Diagnostic {
     let why = &in_words(refused)[..];
     let model = long.context.model;
     let origin =
@@ -150,12 +150,12 @@ const ONE_BY_ONE: &str = "steps that are computed one after the other: forward s
 /// The errors of a model that does not take every number of steps. `long`, the model of many steps,
 /// or `one`, the model of one step, has errors.
 fn only_some(
-    long: &CheckedModel,
-    one: &CheckedModel,
+    long: &CoreAtSize,
+    one: &CoreAtSize,
     time: &[Option<usize>],
     steps: usize,
 ) -> Diagnostics {
-    let errors = |checked: &CheckedModel| -> Vec<Diagnostic> {
+    let errors = |checked: &CoreAtSize| -> Vec<Diagnostic> {
         checked.diagnostics.0.iter().filter(|d| d.severity == Severity::Error).cloned().collect()
     };
     let refused = |origin: &Origin, layer: Option<String>, why: Message, help: Message| {

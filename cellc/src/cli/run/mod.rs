@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::compile::{Compilation, core_model};
-use crate::core::{CoreModel, CoreNode, CoreOp, Integers, StatePair};
+use crate::core::{CoreModel, CoreNode, CoreOp, IntegerInput, StatePair};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::Field;
 use crate::files::{self, NewFile};
@@ -148,7 +148,7 @@ struct IntegerLimit {
 
 fn limits(model: &CoreModel) -> Vec<IntegerLimit> {
     let of_node = |node: &&CoreNode| {
-        let CoreOp::Integers(Integers { parameter, least, most, .. }) = node.op else {
+        let CoreOp::IntegerInput(IntegerInput { parameter, least, most, .. }) = node.op else {
             return None;
         };
         let declared = &model.parameters[parameter];

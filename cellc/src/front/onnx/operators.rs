@@ -121,7 +121,7 @@ pub(super) fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
         least = call.attributes.float("min").map(|min| reader.number_like(x, min));
         most = call.attributes.float("max").map(|max| reader.number_like(x, max));
     }
-    // Maximum and Minimum return the second operand if either is NaN: a bound of NaN has no effect
+    // Maximum and Minimum return NaN if either operand is NaN
     if let Some(least) = least {
         x = reader.elementwise(Binary::Maximum, &[least, x]);
     }

@@ -36,11 +36,11 @@ pub(super) struct ReadOperation {
     pub(super) shape: Option<(&'static str, Vec<Dim>)>,
     pub(super) ports: Ports,
     pub(super) ledger: Vec<LedgerEntry>,
-    pub(super) then: Then,
+    pub(super) rewrite: InputRewrite,
 }
 
 /// A rewrite of operation and inputs, to apply when the inputs are known.
-pub(super) enum Then {
+pub(super) enum InputRewrite {
     Nothing,
     /// The second input gives the output type and is dropped.
     FirstInputOnly,
@@ -69,7 +69,7 @@ impl ReadOperation {
     /// An operation with one output of the first input's type.
     pub(super) fn new(op: Op) -> Self {
         let (element, ports) = (OutputTypes::Of(0), Ports::Exactly(1));
-        Self { op, element, shape: None, ports, ledger: Vec::new(), then: Then::Nothing }
+        Self { op, element, shape: None, ports, ledger: Vec::new(), rewrite: InputRewrite::Nothing }
     }
 
     /// A TensorIterator, Loop or If, with the element types of its outputs.
@@ -89,8 +89,8 @@ impl ReadOperation {
     }
 
     /// The operation with a rewrite.
-    pub(super) fn then(self, then: Then) -> Self {
-        Self { then, ..self }
+    pub(super) fn rewrite_inputs(self, rewrite: InputRewrite) -> Self {
+        Self { rewrite, ..self }
     }
 }
 
@@ -202,20 +202,24 @@ impl GraphReader<'_, '_> {
         }
         let by = if by_size { ResizeBy::Sizes } else { ResizeBy::Factors };
         let resize = Resize { by, scaling: scaling?, sampling };
-        let then = if data.set < 11 { Then::SizesOrScales(by_size) } else { Then::Nothing };
-        Some(ReadOperation::new(Op::Resize(resize)).then(then))
+        let rewrite = if data.set < 11 {
+            InputRewrite::SizesOrScales(by_size)
+        } else {
+            InputRewrite::Nothing
+        };
+        Some(ReadOperation::new(Op::Resize(resize)).rewrite_inputs(rewrite))
     }
 
-    /// Applies the rewrite in `then` to the operation and the inputs. `None` after an error.
+    /// Applies the rewrite to the operation and the inputs. `None` after an error.
     pub(super) fn finish(
         &mut self,
         index: usize,
         operation: &mut ReadOperation,
         inputs: &mut Vec<ValueId>,
     ) -> Option<()> {
-        match &operation.then {
-            Then::Nothing => {}
-            Then::FirstInputOnly => {
+        match &operation.rewrite {
+            InputRewrite::Nothing => {}
+            InputRewrite::FirstInputOnly => {
                 let [_, like] = inputs[..] else {
                     let found =
                         format!("ConvertLike with another number of inputs: {}", inputs.len());
@@ -225,36 +229,36 @@ impl GraphReader<'_, '_> {
                 operation.element = OutputTypes::Is(self.graph.model.values[like.0].element);
                 inputs.truncate(1);
             }
-            Then::OfChannels => {
+            InputRewrite::OfChannels => {
                 let axis = Tensor::from_i64(vec![1], &[1])?;
                 inputs.push(self.extra(index, Op::Constant(axis), Vec::new()));
             }
-            Then::LocalNorm(norm, size) => {
+            InputRewrite::LocalNorm(norm, size) => {
                 self.norm_of_neighbours(index, (*norm, *size), inputs)?
             }
-            Then::Scaled => {
+            InputRewrite::Scaled => {
                 let scaled = inputs.len() > 1;
                 operation.op = Op::elementwise(Composed::Swish { scaled });
             }
-            Then::DataFirst => {
+            InputRewrite::DataFirst => {
                 if inputs.len() == 5 {
                     inputs[..3].rotate_right(1);
                     operation.element =
                         OutputTypes::Is(self.graph.model.values[inputs[0].0].element);
                 }
             }
-            &Then::SizesOrScales(sizes) => {
+            &InputRewrite::SizesOrScales(sizes) => {
                 if inputs.len() > 2 {
                     inputs.remove(if sizes { 2 } else { 1 });
                 }
             }
-            &Then::Indices(indices) => {
+            &InputRewrite::Indices(indices) => {
                 let first = inputs
                     .first()
                     .map_or(ElementType::F32, |x| self.graph.model.values[x.0].element);
                 operation.element = OutputTypes::Each(vec![first, indices]);
             }
-            &Then::UnitLength(addends) => {
+            &InputRewrite::UnitLength(addends) => {
                 let axis = Tensor::from_i64(vec![1], &[3])?;
                 let axis = self.extra(index, Op::Constant(axis), Vec::new());
                 for (input, eps) in inputs.iter_mut().zip(addends) {
@@ -262,8 +266,8 @@ impl GraphReader<'_, '_> {
                     *input = self.extra(index, length, vec![*input, axis]);
                 }
             }
-            &Then::Quantise(levels) => self.quantise(index, levels, inputs)?,
-            Then::Truncate => {
+            &InputRewrite::Quantise(levels) => self.quantise(index, levels, inputs)?,
+            InputRewrite::Truncate => {
                 // a - a mod b is a multiple of b, so the rounding of the quotient does not matter
                 let [a, b] = inputs[..] else { return Some(()) };
                 if !self.graph.model.values[a.0].element.is_float() {

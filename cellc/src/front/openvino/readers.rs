@@ -3,7 +3,7 @@
 
 use super::attributes::{Data, Presence};
 use super::layers::GraphReader;
-use super::operations::{ANY_INTEGER, OutputTypes, Ports, ReadOperation, Then};
+use super::operations::{ANY_INTEGER, InputRewrite, OutputTypes, Ports, ReadOperation};
 use crate::model::{
     Activation, Binary, Blocks, BroadcastMode, Composed, ElementType, GatherNd, Heads,
     LinearAttention, Normalization, OneHot, Op, PadMode, ReverseSequence, RunningSum, SliceMasks,
@@ -26,8 +26,8 @@ pub(super) fn divide(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Optio
     let broadcast = reader.auto_broadcast(data);
     let floors = reader.boolean(data, "m_pythondiv", Some(true));
     broadcast?;
-    let then = if floors? { Then::Nothing } else { Then::Truncate };
-    Some(ReadOperation::new(Op::elementwise(Binary::Divide)).then(then))
+    let rewrite = if floors? { InputRewrite::Nothing } else { InputRewrite::Truncate };
+    Some(ReadOperation::new(Op::elementwise(Binary::Divide)).rewrite_inputs(rewrite))
 }
 
 /// Clamp: the bounds.
@@ -45,7 +45,10 @@ pub(super) fn fake_quantize(
     // f32 represents all integers up to this number
     let levels = reader.integer(data, "levels", None, 2..=1 << 24);
     broadcast?;
-    Some(ReadOperation::new(Op::elementwise(Binary::Add)).then(Then::Quantise(levels?)))
+    Some(
+        ReadOperation::new(Op::elementwise(Binary::Add))
+            .rewrite_inputs(InputRewrite::Quantise(levels?)),
+    )
 }
 
 /// Elu: the factor of the negative side.
@@ -137,7 +140,7 @@ pub(super) fn grn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<R
     let eps = reader.number(data, "bias")?;
     Some(
         ReadOperation::new(Op::Normalize(Normalization::Length { eps, adds: true }))
-            .then(Then::OfChannels),
+            .rewrite_inputs(InputRewrite::OfChannels),
     )
 }
 
@@ -148,7 +151,7 @@ pub(super) fn local_response(
 ) -> Option<ReadOperation> {
     let divide = ReadOperation::new(Op::elementwise(Binary::Divide));
     let (norm, size) = reader.local_norm(data)?;
-    Some(divide.then(Then::LocalNorm(norm, size)))
+    Some(divide.rewrite_inputs(InputRewrite::LocalNorm(norm, size)))
 }
 
 /// Eye: the element type of the output.
@@ -163,8 +166,8 @@ pub(super) fn batch_norm(
     data: &mut Data,
 ) -> Option<ReadOperation> {
     let eps = reader.number(data, "epsilon")?;
-    let then = if data.set < 5 { Then::DataFirst } else { Then::Nothing };
-    Some(ReadOperation::new(Op::Normalize(Normalization::Batch { eps })).then(then))
+    let rewrite = if data.set < 5 { InputRewrite::DataFirst } else { InputRewrite::Nothing };
+    Some(ReadOperation::new(Op::Normalize(Normalization::Batch { eps })).rewrite_inputs(rewrite))
 }
 
 /// GroupNormalization: the number of groups, and epsilon.
@@ -238,7 +241,11 @@ pub(super) fn gated_delta_net(
         has_past: true,
     };
     let operation = ReadOperation::new(Op::LinearAttention(attention)).ports(Ports::Exactly(2));
-    Some(operation.then(if is_normalized { Then::UnitLength([query, key]) } else { Then::Nothing }))
+    Some(operation.rewrite_inputs(if is_normalized {
+        InputRewrite::UnitLength([query, key])
+    } else {
+        InputRewrite::Nothing
+    }))
 }
 
 /// TopK: the axis, the mode and the order of the output.
@@ -262,7 +269,7 @@ pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
             sorted_by_index: sorted_by_place,
         }))
         .ports(Ports::Exactly(2))
-        .then(Then::Indices(indices?)),
+        .rewrite_inputs(InputRewrite::Indices(indices?)),
     )
 }
 

@@ -4,7 +4,7 @@
 use super::attributes::Data;
 use super::kinds::LayerType;
 use super::layers::GraphReader;
-use super::operations::{OutputTypes, Ports, ReadOperation, Then};
+use super::operations::{InputRewrite, OutputTypes, Ports, ReadOperation};
 use super::readers::{self, plain};
 use crate::model::{
     Activation, Binary, Comparison, Composed, Dft, Dim, ElementType, Elementwise, Family, Groups,
@@ -404,7 +404,7 @@ pub const SUPPORTED: &[Supported] = {
             |_, _| {
                 Some(
                     ReadOperation::new(Op::elementwise(Composed::Swish { scaled: false }))
-                        .then(Then::Scaled),
+                        .rewrite_inputs(InputRewrite::Scaled),
                 )
             },
             "beta may be computed",
@@ -485,7 +485,9 @@ pub const SUPPORTED: &[Supported] = {
         read_by(
             "ConvertLike",
             ONE,
-            |_, _| Some(ReadOperation::new(Op::Convert).then(Then::FirstInputOnly)),
+            |_, _| {
+                Some(ReadOperation::new(Op::Convert).rewrite_inputs(InputRewrite::FirstInputOnly))
+            },
             "like Convert",
         ),
         read_by("Identity", &["opset16"], |_, _| plain(Op::Convert), "the value itself"),

@@ -2,7 +2,7 @@
 
 use super::attributes::{Data, Presence};
 use super::layers::GraphReader;
-use super::operations::{Ports, ReadOperation, Then};
+use super::operations::{InputRewrite, Ports, ReadOperation};
 use crate::diagnostic::Diagnostic;
 use crate::front::local_norm::{LocalNorm, Neighbours};
 use crate::model::{
@@ -128,7 +128,9 @@ impl GraphReader<'_, '_> {
             rounding,
         })));
         Some(match indices {
-            Some(element) => read.ports(Ports::Exactly(2)).then(Then::Indices(element)),
+            Some(element) => {
+                read.ports(Ports::Exactly(2)).rewrite_inputs(InputRewrite::Indices(element))
+            }
             None => read,
         })
     }

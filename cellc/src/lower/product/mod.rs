@@ -133,7 +133,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     pub(super) fn scratch(&mut self, name: &str) -> Place {
         let len = self.count * self.product().units;
         match self.stores_sums() || self.tiled {
-            true => self.builder.shared(name, len, 1),
+            true => self.builder.stack_or_state_buffer(name, len, 1),
             false => self.builder.scratch(name, len).into(),
         }
     }

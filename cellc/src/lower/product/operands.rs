@@ -148,7 +148,7 @@ impl Rows<'_, '_, '_> {
             Scale::of_x(model_scale, self.plan.arithmetic.largest(len))
         else {
             let guard = self.product().layout.guards_sums().then(|| {
-                let guard = self.builder.shared("guard", 1, 1);
+                let guard = self.builder.stack_or_state_buffer("guard", 1, 1);
                 self.builder.guard(body, len, elements, guard);
                 guard
             });
