@@ -421,6 +421,25 @@ fn extending_names_every_file_that_matches_all_operations() {
     assert_eq!(found.len(), 2, "{found:?}");
 }
 
+/// Stages read the states and steps of a recurrent operation from its facts. Outside of `core` and
+/// `translate`, only the files that match all operations name its variant.
+#[test]
+fn extending_names_every_file_that_matches_a_recurrent_operation() {
+    let text = read("docs/extending.md");
+    assert!(text.contains("`OverTime::Recurrent`"));
+    let names = |path: &&String| {
+        let code = fs::read_to_string(file("cellc/src").join(path)).expect("a source");
+        code.contains("CoreOp::LinearAttention")
+    };
+    let all = sources();
+    let outside = all
+        .iter()
+        .filter(|path| !["core/", "translate/"].iter().any(|folder| path.starts_with(folder)));
+    let mut found: Vec<_> = outside.filter(names).collect();
+    found.sort();
+    assert_eq!(found, ["evaluate/mod.rs", "lower/builder.rs"]);
+}
+
 /// The sources of the compiler, by their paths under `cellc/src`.
 fn sources() -> Vec<String> {
     let root = file("cellc/src");

@@ -4,8 +4,9 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{
     CoreModel, CoreOp, Factor, Facts, FixedMatrices, FixedProduct, KernelForm, Notation, Operation,
-    OutputNumbers, OverTime, PlannedProduct, Reach, Reference, Rows, Source, Treatment,
-    WeightSource, Work, Zeros, drop_unneeded, product,
+    OutputNumbers, OverTime, PlannedProduct, Reach, RecurrentSteps, Reference, Rows, Source,
+    StateEnds, StateEndsMut, StepOrder, Treatment, WeightSource, Work, Zeros, drop_unneeded,
+    product,
 };
 use crate::model::{Activation, CellKind, Coupled, ResetGate, WeightLayout, counted};
 
@@ -94,6 +95,24 @@ impl CoreCell {
             None => self.out.h.is_some(),
             // skipped steps of a row write zeros, and a chain may turn zeros into other values
             Some(sequence) => self.out.y.is_some() && sequence.lengths == Lengths::Full,
+        }
+    }
+
+    fn recurrence(&self) -> RecurrentSteps {
+        let order = match &self.sequence {
+            Some(sequence) if sequence.reverse => StepOrder::Reverse,
+            Some(sequence) if sequence.lengths != Lengths::Full => StepOrder::Lengths,
+            _ => StepOrder::Forward,
+        };
+        let h = StateEnds { initial: self.h, last: self.out.h, is_each: true };
+        let c = self.c.map(|initial| StateEnds { initial, last: self.out.c, is_each: false });
+        RecurrentSteps {
+            states: [h].into_iter().chain(c).collect(),
+            over_time: [self.x].into_iter().chain(self.a).collect(),
+            steps: self.sequence.as_ref().map(|sequence| sequence.steps),
+            order,
+            each: self.out.y.map(|y| (y, 2)),
+            in_place: false,
         }
     }
 
@@ -194,7 +213,7 @@ impl Operation for CoreCell {
                 steps: self.steps(),
                 each: product(&[self.batch, self.kind.gates(), self.hidden_size, width]),
             },
-            over_time: OverTime::AnyStep,
+            over_time: OverTime::Recurrent(self.recurrence()),
             zeros: Zeros::Unknown,
             numbers: OutputNumbers::Any,
             product: fixed,
@@ -210,6 +229,14 @@ impl Operation for CoreCell {
             reach: Reach::Any,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        let shape = vec![self.batch, 1, self.hidden_size];
+        let CellOutputs { h, c, .. } = &mut self.out;
+        let h = StateEndsMut { name: "h", shape: shape.clone(), initial: &mut self.h, last: h };
+        let c = self.c.as_mut().map(|initial| StateEndsMut { name: "c", shape, initial, last: c });
+        [h].into_iter().chain(c).collect()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, Treatment, Work, Zeros, listed,
+    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, listed,
 };
 
 /// The concatenation of the inputs along one axis.
@@ -38,6 +38,10 @@ impl Operation for Concat {
             reach: Reach::Near,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

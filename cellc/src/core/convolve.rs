@@ -2,8 +2,8 @@
 
 use super::{
     ConstantId, CoreModel, CoreOp, Factor, Facts, FixedMatrices, FixedProduct, KernelForm,
-    Notation, Operation, OutputNumbers, OverTime, Reach, Reference, Rows, Source, Treatment, Work,
-    Zeros,
+    Notation, Operation, OutputNumbers, OverTime, Reach, Reference, Rows, Source, StateEndsMut,
+    Treatment, Work, Zeros,
 };
 use crate::model::counted;
 
@@ -270,6 +270,10 @@ impl Operation for Convolve {
             reach: Reach::Far,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

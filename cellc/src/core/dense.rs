@@ -2,8 +2,8 @@
 
 use super::{
     CoreModel, CoreOp, Factor, Facts, FixedMatrices, FixedProduct, KernelForm, Notation, Operation,
-    OutputNumbers, OverTime, PlannedProduct, Reach, Reference, Rows, Source, Treatment,
-    WeightSource, Work, Zeros, product,
+    OutputNumbers, OverTime, PlannedProduct, Reach, Reference, Rows, Source, StateEndsMut,
+    Treatment, WeightSource, Work, Zeros, product,
 };
 use crate::model::counted;
 
@@ -67,6 +67,10 @@ impl Operation for Dense {
             reach: Reach::Far,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

@@ -108,6 +108,8 @@ pub enum OverTime {
     Selects,
     /// Neighbouring steps.
     Windows,
+    /// The step of the output, and the states that steps pass on.
+    Recurrent(RecurrentSteps),
     /// Any steps. The analysis in `stream/steps` refuses these operations, unless it has a rule for
     /// them.
     AnyStep,
@@ -156,6 +158,67 @@ pub(crate) enum Reach {
     Far,
     /// All operations.
     Any,
+}
+
+/// The steps of a recurrent operation, and the states that the steps pass on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecurrentSteps {
+    /// The states, h before c.
+    pub states: Vec<StateEnds>,
+    /// The operands with one element for each step, along axis 1; x first.
+    pub over_time: Vec<Source>,
+    /// The number of steps. `None`: one step, and operands without an axis of time.
+    pub steps: Option<usize>,
+    /// The order of the steps.
+    pub order: StepOrder,
+    /// The result with one element for each step, and its axis of time. `None` if unused.
+    pub each: Option<(usize, usize)>,
+    /// True if a new state may overwrite the state before the step.
+    pub in_place: bool,
+}
+
+/// A state before the first step and after the last step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StateEnds {
+    /// The state before the first step.
+    pub initial: Source,
+    /// The state after the last step, as a value. `None` if unused.
+    pub last: Option<usize>,
+    /// True if [`RecurrentSteps::each`] is the state after each step.
+    pub is_each: bool,
+}
+
+/// The state before the first step and after the last step, for changes of a model.
+pub(crate) struct StateEndsMut<'o> {
+    /// The name within names of variables.
+    pub(crate) name: &'static str,
+    /// The shape of the state.
+    pub(crate) shape: Vec<usize>,
+    /// As [`StateEnds::initial`].
+    pub(crate) initial: &'o mut Source,
+    /// As [`StateEnds::last`].
+    pub(crate) last: &'o mut Option<usize>,
+}
+
+/// The order of the steps of a recurrent operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepOrder {
+    /// From the first step to the last, all steps for every row.
+    Forward,
+    /// From the last step to the first.
+    Reverse,
+    /// Each row has its own number of steps.
+    Lengths,
+}
+
+impl RecurrentSteps {
+    /// The value that identifies the operation: the first of its last states, else the result with
+    /// one element for each step.
+    pub(crate) fn place(&self) -> usize {
+        let last = self.states.iter().find_map(|state| state.last);
+        last.or(self.each.map(|(value, _)| value))
+            .expect("check: a recurrent operation has outputs before the sweep")
+    }
 }
 
 /// A product with fixed matrices whose precision can be chosen.
@@ -253,6 +316,12 @@ pub(crate) enum Treatment {
 }
 
 impl Facts<'_> {
+    /// The steps of a recurrent operation. `None` for other operations, also for a loop, whose
+    /// carried values may be states.
+    pub(crate) fn recurrence(&self) -> Option<&RecurrentSteps> {
+        if let OverTime::Recurrent(steps) = &self.over_time { Some(steps) } else { None }
+    }
+
     /// True if the operation moves elements of its operands and computes nothing.
     pub(crate) fn is_move(&self) -> bool {
         matches!(self.work, Work::Elements { effort: Effort::Move, .. })

@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
+    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros,
 };
 use crate::model::ElementType;
 
@@ -60,6 +60,10 @@ impl Operation for IntegerInput {
             reach: Reach::Far,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, _: &mut Rows<'_>) {

@@ -3,7 +3,8 @@
 
 use super::{
     CoreModel, CoreOp, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime, Reach,
-    Reference, Rows, Source, Treatment, Work, Zeros, drop_unneeded, product,
+    RecurrentSteps, Reference, Rows, Source, StateEnds, StateEndsMut, StepOrder, Treatment, Work,
+    Zeros, drop_unneeded, product,
 };
 use crate::model::counted;
 
@@ -121,7 +122,15 @@ impl Operation for LinearAttention {
             weights: Vec::new(),
             outputs: [self.y, self.last].into_iter().flatten().collect(),
             work: Work::Products { steps, each: product(&[batch, heads, products, key, value]) },
-            over_time: OverTime::AnyStep,
+            over_time: OverTime::Recurrent(RecurrentSteps {
+                states: vec![StateEnds { initial: self.state, last: self.last, is_each: false }],
+                over_time: self.over_time().collect(),
+                steps: Some(steps),
+                order: StepOrder::Forward,
+                each: self.y.map(|y| (y, 1)),
+                // the kernel reads each element of the state before it writes the element
+                in_place: true,
+            }),
             zeros: Zeros::Unknown,
             numbers: OutputNumbers::Any,
             product: None,
@@ -133,6 +142,13 @@ impl Operation for LinearAttention {
             reach: Reach::Any,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        let AttentionSizes { batch, heads, key, value, .. } = self.sizes;
+        let shape = vec![batch, heads, key, value];
+        let (initial, last) = (&mut self.state, &mut self.last);
+        vec![StateEndsMut { name: "state", shape, initial, last }]
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

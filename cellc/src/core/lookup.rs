@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
+    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros,
 };
 
 /// `out[k, :] = table[indices[k], :]`. Negative indices count from the end; indices beyond an end
@@ -42,6 +42,10 @@ impl Operation for Lookup {
             reach: Reach::Far,
             between_streams: is_computed.then_some("a table that is computed"),
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

@@ -2,7 +2,8 @@
 
 use super::{
     CoreModel, CoreNode, CoreOp, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, Treatment, Work, Zeros, drop_unneeded, visit_references,
+    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, drop_unneeded,
+    visit_references,
 };
 
 /// A body that runs `trips` times, at least once. The body's values are values of the model; the
@@ -88,6 +89,10 @@ impl Operation for CoreLoop {
             reach: if self.trips == 1 { Reach::Near } else { Reach::Any },
             between_streams: self.running.map(|_| "a loop that ends by its condition"),
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

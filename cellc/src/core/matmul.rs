@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime, Reach,
-    Reference, Rows, Source, Treatment, Work, Zeros, product,
+    Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, product,
 };
 
 /// Products of two computed matrices, in C order.
@@ -47,6 +47,10 @@ impl Operation for MatMul {
             reach: Reach::Far,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

@@ -50,9 +50,11 @@ pub use convolve::{
 pub use denormals::{Denormals, TensorDenormals};
 pub use dense::Dense;
 pub use equations::general_equations;
-pub use facts::{Effort, Facts, OutputNumbers, OverTime, Work, Zeros};
+pub use facts::{
+    Effort, Facts, OutputNumbers, OverTime, RecurrentSteps, StateEnds, StepOrder, Work, Zeros,
+};
 pub(crate) use facts::{
-    Factor, FixedMatrices, FixedProduct, KernelForm, Notation, PlannedProduct, Reach,
+    Factor, FixedMatrices, FixedProduct, KernelForm, Notation, PlannedProduct, Reach, StateEndsMut,
 };
 use facts::{Treatment, product};
 pub(crate) use geometry::{

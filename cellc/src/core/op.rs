@@ -3,7 +3,7 @@
 use super::{
     Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, FixedMatrices, IntegerInput,
     LinearAttention, Lookup, MatMul, PlannedProduct, Pointwise, Reduce, Reference, Rows,
-    RunningSum, Softmax, Source, TopK, View,
+    RunningSum, Softmax, Source, StateEndsMut, TopK, View,
 };
 use crate::model::LedgerEntry;
 
@@ -36,6 +36,9 @@ pub struct LayerPlace {
 pub(super) trait Operation {
     /// [`CoreOp::facts`].
     fn facts(&self) -> Facts<'_>;
+
+    /// [`CoreOp::states`].
+    fn states(&mut self) -> Vec<StateEndsMut<'_>>;
 
     /// Visits all references to tensors; for a loop, also the references in the body.
     fn visit(&mut self, visit: &mut dyn FnMut(Reference));
@@ -134,6 +137,11 @@ impl CoreOp {
     /// `needed`: by value, true if a Result or a variable depends on the value.
     pub(crate) fn drop_outputs(&mut self, needed: &[bool]) {
         self.operation_mut().drop_outputs(needed);
+    }
+
+    /// The states of [`Facts::recurrence`], in its order.
+    pub(crate) fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        self.operation_mut().states()
     }
 
     /// Adds a first axis to every tensor, with a row for each stream.

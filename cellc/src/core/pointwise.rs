@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, Treatment, Work, Zeros, listed,
+    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, listed,
 };
 use crate::model::{Activation, Binary};
 
@@ -120,6 +120,10 @@ impl Operation for Pointwise {
             reach: Reach::Near,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

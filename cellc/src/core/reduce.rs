@@ -2,7 +2,8 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Number, Operation, OutputNumbers,
-    OverTime, PointwiseFunction, Reach, Reference, Rows, Source, Treatment, Work, Zeros,
+    OverTime, PointwiseFunction, Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work,
+    Zeros,
 };
 use crate::model::{Binary, counted};
 
@@ -122,6 +123,10 @@ impl Operation for Reduce {
             reach: Reach::Far,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
+    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros,
 };
 
 /// `out[k] = out[k - 1] + input[k]` along one axis, from `out[-1] = 0`, in the order of `k`.
@@ -47,6 +47,10 @@ impl Operation for RunningSum {
             reach: Reach::Far,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, Treatment, Work, Zeros, drop_unneeded,
+    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, drop_unneeded,
 };
 
 /// The `count` largest or smallest elements of each row, best first. [`Self::last`] decides the
@@ -56,6 +56,10 @@ impl Operation for TopK {
             reach: Reach::Far,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

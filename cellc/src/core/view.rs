@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, Treatment, Work, Zeros,
+    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros,
 };
 
 /// Elements of the input in another order: `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`.
@@ -59,6 +59,10 @@ impl Operation for View {
             reach: Reach::Near,
             between_streams: None,
         }
+    }
+
+    fn states(&mut self) -> Vec<StateEndsMut<'_>> {
+        Vec::new()
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {

@@ -34,20 +34,26 @@ impl<'m> Lowering<'m> {
         wanted
     }
 
-    /// The new state of a linear attention that may overwrite a variable. `None` if anything else
-    /// reads the variable. The kernel reads each element of the state before it writes the element.
+    /// The new state of a recurrent operation that may overwrite a variable. `None` if anything
+    /// else reads the variable.
     fn updated_in_place(&self, variable: usize) -> Option<usize> {
         let Some(Source::Value(next)) = self.model.variables[variable].next else { return None };
         let before = Source::Variable(variable);
-        let CoreOp::LinearAttention(attention) = &self.producers.get(&next)?.op else {
-            return None;
-        };
+        let is_own = self.before_in_place(&self.producers.get(&next)?.op, next) == Some(before);
         let read = self.model.all_nodes().into_iter().flat_map(|node| node.op.reads());
         let read = read.chain(self.model.results.iter().map(|result| result.source));
         let read = read.chain(self.model.variables.iter().filter_map(|variable| variable.next));
         let is_alone = read.filter(|source| *source == before).count() == 1;
-        let is_own = attention.state == before && attention.last == Some(next);
         (is_own && is_alone && self.steps == 1).then_some(next)
+    }
+
+    /// The state before the steps of a recurrent operation that `last` may overwrite. `None` for
+    /// values that overwrite no state.
+    fn before_in_place(&self, op: &CoreOp, last: usize) -> Option<Source> {
+        let facts = op.facts();
+        let steps = facts.recurrence().filter(|steps| steps.in_place)?;
+        let state = steps.states.iter().find(|state| state.last == Some(last))?;
+        Some(state.initial)
     }
 
     /// Chooses the places of the values of one level: the model, or one loop body.
@@ -94,11 +100,9 @@ impl<'m> Lowering<'m> {
             // place
             let mut busy = self.bases_read(node, &wanted);
             for value in node.op.outputs() {
-                let in_place = |place: &Place| match &node.op {
-                    CoreOp::LinearAttention(attention) if attention.last == Some(value) => {
-                        self.known_place(attention.state) == Some(*place)
-                    }
-                    _ => false,
+                let in_place = |place: &Place| {
+                    let before = self.before_in_place(&node.op, value);
+                    before.is_some_and(|state| self.known_place(state) == Some(*place))
                 };
                 let place = match (
                     wanted

@@ -2,9 +2,9 @@
 
 use super::why::{layer_of, why};
 use super::{OWN_INPUTS, StateMessages};
-use crate::core::StatePair;
+use crate::core::{StatePair, StepOrder};
 use crate::diagnostic::{Diagnostic, Message, Origin, Setting, listed, message, quoted};
-use crate::stream::states::{Misfit, Order, Reason, RefusedPair};
+use crate::stream::states::{Misfit, Reason, RefusedPair};
 
 /// A name as in a command: escaped, without the quotes of messages.
 fn bare(name: &str) -> String {
@@ -111,7 +111,7 @@ impl StateMessages<'_, '_> {
                 message!("to keep {} between calls, add {}", pronoun, self.setting(&pairs, whole))
             }
             Reason::Misfit(Misfit::HAndC(_)) => OWN_INPUTS.into(),
-            Reason::Misfit(Misfit::NotForward { order: Order::Lengths, layer: Some(_) }) => {
+            Reason::Misfit(Misfit::NotForward { order: StepOrder::Lengths, layer: Some(_) }) => {
                 "give the initial state at every call".into()
             }
             Reason::Misfit(Misfit::NotForward { layer: Some(_), .. }) => {

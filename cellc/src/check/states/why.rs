@@ -1,16 +1,17 @@
 //! Words for the reasons against a state.
 
 use crate::core::CoreModel;
+use crate::core::StepOrder;
 use crate::diagnostic::quoted;
 use crate::model::{Direction, Node, Op};
 use crate::rules::names::{Side, name};
-use crate::stream::states::{Doubt, Misfit, Order, Reason, UpdateKind};
+use crate::stream::states::{Doubt, Misfit, Reason, UpdateKind};
 
 /// Why the last state of a layer with sequence lengths, or of a reverse direction, is not kept.
-fn why_never(order: Order, layer: Option<&Node>) -> String {
+fn why_never(order: StepOrder, layer: Option<&Node>) -> String {
     let name = layer.map_or(String::new(), |node| format!("{} ", quoted(&node.name)));
     match order {
-        Order::Lengths => format!(
+        StepOrder::Lengths => format!(
             "{name}has sequence lengths, and the last state of a row without steps is zero, not \
              the state before"
         ),

@@ -2,7 +2,7 @@
 
 use super::Declaration;
 use super::form::NAME;
-use crate::core::{CoreCell, CoreModel, CoreOp};
+use crate::core::{CoreCell, CoreModel, CoreNode, PlannedProduct};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::front::keys::{Key, Macro, Spanned, Value};
 use crate::front::layer::Declared;
@@ -224,11 +224,11 @@ impl<'m> Operation<'m> {
 /// The error for a model with an operation in addition to the cell.
 fn other_operation(file: &Spanned<String>, operation: &Operation) -> Option<Diagnostic> {
     // views and concatenations join the two directions of a sequence
-    let extra_node = operation.model.all_nodes().into_iter().find(|node| match node.op {
-        CoreOp::Cell(_) => false,
-        CoreOp::View(_) | CoreOp::Concat(_) => !operation.is_bidirectional,
-        _ => true,
-    })?;
+    let is_extra = |node: &&CoreNode| match node.op.planned() {
+        Some(PlannedProduct::Cell(_)) => false,
+        _ => !(operation.is_bidirectional && node.op.facts().is_move()),
+    };
+    let extra_node = operation.model.all_nodes().into_iter().find(is_extra)?;
     let found = format!("{} has {} in addition to the cell", file.value, extra_node.kind);
     Some(not_one_cell(file, found))
 }

@@ -31,19 +31,9 @@ use windows::windows;
 
 use super::flow::{Flow, Producer, TensorElement};
 use crate::core::{
-    CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, LinearAttention, Reach, Source,
+    CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Lengths, PlannedProduct, Reach,
+    RecurrentSteps, Source, StepOrder,
 };
-
-/// The order of a recurrent operator's steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// From the first step to the last, all steps for every row.
-    Forward,
-    /// From the last step to the first.
-    Reverse,
-    /// Each row has its own number of steps.
-    Lengths,
-}
 
 /// A state passed from step to step: h or c of a cell, or a carried value of a loop.
 pub(crate) struct Recurrence<'m> {
@@ -52,11 +42,11 @@ pub(crate) struct Recurrence<'m> {
     pub(crate) initial: Option<Vec<TensorElement>>,
     /// The values with the state after the last step.
     pub(crate) last: Vec<usize>,
-    pub(crate) order: Order,
+    pub(crate) order: StepOrder,
     pub(crate) steps: usize,
     /// The cell and the letter of the state, 'h' or 'c'. `None` for a loop.
     pub(crate) cell: Option<(&'m CoreCell, char)>,
-    /// The value that identifies the layer: [`place_of`] for a cell, the carried value for a loop.
+    /// The layer's value: [`RecurrentSteps::place`]; for a loop the carried value.
     pub(crate) layer: usize,
 }
 
@@ -66,8 +56,8 @@ pub(crate) struct Recurrences<'m> {
     pub(crate) all: Vec<Recurrence<'m>>,
     /// By value with a state after the last step: the index of the recurrence.
     by_last: HashMap<usize, usize>,
-    /// By value Y of a cell: the index of the recurrence of h.
-    by_y: HashMap<usize, usize>,
+    /// By value with a state after each step: the index of the recurrence.
+    by_each: HashMap<usize, usize>,
     /// By tensor and element: the number of elements of initial states that come from this element.
     /// Elements that views and concatenations moved count at their origin.
     pub(crate) initial_elements: HashMap<Source, Vec<usize>>,
@@ -85,7 +75,7 @@ impl<'m> Recurrences<'m> {
             flow,
             all: Vec::new(),
             by_last: HashMap::new(),
-            by_y: HashMap::new(),
+            by_each: HashMap::new(),
             initial_elements: HashMap::new(),
             read: BTreeSet::new(),
         };
@@ -93,10 +83,12 @@ impl<'m> Recurrences<'m> {
         // cells of a body come before the loop, whose carried values may be states of the cells
         for node in nodes.iter().rev() {
             match &node.op {
-                CoreOp::Cell(cell) => found.cell(cell),
-                CoreOp::LinearAttention(attention) => found.attention(attention),
                 CoreOp::Loop(body) if body.trips > 1 => found.back_edges(model, body),
-                _ => {}
+                op => {
+                    if let Some(steps) = op.facts().recurrence() {
+                        found.operation(op, steps);
+                    }
+                }
             }
         }
         found
@@ -116,39 +108,25 @@ impl<'m> Recurrences<'m> {
         index
     }
 
-    fn cell(&mut self, cell: &'m CoreCell) {
-        let (order, steps) = match &cell.sequence {
-            None => (Order::Forward, 1),
-            Some(s) if s.reverse => (Order::Reverse, s.steps),
-            Some(s) if s.lengths != Lengths::Full => (Order::Lengths, s.steps),
-            Some(s) => (Order::Forward, s.steps),
+    fn operation(&mut self, op: &'m CoreOp, steps: &RecurrentSteps) {
+        let cell = match op.planned() {
+            Some(PlannedProduct::Cell(cell)) => Some(cell),
+            _ => None,
         };
-        let layer = place_of(cell);
-        for (initial, last, letter) in [(Some(cell.h), cell.out.h, 'h'), (cell.c, cell.out.c, 'c')]
-        {
-            let Some(initial) = initial else { continue };
-            let initial = self.flow.origins(initial);
-            let last = last.into_iter().collect();
+        let layer = steps.place();
+        for (state, letter) in steps.states.iter().zip(['h', 'c']) {
             let index = self.add(Recurrence {
-                initial,
-                last,
-                order,
-                steps,
-                cell: Some((cell, letter)),
+                initial: self.flow.origins(state.initial),
+                last: state.last.into_iter().collect(),
+                order: steps.order,
+                steps: steps.steps.unwrap_or(1),
+                cell: cell.map(|cell| (cell, letter)),
                 layer,
             });
-            if let (Some(y), 'h') = (cell.out.y, letter) {
-                self.by_y.insert(y, index);
+            if let (Some((each, _)), true) = (steps.each, state.is_each) {
+                self.by_each.insert(each, index);
             }
         }
-    }
-
-    fn attention(&mut self, operation: &'m LinearAttention) {
-        let initial = self.flow.origins(operation.state);
-        let last: Vec<usize> = operation.last.into_iter().collect();
-        let layer = operation.last.or(operation.y).expect("states: attention without outputs");
-        let (order, steps) = (Order::Forward, operation.sizes.steps);
-        self.add(Recurrence { initial, last, order, steps, cell: None, layer });
     }
 
     /// Adds the carried values of a loop of several iterations that serve only as states of
@@ -168,11 +146,12 @@ impl<'m> Recurrences<'m> {
                 Some((_, true, through))
                     if self.serves_only_as_state(value) && !last.is_empty() =>
                 {
-                    let orders: Vec<Order> = through.iter().map(|&i| self.all[i].order).collect();
-                    let order = match orders.iter().find(|order| **order != Order::Forward) {
+                    let orders: Vec<StepOrder> =
+                        through.iter().map(|&i| self.all[i].order).collect();
+                    let order = match orders.iter().find(|order| **order != StepOrder::Forward) {
                         Some(order) => *order,
-                        None if body.slices.iter().any(|slice| slice.reverse) => Order::Reverse,
-                        None => Order::Forward,
+                        None if body.slices.iter().any(|slice| slice.reverse) => StepOrder::Reverse,
+                        None => StepOrder::Forward,
                     };
                     let initial = self.flow.origins(carried.initial);
                     let (steps, layer) = (body.trips, carried.value);
@@ -215,8 +194,6 @@ impl<'m> Recurrences<'m> {
         read.extend(model.variables.iter().filter_map(|variable| variable.next));
         for node in nodes.iter().filter(|node| !node.op.facts().is_move()) {
             match &node.op {
-                CoreOp::Cell(cell) => read.extend([Some(cell.x), cell.a].into_iter().flatten()),
-                CoreOp::LinearAttention(attention) => read.extend(attention.over_time()),
                 CoreOp::Loop(body) if body.trips == 1 => {}
                 CoreOp::Loop(body) => {
                     read.extend(body.slices.iter().map(|slice| slice.whole));
@@ -225,7 +202,11 @@ impl<'m> Recurrences<'m> {
                     );
                     // `back_edges` marks the initial values of loops that are no states
                 }
-                op => read.extend(op.reads()),
+                op => {
+                    let facts = op.facts();
+                    let recurrent = facts.recurrence().map(|steps| steps.over_time.clone());
+                    read.extend(recurrent.unwrap_or(facts.operands));
+                }
             }
         }
         self.mark(read);
@@ -260,7 +241,7 @@ impl<'m> Recurrences<'m> {
         if let Some(&recurrence) = self.by_last.get(&value) {
             return Some((recurrence, index));
         }
-        let recurrence = *self.by_y.get(&value).filter(|_| by_y)?;
+        let recurrence = *self.by_each.get(&value).filter(|_| by_y)?;
         let (cell, _) = self.all[recurrence].cell?;
         let sequence = cell.sequence.as_ref()?;
         let (unit, step, row) = (
@@ -302,9 +283,10 @@ impl<'m> Recurrences<'m> {
     /// The first of the recurrences `through` that runs in reverse, else the first with sequence
     /// lengths. `None` if all recurrences run forward through every step.
     pub(crate) fn not_forward(&self, through: &BTreeSet<usize>) -> Option<&Recurrence<'m>> {
-        let with_order =
-            |order: Order| through.iter().map(|&index| &self.all[index]).find(|r| r.order == order);
-        with_order(Order::Reverse).or_else(|| with_order(Order::Lengths))
+        let with_order = |order: StepOrder| {
+            through.iter().map(|&index| &self.all[index]).find(|r| r.order == order)
+        };
+        with_order(StepOrder::Reverse).or_else(|| with_order(StepOrder::Lengths))
     }
 
     /// A recurrence between a parameter and a tensor that runs in reverse or has sequence lengths.
@@ -332,7 +314,7 @@ impl<'m> Recurrences<'m> {
             let reaches = |&last: &usize| {
                 through::reached(model, &[Source::Value(last)], Reach::Near).contains(&source)
             };
-            recurrence.order != Order::Forward && recurrence.last.iter().any(reaches)
+            recurrence.order != StepOrder::Forward && recurrence.last.iter().any(reaches)
         };
         let started: Vec<usize> = (0..self.all.len()).filter(starts).collect();
         self.not_forward(
@@ -367,13 +349,4 @@ pub(crate) fn goes_on(
         element
             .is_some_and(|&(source, at)| last.map(Source::Value) == Some(source) && at == position)
     })
-}
-
-/// The value that identifies a cell: the first of its outputs h, c and Y.
-pub(crate) fn place_of(cell: &CoreCell) -> usize {
-    [cell.out.h, cell.out.c, cell.out.y]
-        .into_iter()
-        .flatten()
-        .next()
-        .expect("check: a cell has outputs before the sweep")
 }

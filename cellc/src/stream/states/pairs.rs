@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::search::Search;
-use super::{NameWords, Order, Reach, UpdateKind, offered, reached, windows};
-use crate::core::{CoreModel, ResultValue, Source, StatePair};
+use super::{NameWords, Reach, UpdateKind, offered, reached, windows};
+use crate::core::{CoreModel, ResultValue, Source, StatePair, StepOrder};
 use crate::model::Node;
 
 /// The pairs that the search does not take as states.
@@ -55,7 +55,7 @@ pub(crate) enum Misfit<'a> {
     InAnotherPair,
     /// A layer between the input and the output runs in reverse or has sequence lengths.
     NotForward {
-        order: Order,
+        order: StepOrder,
         layer: Option<&'a Node>,
     },
     /// h and c of an LSTM start from the same elements of the input.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::search::Search;
-use super::{InitialValue, Order, Recurrence, begins_anew, cells_in_parts, lost, repeated_cells};
-use crate::core::{CoreOp, Restart, Source};
+use super::{InitialValue, Recurrence, begins_anew, cells_in_parts, lost, repeated_cells};
+use crate::core::{CoreOp, Restart, Source, StepOrder};
 use crate::model::{Node, Op};
 use crate::stream::dependence::{Change, Dependence};
 
@@ -100,7 +100,7 @@ impl<'a> Search<'_, '_, 'a> {
             }
             let starts_every = if !repeated.contains(&layer) {
                 let is_other = |r: &Recurrence| {
-                    r.order == Order::Lengths || r.cell.is_some_and(|(c, _)| c.batch > 1)
+                    r.order == StepOrder::Lengths || r.cell.is_some_and(|(c, _)| c.batch > 1)
                 };
                 let mut recurrences = self.recurrences.all.iter();
                 StartsEvery::Call { opens: !recurrences.any(|r| r.layer == layer && is_other(r)) }

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Recurrence, Recurrences, place_of};
+use super::{Recurrence, Recurrences};
 use crate::core::{
-    CoreCell, CoreModel, CoreNode, CoreOp, Dense, PointwiseFunction, Source, WeightSource,
+    CoreCell, CoreModel, CoreNode, CoreOp, Dense, PointwiseFunction, RecurrentSteps, Source,
+    WeightSource,
 };
 use crate::model::Binary;
 use crate::model::{Activation, ElementType};
@@ -160,7 +161,7 @@ impl Recurrences<'_> {
     }
 }
 
-/// The places of the cells in loops of several iterations.
+/// The places of the recurrent operations in loops of several iterations.
 pub(crate) fn repeated_cells(model: &CoreModel) -> HashSet<usize> {
     let mut repeated = HashSet::new();
     let bodies = model.all_nodes().into_iter().filter_map(|node| match &node.op {
@@ -171,9 +172,8 @@ pub(crate) fn repeated_cells(model: &CoreModel) -> HashSet<usize> {
     while let Some(nodes) = open.pop() {
         for node in nodes {
             match &node.op {
-                CoreOp::Cell(cell) => _ = repeated.insert(place_of(cell)),
                 CoreOp::Loop(body) if body.trips == 1 => open.push(&body.body),
-                _ => {}
+                op => repeated.extend(op.facts().recurrence().map(RecurrentSteps::place)),
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::Recurrences;
 use super::restarts::{WeightContents, lost, repeated_cells};
-use super::{Order, Recurrences};
-use crate::core::{CoreLoop, CoreModel, CoreOp, Source};
+use crate::core::{CoreLoop, CoreModel, CoreOp, Source, StepOrder};
 use crate::stream::dependence::{Change, Dependence};
 
 /// By place of a layer whose state is lost at the end of every call: the number of steps per call.
@@ -21,7 +21,7 @@ pub(crate) fn begins_anew(
 ) -> Anew {
     let mut found = Anew::new();
     // a layer in reverse, or with sequence lengths, reads whole sequences
-    if recurrences.all.iter().any(|recurrence| recurrence.order != Order::Forward) {
+    if recurrences.all.iter().any(|recurrence| recurrence.order != StepOrder::Forward) {
         return found;
     }
     sequences(model, recurrences, dependence, &mut found);

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::Recurrences;
 use crate::core::{
-    CoreCell, CoreLoop, CoreModel, CoreNode, CoreOp, Facts, Lengths, PointwiseFunction, Reach,
-    Source,
+    CoreLoop, CoreModel, CoreNode, CoreOp, Facts, PointwiseFunction, Reach, RecurrentSteps, Source,
+    StateEnds, StepOrder,
 };
 use crate::model::Binary;
 use crate::stream::flow::Producer;
@@ -47,13 +47,14 @@ struct CellState {
 /// forward through every step.
 type Ends = (Source, Source, bool);
 
-fn of_cell(cell: &CoreCell) -> Vec<Ends> {
-    let forward = cell.sequence.as_ref().is_none_or(|s| !s.reverse && s.lengths == Lengths::Full);
-    let states = [(Some(cell.h), cell.out.h.or(cell.out.y)), (cell.c, cell.out.c)];
-    states
-        .into_iter()
-        .filter_map(|(initial, last)| Some((initial?, Source::Value(last?), forward)))
-        .collect()
+fn of_operation(steps: &RecurrentSteps) -> Vec<Ends> {
+    let forward = steps.order == StepOrder::Forward;
+    let each = steps.each.map(|(value, _)| value);
+    let ends = |state: &StateEnds| {
+        let last = state.last.or(each.filter(|_| state.is_each))?;
+        Some((state.initial, Source::Value(last), forward))
+    };
+    steps.states.iter().filter_map(ends).collect()
 }
 
 fn of_loop(body: &CoreLoop) -> Vec<Ends> {
@@ -148,14 +149,8 @@ impl<'a, 'm> Passages<'a, 'm> {
         let mut ends: Vec<Ends> = Vec::new();
         for node in &model.nodes {
             match &node.op {
-                CoreOp::Cell(cell) => ends.extend(of_cell(cell)),
-                CoreOp::LinearAttention(attention) => {
-                    ends.extend(
-                        attention.last.map(|last| (attention.state, Source::Value(last), true)),
-                    );
-                }
                 CoreOp::Loop(body) if body.trips > 1 => ends.extend(of_loop(body)),
-                _ => {}
+                op => ends.extend(op.facts().recurrence().into_iter().flat_map(of_operation)),
             }
         }
         if ends.len() > MOST_FOLLOWED {

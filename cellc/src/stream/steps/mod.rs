@@ -19,8 +19,8 @@ use pairs::{is_one_number, same_but_for_time};
 use super::flow::Flow;
 use super::states::goes_on;
 use crate::core::{
-    AttentionSizes, CoreCell, CoreModel, CoreNode, CoreOp, CoreValue, Facts, Lengths,
-    LinearAttention, OverTime, Source, Steps, Variable, View, signed, strides,
+    CoreModel, CoreNode, CoreOp, CoreValue, Facts, OverTime, RecurrentSteps, Source, StateEndsMut,
+    StepOrder, Steps, Variable, View, signed, strides,
 };
 use crate::model::Tensor;
 
@@ -225,8 +225,6 @@ impl<'a> StepAnalysis<'a> {
 
     fn node(&mut self, at: usize, node: &CoreNode) -> Stepwise<()> {
         let time = match &node.op {
-            CoreOp::Cell(cell) => return self.cell(cell, &node.name),
-            CoreOp::LinearAttention(attention) => return self.attention(attention),
             CoreOp::Loop(body) => return Err(Why::Loop { of_cell: body.is_cell }),
             CoreOp::MatMul(matmul) => match (self.time(matmul.a)?, self.time(matmul.b)?) {
                 (time @ (Time::Along(axis) | Time::WithFront(axis, _)), Time::Fixed) => {
@@ -260,7 +258,13 @@ impl<'a> StepAnalysis<'a> {
                 time => time,
             },
             CoreOp::Concat(concat) => self.concat(at, concat)?,
-            op => self.of_facts(at, &op.facts())?,
+            op => {
+                let facts = op.facts();
+                if let Some(steps) = facts.recurrence() {
+                    return self.recurrent(&node.name, steps);
+                }
+                self.of_facts(at, &facts)?
+            }
         };
         for value in node.op.outputs() {
             self.values.insert(value, time);
@@ -298,7 +302,7 @@ impl<'a> StepAnalysis<'a> {
             // `translate` turns the windows of a model of one step into rows of a product, so other
             // windows combine steps
             OverTime::Windows => Err(Why::Across),
-            OverTime::AnyStep => match self.joined(&facts.operands)? {
+            OverTime::Recurrent(_) | OverTime::AnyStep => match self.joined(&facts.operands)? {
                 Time::Fixed => Ok(Time::Fixed),
                 _ => Err(Why::Across),
             },
@@ -323,50 +327,47 @@ impl<'a> StepAnalysis<'a> {
         }
     }
 
-    fn cell(&mut self, cell: &CoreCell, name: &str) -> Stepwise<()> {
-        if let Time::WithFront(..) = self.time(cell.x)? {
-            return Err(Why::TakesFrontAsSteps);
-        }
-        let sequence = cell.sequence.as_ref().filter(|s| s.steps == self.steps);
-        let Some(sequence) = sequence else {
-            // a cell outside of the steps runs once per call, whatever the number of steps is
-            return Err(Why::OperatorOutsideSteps);
-        };
-        if sequence.reverse {
-            // the two directions of a bidirectional layer have the layer's name and read one input
-            let is_other = |other: &CoreCell| {
-                other.x == cell.x
-                    && other.sequence.as_ref().is_some_and(|s| !s.reverse && s.steps == self.steps)
-            };
-            let runs_forward = self.model.nodes.iter().any(|other| match &other.op {
-                CoreOp::Cell(other_cell) => other.name == name && is_other(other_cell),
-                _ => false,
-            });
-            return Err(if runs_forward { Why::RunsInBoth } else { Why::RunsInReverse });
-        }
-        if sequence.lengths != Lengths::Full {
-            return Err(Why::OwnLengths);
-        }
-        if self.time(cell.x)? != Time::Along(1) {
-            return Err(Why::OtherThanSteps);
-        }
-        if let Some(a) = cell.a
-            && self.time(a)? != Time::Along(1)
-        {
-            return Err(Why::OtherThanSteps);
-        }
-        self.starts(cell.h, cell.out.h)?;
-        if let Some(c) = cell.c {
-            self.starts(c, cell.out.c)?;
-        }
-        for (value, time) in
-            [(cell.out.y, Time::Along(2)), (cell.out.h, Time::Last), (cell.out.c, Time::Last)]
-        {
-            if let Some(value) = value {
-                self.values.insert(value, time);
+    fn recurrent(&mut self, name: &str, steps: &RecurrentSteps) -> Stepwise<()> {
+        for &operand in &steps.over_time {
+            if let Time::WithFront(..) = self.time(operand)? {
+                return Err(Why::TakesFrontAsSteps);
             }
         }
+        if steps.steps != Some(self.steps) {
+            // an operator outside of the steps runs once per call, whatever the number of steps is
+            return Err(Why::OperatorOutsideSteps);
+        }
+        match steps.order {
+            StepOrder::Forward => {}
+            StepOrder::Lengths => return Err(Why::OwnLengths),
+            StepOrder::Reverse if self.runs_forward(name, steps) => return Err(Why::RunsInBoth),
+            StepOrder::Reverse => return Err(Why::RunsInReverse),
+        }
+        for &operand in &steps.over_time {
+            if self.time(operand)? != Time::Along(1) {
+                return Err(Why::OtherThanSteps);
+            }
+        }
+        for state in &steps.states {
+            self.starts(state.initial, state.last)?;
+            self.values.extend(state.last.map(|value| (value, Time::Last)));
+        }
+        self.values.extend(steps.each.map(|(value, axis)| (value, Time::Along(axis))));
         Ok(())
+    }
+
+    /// True if a recurrent layer runs forward, too: the two directions of a bidirectional layer
+    /// have the layer's name and read one input.
+    fn runs_forward(&self, name: &str, reversed: &RecurrentSteps) -> bool {
+        let is_forward = |other: &RecurrentSteps| {
+            other.over_time[0] == reversed.over_time[0]
+                && other.order != StepOrder::Reverse
+                && other.steps == reversed.steps
+        };
+        self.model
+            .nodes
+            .iter()
+            .any(|node| node.name == name && node.op.facts().recurrence().is_some_and(is_forward))
     }
 
     /// Refuses an initial state that is neither a constant nor a state with `last` as its next
@@ -382,50 +383,35 @@ impl<'a> StepAnalysis<'a> {
             _ => Err(Why::StartsFromComputed),
         }
     }
-
-    fn attention(&mut self, operation: &LinearAttention) -> Stepwise<()> {
-        if operation.sizes.steps != self.steps {
-            return Err(Why::OperatorOutsideSteps);
-        }
-        for operand in operation.over_time() {
-            match self.time(operand)? {
-                Time::Along(1) => {}
-                Time::WithFront(..) => return Err(Why::TakesFrontAsSteps),
-                _ => return Err(Why::OtherThanSteps),
-            }
-        }
-        self.starts(operation.state, operation.last)?;
-        let outputs = [(operation.y, Time::Along(1)), (operation.last, Time::Last)];
-        self.values.extend(outputs.into_iter().filter_map(|(value, time)| Some((value?, time))));
-        Ok(())
-    }
 }
 
-/// Turns a constant initial state into a variable whose next value is `last`. Adds a value for
-/// `last` if the cell has none.
+/// Turns a constant initial state into a variable whose next value is the last state. Adds a value
+/// for the last state if the operation has none.
 fn keep_constant(
-    model: &mut (&mut Vec<Variable>, &mut Vec<CoreValue>, &[Tensor]),
-    name: String,
-    shape: Vec<usize>,
-    initial: &mut Source,
-    last: &mut Option<usize>,
+    (variables, values, constants): (&mut Vec<Variable>, &mut Vec<CoreValue>, &[Tensor]),
+    name: &str,
+    state: StateEndsMut<'_>,
 ) {
-    let Source::Constant(constant) = *initial else { return };
-    let (variables, values, constants) = model;
-    let value = *last.get_or_insert_with(|| {
-        values.push(CoreValue { shape: shape.clone() });
-        values.len() - 1
-    });
+    let Source::Constant(constant) = *state.initial else { return };
+    let value = last_of(values, state.last, &state.shape);
     let tensor = &constants[constant];
     let zero = (0..tensor.len()).all(|i| tensor.get_f32(i).to_bits() == 0);
-    *initial = Source::Variable(variables.len());
+    *state.initial = Source::Variable(variables.len());
     variables.push(Variable {
-        name,
-        shape,
+        name: format!("{} {}", name.rsplit('/').next().unwrap_or_default(), state.name),
+        shape: state.shape,
         initial: (!zero).then_some(constant),
         next: Some(Source::Value(value)),
         history: None,
     });
+}
+
+/// The value of a last state. A missing value is added.
+fn last_of(values: &mut Vec<CoreValue>, last: &mut Option<usize>, shape: &[usize]) -> usize {
+    *last.get_or_insert_with(|| {
+        values.push(CoreValue { shape: shape.to_vec() });
+        values.len() - 1
+    })
 }
 
 /// Turns sequences of one step into cells. Constant initial states become variables, so callers
@@ -433,37 +419,16 @@ fn keep_constant(
 fn carry(model: &mut CoreModel) -> Result<(), NotStepwise> {
     let mut views = Vec::new();
     for (at, node) in model.nodes.iter_mut().enumerate() {
-        let name =
-            |letter: &str| format!("{} {letter}", node.name.rsplit('/').next().unwrap_or_default());
-        let mut kept = (&mut model.variables, &mut model.values, &model.constants[..]);
-        let cell = match &mut node.op {
-            CoreOp::Cell(cell) => cell,
-            CoreOp::LinearAttention(attention) => {
-                let AttentionSizes { batch, heads, key, value, .. } = attention.sizes;
-                let shape = vec![batch, heads, key, value];
-                keep_constant(
-                    &mut kept,
-                    name("state"),
-                    shape,
-                    &mut attention.state,
-                    &mut attention.last,
-                );
-                continue;
-            }
-            _ => continue,
-        };
+        for state in node.op.states() {
+            let kept = (&mut model.variables, &mut model.values, &model.constants[..]);
+            keep_constant(kept, &node.name, state);
+        }
+        let CoreOp::Cell(cell) = &mut node.op else { continue };
         if cell.sequence.take().is_none() {
             return Err(ModelPlace::Cell.refused(Why::OutsideSteps));
         }
-        let state = vec![cell.batch, 1, cell.hidden_size];
-        keep_constant(&mut kept, name("h"), state.clone(), &mut cell.h, &mut cell.out.h);
-        if let Some(c) = &mut cell.c {
-            keep_constant(&mut kept, name("c"), state.clone(), c, &mut cell.out.c);
-        }
-        let h_out = *cell.out.h.get_or_insert_with(|| {
-            model.values.push(CoreValue { shape: state });
-            model.values.len() - 1
-        });
+        let state = [cell.batch, 1, cell.hidden_size];
+        let h_out = last_of(&mut model.values, &mut cell.out.h, &state);
         if let Some(y) = cell.out.y.take() {
             let view = View {
                 input: Source::Value(h_out),
