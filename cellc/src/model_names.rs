@@ -155,9 +155,9 @@ fn takes_memory(model: &CoreModel) -> bool {
         || model.cells().iter().any(is_sequence)
 }
 
-/// The keys by which models of amplifiers say their rate: Neural Amp Modeler's, and the other
-/// trainers'.
-const SAMPLE_RATE: [&str; 2] = ["sample_rate", "samplerate"];
+/// The keys of the ledger with the rate of an amplifier model: Neural Amp Modeler's, and those of
+/// other trainers.
+pub(crate) const SAMPLE_RATE: [&str; 3] = ["sample_rate", "samplerate", "metadata.samplerate"];
 
 /// The sample rate of the code of an amplifier model, in Hz.
 fn sample_rate(model: &CoreModel) -> Option<String> {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::core::{CoreCell, CoreModel, Lengths};
 use crate::model::{LedgerEntry, counted};
+use crate::model_names::SAMPLE_RATE;
 use crate::request::Options;
 
 /// The purpose of the type, a line for each cell, and the treatment of denormals.
@@ -25,7 +26,7 @@ pub(crate) fn lines(model: &CoreModel, options: &Options) -> Vec<String> {
 fn rate_and_levels(model: &CoreModel) -> impl Iterator<Item = String> {
     let of_host = |entry: &&LedgerEntry| {
         let key = &entry.attribute[..];
-        key == "sample_rate" || key == "samplerate" || key.starts_with("metadata.")
+        SAMPLE_RATE.contains(&key) || key.starts_with("metadata.")
     };
     let nodes = model.all_nodes();
     let ledger = nodes.iter().flat_map(|node| &node.ledger);

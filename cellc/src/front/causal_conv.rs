@@ -56,6 +56,11 @@ impl CausalConv {
         [inputs * reads, outputs * gives]
     }
 
+    /// Number of values of earlier steps that the convolution keeps.
+    pub(super) fn kept(&self) -> u64 {
+        (self.past() as u64).saturating_mul(self.sizes()[0] as u64)
+    }
+
     /// The earlier steps and the newest one along axis 2. A variable holds the earlier steps.
     /// `shape`: the shape of the newest step.
     fn with_past(

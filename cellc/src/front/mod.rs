@@ -36,7 +36,7 @@ pub(crate) mod weights;
 pub mod weights_file;
 
 use crate::diagnostic::{Diagnostic, Origin, Setting};
-use crate::model::InputFile;
+use crate::model::{InputFile, Tensor};
 use crate::request::flag;
 
 /// The option for the sample rate of generated code.
@@ -47,6 +47,12 @@ pub(crate) fn sample_rate_setting() -> Setting {
 /// The option for the size of an amplifier model.
 pub(crate) fn size_setting() -> Setting {
     flag::SIZE.setting()
+}
+
+/// The first NaN or infinity in a constant of a graph. A single infinity is valid: it may be a
+/// bound of a Maximum or a Minimum.
+pub(crate) fn not_finite_in(constant: &Tensor) -> Option<f64> {
+    constant.not_finite().filter(|value| constant.len() > 1 || value.is_nan())
 }
 
 /// The warning for a tensor with NaN or an infinity.

@@ -142,6 +142,15 @@ impl Stack {
         self.layers.push(StackLayer::Convolution(layer));
     }
 
+    /// Number of values of earlier steps that the convolutions keep, all layers together.
+    pub(crate) fn past(&self) -> u64 {
+        let kept = |layer: &StackLayer| match layer {
+            StackLayer::Convolution(convolution) => convolution.kept(),
+            _ => 0,
+        };
+        self.layers.iter().map(kept).fold(0, u64::saturating_add)
+    }
+
     /// Adds a factor and an addend for each value.
     pub(crate) fn push_scale(&mut self, factors: Tensor, addends: Tensor) {
         self.layers.push(StackLayer::Scale([factors, addends]));

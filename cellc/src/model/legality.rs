@@ -3,9 +3,10 @@
 
 use super::limits::{MOST_ALONG_AXIS, MOST_DIMS, MOST_IN_MODEL, MOST_PAST};
 use super::{
-    Activation, Cell, Composed, Direction, Elementwise, Normalization, Op, PARAMETERS, Primitive,
-    Resize, Sampling, Spelling, Unary,
+    Activation, Blocks, Cell, Composed, Direction, Elementwise, Normalization, Op, PARAMETERS,
+    Primitive, Resize, Sampling, Spelling, Unary,
 };
+use crate::diagnostic::quoted;
 
 /// One or several attributes whose value is refused.
 #[derive(Debug)]
@@ -33,10 +34,19 @@ impl WrongAttribute {
         let wrong = || Self::parameter((name, name), found, "a finite number");
         (!value.is_finite()).then(wrong)
     }
+
+    /// The rule for the bounds of a clamp: numbers or infinities, the lower one not above the upper
+    /// one.
+    pub(crate) fn wrong_bounds(function: &str, [min, max]: [f32; 2]) -> Option<Self> {
+        let found = format!("{function} from {min} to {max}");
+        let wrong = || Self::parameter(("min", "min or max"), found, "min of max or less");
+        (min > max || min.is_nan() || max.is_nan()).then(wrong)
+    }
 }
 
 impl Op {
-    /// The refused real-valued attributes. [`Cell::wrong_attributes`] checks recurrent cells.
+    /// The refused real-valued attributes and blocks of no size. [`Cell::wrong_attributes`] checks
+    /// recurrent cells.
     pub(crate) fn wrong_numbers(&self) -> Vec<WrongAttribute> {
         let finite = |function: &str, name, value| {
             WrongAttribute::not_finite(function, name, value).into_iter().collect()
@@ -49,6 +59,10 @@ impl Op {
                 let found = format!("a normalization with an epsilon of {}", normalization.eps());
                 let valid = "a finite number of 0 or more";
                 vec![WrongAttribute::parameter((Normalization::EPS, "the number"), found, valid)]
+            }
+            Self::Blocks(Blocks { size: 0, .. }) => {
+                let found = "blocks of 0".to_owned();
+                vec![WrongAttribute::parameter(("block_size", "the size"), found, "1 or more")]
             }
             Self::Resize(Resize { sampling: Sampling::Cubic { a, .. }, .. }) => {
                 finite("a cubic interpolation", "cube_coeff", a)
@@ -68,12 +82,8 @@ impl Elementwise {
     fn wrong_parameters(self) -> Vec<WrongAttribute> {
         match self {
             Self::Primitive(Primitive::Activation(activation)) => activation.wrong_parameters(),
-            Self::Primitive(Primitive::Unary(Unary::Clamp { min, max }))
-                if min > max || min.is_nan() || max.is_nan() =>
-            {
-                let found = format!("Clamp from {min} to {max}");
-                let names = ("min", "min or max");
-                vec![WrongAttribute::parameter(names, found, "min of max or less")]
+            Self::Primitive(Primitive::Unary(Unary::Clamp { min, max })) => {
+                WrongAttribute::wrong_bounds("Clamp", [min, max]).into_iter().collect()
             }
             Self::Composed(Composed::Celu { alpha }) if !alpha.is_finite() || alpha <= 0.0 => {
                 let found = format!("alpha of Celu is {alpha}");
@@ -155,6 +165,44 @@ pub(crate) fn wrong_extent(what: &str, number: i64) -> Option<[String; 3]> {
 /// is valid.
 pub(crate) fn wrong_past(values: u64) -> Option<String> {
     (values > MOST_PAST).then(|| format!("up to {MOST_PAST} values of the past"))
+}
+
+/// The refusal of a variance by whose root a normalization cannot divide: what was found, what is
+/// valid, and help.
+pub(crate) fn wrong_deviation(variance: f64, epsilon: f64) -> Option<[String; 3]> {
+    let text = || {
+        let found =
+            format!("a variance of {} and an epsilon of {}", variance as f32, epsilon as f32);
+        [found, "a sum above 0".to_owned(), "correct the variance, or raise the epsilon".to_owned()]
+    };
+    (variance + epsilon <= 0.0).then(text)
+}
+
+/// The number of groups, if positive and a divisor of all sizes. `None` also if a size is 0.
+pub(crate) fn legal_groups(groups: i64, sizes: &[usize]) -> Option<usize> {
+    let groups = usize::try_from(groups).ok().filter(|&groups| groups > 0)?;
+    sizes.iter().all(|&size| size > 0 && size.is_multiple_of(groups)).then_some(groups)
+}
+
+/// The refusal of names that no activation of a cell has: what was found, what is valid, and help.
+pub(crate) fn unknown_activations<'n>(
+    names: impl IntoIterator<Item = &'n str>,
+) -> Option<[String; 3]> {
+    const MOST_NAMED: usize = 5;
+    let unknown = names.into_iter().filter(|name| Activation::takes(name).is_none());
+    let mut shown: Vec<String> = unknown.map(|name| quoted(name.trim())).collect();
+    let plural = if shown.len() > 1 { "s" } else { "" };
+    if shown.len() > MOST_NAMED {
+        let more = format!("and {} more", shown.len() - MOST_NAMED);
+        shown.truncate(MOST_NAMED);
+        shown.push(more);
+    }
+    let text = || {
+        let found = format!("unknown activation{plural} {}", shown.join(", "));
+        let valid = format!("{}, in any letter case", Activation::NAMES.join(", "));
+        [found, valid, "correct the name".to_owned()]
+    };
+    (!shown.is_empty()).then(text)
 }
 
 /// The index of an axis of a tensor of `rank` dimensions; a negative axis counts from the end.

@@ -30,7 +30,8 @@ pub use elementwise::{
 };
 pub use facts::{Axes, Elements, OpFacts, Rank};
 pub(crate) use legality::{
-    WrongAttribute, legal_axis, wrong_count, wrong_extent, wrong_past, wrong_rank,
+    WrongAttribute, legal_axis, legal_groups, unknown_activations, wrong_count, wrong_deviation,
+    wrong_extent, wrong_past, wrong_rank,
 };
 pub use linear_attention::{Heads, LinearAttention, UpdateRule};
 pub(crate) use names::{is_made_up, lasting};

@@ -258,8 +258,8 @@ pub(super) fn blocks(core: &mut CoreBuilder, args: &Operands, attributes: Blocks
     let (size, axes) = (attributes.size, shape.len().saturating_sub(2));
     let power = (0..axes).try_fold(1usize, |product, _| product.checked_mul(size));
     let fits = power.filter(|&power| match attributes.to_space {
-        true => power > 0 && axes > 0 && shape[1].is_multiple_of(power),
-        false => size > 0 && axes > 0 && shape[2..].iter().all(|n| n.is_multiple_of(size)),
+        true => axes > 0 && shape[1].is_multiple_of(power),
+        false => axes > 0 && shape[2..].iter().all(|n| n.is_multiple_of(size)),
     });
     let Some(power) = fits else {
         let found = format!("blocks of {size} for the shape {}", shape_text(&shape));
@@ -321,8 +321,7 @@ pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, attributes: Resize
     let mut x = args.get(0)?;
     let shape = core.shape_of(&x);
     let axes: Vec<usize> = if args.len() > 2 {
-        let axes = args.integers(2, "the axes")?;
-        axes.iter().map(|&axis| args.axis(axis, shape.len())).collect::<Rule<_>>()?
+        args.axes_once(&args.integers(2, "the axes")?, shape.len())?
     } else {
         (0..shape.len()).collect()
     };

@@ -4,12 +4,14 @@
 
 use super::arithmetic::squared;
 use super::elementwise::compute;
-use super::operands::{Operands, all_floats, legal_groups};
+use super::operands::{Operands, all_floats};
 use super::reduce::{listed_axes, reduced};
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, axis_index};
-use crate::model::{Activation, Binary, Normalization, Reduction, shape_text};
+use crate::model::{
+    Activation, Binary, Normalization, Reduction, legal_groups, shape_text, wrong_deviation,
+};
 
 const ROOT: Activation = Activation::Sqrt;
 
@@ -115,6 +117,12 @@ fn batch_norm(core: &mut CoreBuilder, inputs: &[Known], eps: f32) -> Rule<Known>
         numbers.push(by_channel(core, known, shape.len())?);
     }
     let [scale, shift, mean, variance] = &numbers[..] else { return Err(Refusal::Reported) };
+    if let Some(constant) = variance.tensor() {
+        let wrong = |i: usize| wrong_deviation(constant.get_f64(i), f64::from(eps));
+        if let Some([found, valid, help]) = (0..constant.len()).find_map(wrong) {
+            return Err(Refusal::new(found, valid, help));
+        }
+    }
     let constants = [scale, shift, mean, variance].map(|known| known.tensor().cloned());
     if let [Some(scale), Some(shift), Some(mean), Some(variance)] = constants {
         // for constants, factor and offset are computed in f64 and rounded once

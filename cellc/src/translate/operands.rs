@@ -62,6 +62,19 @@ impl Operands<'_> {
         })
     }
 
+    /// The indices of axes, none of them twice. Negative axes count from the end.
+    pub(super) fn axes_once(&self, axes: &[i64], rank: usize) -> Rule<Vec<usize>> {
+        let places =
+            axes.iter().map(|&axis| self.axis(axis, rank)).collect::<Rule<Vec<usize>>>()?;
+        let mut seen = vec![false; rank];
+        let twice = places.iter().find(|&&axis| std::mem::replace(&mut seen[axis], true));
+        if let Some(axis) = twice {
+            let found = format!("the axes {}, of which two are axis {axis}", shape_text(axes));
+            return Err(Refusal::new(found, "each axis once", "correct the axes"));
+        }
+        Ok(places)
+    }
+
     /// The integers of a constant input.
     pub(super) fn integers(&self, port: usize, what: &str) -> Rule<Vec<i64>> {
         let known = self.get(port)?;
@@ -166,10 +179,4 @@ pub(super) fn too_large_integer(found: String) -> Refusal {
     let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
     let help = "clip the integers before, or compute this part outside of the model";
     Refusal::new(found, valid, help)
-}
-
-/// The number of groups, if positive and a divisor of all sizes. `None` also if a size is 0.
-pub(super) fn legal_groups(groups: i64, sizes: &[usize]) -> Option<usize> {
-    let groups = usize::try_from(groups).ok().filter(|&groups| groups > 0)?;
-    sizes.iter().all(|&size| size > 0 && size.is_multiple_of(groups)).then_some(groups)
 }

@@ -23,7 +23,7 @@ pub(super) fn pointwise(
     Ok(Source::Value(out))
 }
 
-/// The input clamped to two bounds. An infinite bound is left out. NaN stays NaN.
+/// The input clamped to two bounds. A bound that clamps nothing is left out. NaN stays NaN.
 pub(super) fn clamp(
     core: &mut CoreBuilder,
     input: Source,
@@ -31,9 +31,9 @@ pub(super) fn clamp(
     max: f32,
     shape: &[usize],
 ) -> Rule<Source> {
-    let bounds = [(min, Binary::Maximum), (max, Binary::Minimum)];
+    let bounds = [(min, f32::NEG_INFINITY, Binary::Maximum), (max, f32::INFINITY, Binary::Minimum)];
     let mut value = input;
-    for (bound, function) in bounds.into_iter().filter(|(bound, _)| bound.is_finite()) {
+    for (bound, _, function) in bounds.into_iter().filter(|(bound, open, _)| bound != open) {
         let bound = core.scalar(bound);
         // v is the second operand, so that the result for NaN is NaN
         value = pointwise(core, function, &[bound, value], shape)?;

@@ -92,18 +92,11 @@ fn reduced_parts(
 
 /// The given axes in ascending order, or all axes if none are given.
 pub(super) fn listed_axes(args: &Operands, given: &[i64], rank: usize) -> Rule<Vec<usize>> {
-    let mut axes = Vec::new();
-    for &axis in given {
-        axes.push(args.axis(axis, rank)?);
+    if given.is_empty() {
+        return Ok((0..rank).collect());
     }
-    if axes.is_empty() {
-        axes = (0..rank).collect();
-    }
+    let mut axes = args.axes_once(given, rank)?;
     axes.sort_unstable();
-    if axes.windows(2).any(|pair| pair[0] == pair[1]) {
-        let found = format!("the axes {given:?}, of which two are the same");
-        return Err(Refusal::new(found, "each axis once", "correct the axes"));
-    }
     Ok(axes)
 }
 

@@ -415,6 +415,11 @@ fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
     assert!(clamped[5].is_nan());
     let open = of(Unary::Clamp { min: f32::NEG_INFINITY, max: f32::INFINITY }.into());
     assert_eq!(open[..5], values[..5]);
+    for end in [f32::NEG_INFINITY, f32::INFINITY] {
+        let at_end = of(Unary::Clamp { min: end, max: end }.into());
+        assert_eq!(at_end[..5], [f64::from(end); 5]);
+        assert!(at_end[5].is_nan());
+    }
     assert!((of(Activation::Exp.into())[4] - 0.5f64.exp()).abs() < 1e-6);
     assert!((of(Activation::Log.into())[4] - 0.5f64.ln()).abs() < 1e-6);
 

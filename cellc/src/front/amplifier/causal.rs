@@ -10,7 +10,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::front::graph::Graph;
 use crate::front::keys::Spanned;
 use crate::model::{
-    Binary, Dim, Elementwise, LedgerEntry, Model, Op, Primitive, Spelling, Tensor, ValueId, counted,
+    self, Binary, Dim, Elementwise, LedgerEntry, Model, Op, Primitive, Spelling, Tensor, ValueId,
+    counted, wrong_deviation,
 };
 
 /// A tensor `[1, channels, samples]`.
@@ -75,7 +76,7 @@ pub(super) fn legal_groups(
     sizes: [usize; 2],
     key_path: &str,
 ) -> Result<(), Diagnostic> {
-    if sizes.iter().all(|size| size.is_multiple_of(groups)) {
+    if model::legal_groups(groups as i64, &sizes).is_some() {
         return Ok(());
     }
     let [inputs, outputs] = sizes;
@@ -90,13 +91,10 @@ pub(super) fn legal_groups(
 
 /// The standard deviation: the root of `variance + epsilon`. Refuses sums that are not above 0.
 pub(super) fn deviation(variance: f64, epsilon: f64, key_path: &str) -> Result<f64, Diagnostic> {
-    let squared = variance + epsilon;
-    if squared <= 0.0 {
-        let [variance, epsilon] = [variance, epsilon].map(|number| number as f32);
-        let found = format!("a variance of {variance} and an epsilon of {epsilon}");
-        return Err(refusal(key_path, found).valid("a sum above 0"));
+    match wrong_deviation(variance, epsilon) {
+        Some([found, valid, help]) => Err(refusal(key_path, found).valid(valid).help(help)),
+        None => Ok((variance + epsilon).sqrt()),
     }
-    Ok(squared.sqrt())
 }
 
 /// The sum of sizes, or the largest u64 if the sum is larger.

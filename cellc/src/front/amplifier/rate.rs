@@ -25,7 +25,7 @@ impl Rates {
 
     /// The rates of a model and of its code. `stored`: the keys of the file that give the rate,
     /// each with its value. `default`: the rate of a file without these keys. `code`: the rate of
-    /// the code, `None` for the rate of the model.
+    /// the code, `None` for the rate of the model; a stored rate must be valid then, too.
     ///
     /// # Errors
     /// If a rate of the file is invalid or missing, two rates differ, or the code's rate is too far
@@ -35,8 +35,6 @@ impl Rates {
         default: Option<u64>,
         code: Option<usize>,
     ) -> Result<Self, Diagnostic> {
-        let Some(code) = code else { return Ok(Self::EQUAL) };
-        let setting = super::super::sample_rate_setting();
         let mut model = None;
         for (key, value) in stored {
             let key_path = format!("\"{key}\"");
@@ -50,6 +48,8 @@ impl Rates {
             }
             model = Some(rate);
         }
+        let Some(code) = code else { return Ok(Self::EQUAL) };
+        let setting = super::super::sample_rate_setting();
         let Some(model) = model.or(default) else {
             let found = message!("{} is given, and the file has no sample rate", setting);
             return Err(refusal("", found)

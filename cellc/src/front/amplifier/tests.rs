@@ -396,6 +396,11 @@ fn much_past_is_refused() {
     );
     let said = read(&text).expect_err("much");
     assert!(said.contains("19660800 values of the past of all layers"), "{said}");
+    let layer = r#"{"type": "conv1d", "activation": "", "shape": [null, null, 1], "kernel_size": [2], "dilation": [65536], "weights": [[[[1]], [[2]]], [0]]}"#;
+    let layers = [layer; 300].join(", ");
+    let text = format!(r#"{{"in_shape": [null, null, 1], "layers": [{layers}]}}"#);
+    let said = read(&text).expect_err("much");
+    assert!(said.contains("19660800 values of the past of all layers"), "{said}");
 }
 
 /// With silence, the first call gives what every later call gives.
@@ -531,6 +536,36 @@ fn softmax_is_over_the_units_of_a_layer() {
         got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-12),
         "{got:?} is not {want:?}"
     );
+}
+
+/// The rate of a file is judged and a constant of the code, under each of the keys.
+#[test]
+fn the_sample_rate_of_a_file_is_one_number() {
+    let rtneural = |rate: &str| RTNEURAL.replacen('{', &format!("{{{rate}, "), 1);
+    let nam = |rate: &str| nam().replacen("48000", rate, 1);
+    for text in [
+        nam("44100"),
+        rtneural("\"samplerate\": \"44100\""),
+        rtneural("\"metadata\": {\"samplerate\": 44100}"),
+    ] {
+        let (model, _) = read(&text).unwrap_or_else(|said| panic!("{said}"));
+        let compilation = crate::compile::compile(&model, &Options::default());
+        let host = compilation.unwrap_or_else(|problems| panic!("{problems}")).interface.host;
+        let rate = host.iter().find(|constant| constant.name == "SAMPLE_RATE");
+        assert_eq!(rate.map(|rate| &rate.value[..]), Some("44100.0"), "{text}");
+    }
+    for (text, wanted) in [
+        (nam("0"), "the sample rate is 0"),
+        (nam("\"high\""), "the sample rate is \"high\""),
+        (rtneural("\"metadata\": {\"samplerate\": 0}"), "the sample rate is 0"),
+        (
+            rtneural("\"samplerate\": 48000, \"metadata\": {\"samplerate\": 44100}"),
+            "a sample rate of 44100 Hz and one of 48000 Hz",
+        ),
+    ] {
+        let said = read(&text).expect_err(wanted);
+        assert!(said.contains(wanted), "{said}");
+    }
 }
 
 #[test]

@@ -21,9 +21,8 @@ impl NamedActivation {
     fn apply(&self, reader: &mut GraphReader<'_>, x: ValueId) -> Option<ValueId> {
         let function: Elementwise = match (&self.name[..], &self.parameters[..]) {
             ("Clip", &[min, max]) => {
-                let [min, max] = [min, max].map(|bound| reader.number_like(x, bound));
-                let above = reader.elementwise(Binary::Maximum, &[min, x]);
-                return Some(reader.elementwise(Binary::Minimum, &[max, above]));
+                let bounds = [min, max].map(|bound| Some(reader.number_like(x, bound)));
+                return operators::clipped(reader, x, bounds);
             }
             ("Selu", &[alpha, gamma]) => {
                 let [alpha, gamma] = [alpha, gamma].map(|number| reader.number_like(x, number));

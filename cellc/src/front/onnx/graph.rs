@@ -11,7 +11,7 @@ use super::proto::{GraphProto, SparseTensorProto, TensorProto};
 use super::tensors::{Folder, TensorRefusal};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quoted};
 use crate::front::graph::Graph;
-use crate::front::not_finite;
+use crate::front::{not_finite, not_finite_in};
 use crate::model::limits::MOST_NESTED;
 use crate::model::{
     ActivationLists, AxisName, Dim, ElementType, Elementwise, LedgerEntry, Loop, Op, Rank,
@@ -326,9 +326,9 @@ impl<'f> GraphReader<'f> {
         self.constant_named(&name, tensor)
     }
 
-    /// Adds a named constant. Warns of NaN and infinities in tensors of several elements.
+    /// Adds a named constant. Warns of NaN, and of infinities in tensors of several elements.
     pub(super) fn constant_named(&mut self, name: &str, tensor: &Tensor) -> ValueId {
-        if let Some(value) = tensor.not_finite().filter(|_| tensor.len() > 1) {
+        if let Some(value) = not_finite_in(tensor) {
             self.diagnostics.push(not_finite(Origin::Unknown, &quoted(name), value));
         }
         let level = self.level();

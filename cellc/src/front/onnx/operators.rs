@@ -8,7 +8,7 @@ use crate::model::limits::MOST_DIMS;
 use crate::model::{
     Activation, Binary, BroadcastMode, Comparison, Composed, ElementType, Elementwise, NoAxes,
     Normalization, OneHot, Op, Primitive, Reduce, Reduction, Remainder, ReverseSequence, Softmax,
-    Tensor, TopKAttributes, Unary, ValueId, legal_axis,
+    Tensor, TopKAttributes, Unary, ValueId, WrongAttribute, legal_axis,
 };
 
 /// An elementwise operation on all inputs.
@@ -115,20 +115,40 @@ pub(super) fn mean(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
 }
 
 pub(super) fn clip(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
-    let mut x = call.x();
+    let x = call.x();
     let (mut least, mut most) = (call.input(1), call.input(2));
     if call.version < 11 {
         least = call.attributes.float("min").map(|min| reader.number_like(x, min));
         most = call.attributes.float("max").map(|max| reader.number_like(x, max));
     }
-    // Maximum and Minimum return NaN if either operand is NaN
+    Some(vec![clipped(reader, x, [least, most])?])
+}
+
+/// A value clamped to bounds, which may be computed. If the lower bound is above the upper one, the
+/// result is the upper one. `None` after an error: constant bounds must be numbers.
+pub(super) fn clipped(
+    reader: &mut GraphReader<'_>,
+    mut x: ValueId,
+    [least, most]: [Option<ValueId>; 2],
+) -> Option<ValueId> {
+    let mut number = |bound: Option<ValueId>, open: f32| {
+        let constant = bound.and_then(|bound| reader.known(bound));
+        constant.filter(|tensor| tensor.len() == 1).map_or(open, |tensor| tensor.get_f32(0))
+    };
+    let (min, max) = (number(least, f32::NEG_INFINITY), number(most, f32::INFINITY));
+    let lower = if max < min { max } else { min };
+    if let Some(wrong) = WrongAttribute::wrong_bounds("Clip", [lower, max]) {
+        let [found, valid, help] = wrong.text;
+        reader.error(found, valid, help);
+        return None;
+    }
     if let Some(least) = least {
         x = reader.elementwise(Binary::Maximum, &[least, x]);
     }
     if let Some(most) = most {
         x = reader.elementwise(Binary::Minimum, &[most, x]);
     }
-    Some(vec![x])
+    Some(x)
 }
 
 pub(super) fn select(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {

@@ -6,7 +6,7 @@ use crate::diagnostic::{Origin, quoted};
 use crate::front::layout::{ConversionTarget, Framework, layout};
 use crate::model::{
     Activation, BroadcastMode, Cell, CellKind, Coupled, Dim, Direction, ElementType, LedgerEntry,
-    Op, ResetGate, ValueId,
+    Op, ResetGate, ValueId, unknown_activations,
 };
 
 /// RNN.
@@ -281,12 +281,9 @@ pub(super) fn activations(
     let mut activations = Vec::new();
     for name in &names {
         let Some(takes) = Activation::takes(name) else {
-            let found = format!("the activation {}", quoted(name));
-            reader.error(
-                found,
-                format!("{}, in any letter case", Activation::NAMES.join(", ")),
-                "correct the name",
-            );
+            if let Some([found, valid, help]) = unknown_activations([&name[..]]) {
+                reader.error(found, valid, help);
+            }
             return None;
         };
         let alpha = if takes > 0 { alphas.next() } else { None };

@@ -1743,6 +1743,42 @@ fn real_valued_attributes_are_finite() {
     }
 }
 
+/// A bound of NaN is refused, also in the attributes of a fused Clip and of a Clip before operator
+/// set 11.
+#[test]
+fn bounds_are_numbers() {
+    let number = |name, value: f32| attribute(name, 1, &field(2, 5, &floats(&[value])));
+    let said = |bytes: &[u8]| read(bytes, None).err().map(|said| said.to_string());
+    let clip = |set: i64, min: f32| {
+        let clip = long(1, &node("Clip", &["x"], "y", &number("min", min)));
+        file(&[clip, long(11, &value("x", 3)), long(12, &value("y", 3))].concat(), set)
+    };
+    let fused = |max: f32| {
+        let bounds = long(7, &floats(&[0.0, max]));
+        let rest = [
+            attribute("activation", 3, &long(4, b"Clip")),
+            attribute("activation_params", 6, &bounds),
+            long(7, b"com.microsoft"),
+        ];
+        let graph = [
+            long(1, &node("FusedConv", &["x", "w"], "y", &rest.concat())),
+            long(11, &sized("x", 1, &[1, 1, 5])),
+            long(11, &sized("w", 1, &[1, 1, 3])),
+            long(12, &sized("y", 1, &[1, 1, 3])),
+        ];
+        let set = long(8, &[long(1, b"com.microsoft"), int(2, 1)].concat());
+        [file(&graph.concat(), 17), set].concat()
+    };
+    for (valid, wrong, words) in [
+        (clip(9, -1.0), clip(9, f32::NAN), "Clip from NaN to inf"),
+        (fused(1.0), fused(f32::NAN), "Clip from 0 to NaN"),
+    ] {
+        assert_eq!(said(&valid), None);
+        let said = said(&wrong).expect(words);
+        assert!(said.contains(words), "{said}");
+    }
+}
+
 #[test]
 fn shrink_is_arithmetic() {
     let number = |name, value: f32| attribute(name, 1, &field(2, 5, &floats(&[value])));
@@ -2127,6 +2163,11 @@ fn what_a_node_cannot_use_is_refused_by_name() {
             constant("sizes", 7, &[4], &ints(&[1, 1, 5, 7])),
             constant("factors", 1, &[4], &floats(&[1.0, 1.0, 1.0, 2.0])),
             constant("parts", 7, &[1], &ints(&[5])),
+            constant("pair", 7, &[2], &ints(&[7, 9])),
+            constant("one", 1, &[1], &floats(&[1.0])),
+            constant("minus", 1, &[1], &floats(&[-1.0])),
+            constant("nan", 1, &[], &floats(&[f32::NAN])),
+            constant("two", 1, &[], &floats(&[2.0])),
             long(11, &sized("x", 1, &[1, 1, 5])),
             long(12, &[long(1, b"y"), long(2, &long(1, &int(1, 1)))].concat()),
         ];
@@ -2157,6 +2198,21 @@ fn what_a_node_cannot_use_is_refused_by_name() {
         ),
         ("Resize", "x - - sizes", Vec::new(), "the sizes: [1, 1, 5, 7] for 3 axes"),
         ("Resize", "x - factors", Vec::new(), "the factors: [1, 1, 1, 2] for 3 axes"),
+        ("Resize", "x - - pair", list("axes", &[2, 2]), "the axes [2, 2], of which two"),
+        ("Resize", "x - - pair", list("axes", &[2, -1]), "the axes [2, -1], of which two"),
+        (
+            "BatchNormalization",
+            "x one one one minus",
+            Vec::new(),
+            "a variance of -1 and an epsilon",
+        ),
+        ("BatchNormalization", "x one one one one", Vec::new(), ""),
+        ("Clip", "x nan", Vec::new(), "Clip from NaN to inf"),
+        ("Clip", "x - nan", Vec::new(), "Clip from -inf to NaN"),
+        ("Clip", "x two one", Vec::new(), ""),
+        ("LRN", "x", integer_attribute("size", 0), "size of 0"),
+        ("LRN", "x", integer_attribute("size", 1), ""),
+        ("DepthToSpace", "x", integer_attribute("blocksize", 0), "blocks of 0\n"),
         ("LpNormalization", "x", integer_attribute("p", 3), "p=3"),
         ("LpNormalization", "x", integer_attribute("p", 1), ""),
         ("Split", "x parts", split, "num_outputs=2, and 1 outputs"),

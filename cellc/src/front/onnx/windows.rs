@@ -165,7 +165,10 @@ pub(super) fn channel_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) ->
     let Some(size) = call.attributes.int("size") else {
         return reader.missing("size", "the number of channels of a mean");
     };
-    let size = size_attribute(reader, "size", size)?;
+    let Some(size) = usize::try_from(size).ok().filter(|&size| size > 0) else {
+        reader.error(format!("size of {size}"), "1 or more", "correct the attribute");
+        return None;
+    };
     let x = call.x();
     let Some(rank @ 2..=4) = reader.rank(x) else {
         let help = "write it as AveragePool over the channels, Pow and Div";

@@ -7,7 +7,7 @@ use super::text::{cut, parse_integer};
 use crate::diagnostic::{Origin, quoted};
 use crate::model::{
     Activation, ActivationError, Cell, Coupled, Direction, Family, LedgerEntry, LstmGateOrder,
-    PARAMETERS, ResetGate, WeightLayout, parse_f32,
+    PARAMETERS, ResetGate, WeightLayout, parse_f32, unknown_activations,
 };
 
 impl GraphReader<'_, '_> {
@@ -301,23 +301,13 @@ impl GraphReader<'_, '_> {
         index: usize,
         given: &GivenAttribute<'t>,
     ) -> Option<Vec<&'t str>> {
-        const MOST_NAMED: usize = 5;
         // an empty text is an empty list, which `check` refuses
         let texts = given.text.split(',').filter(|_| !given.text.trim().is_empty());
-        let unknown: Vec<&str> = texts.clone().filter(|t| Activation::takes(t).is_none()).collect();
-        if unknown.is_empty() {
+        let Some([found, valid, help]) = unknown_activations(texts.clone()) else {
             return Some(texts.collect());
-        }
-        let mut names: Vec<String> =
-            unknown.iter().take(MOST_NAMED).map(|t| quoted(t.trim())).collect();
-        if unknown.len() > MOST_NAMED {
-            names.push(format!("and {} more", unknown.len() - MOST_NAMED));
-        }
-        let plural = if unknown.len() > 1 { "s" } else { "" };
-        let found = format!("unknown activation{plural} {}", names.join(", "));
-        let valid =
-            format!("{}, in any letter case, separated by commas", Activation::NAMES.join(", "));
-        self.error(index, given.origin.clone(), found, valid, "correct the name");
+        };
+        let valid = format!("{valid}, separated by commas");
+        self.error(index, given.origin.clone(), found, valid, help);
         None
     }
 

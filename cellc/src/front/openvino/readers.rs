@@ -409,7 +409,7 @@ pub(super) fn blocks(
     data: &mut Data,
     to_space: bool,
 ) -> Option<ReadOperation> {
-    let size = reader.integer(data, "block_size", Some(1), 1..=i64::MAX)?;
+    let size = reader.integer(data, "block_size", Some(1), 0..=i64::MAX)?;
     let modes = [("blocks_first", false), ("depth_first", true)];
     reader.required(data, "mode", "blocks_first, depth_first")?;
     let channel_first = reader.word(data, "mode", "", &modes)?;

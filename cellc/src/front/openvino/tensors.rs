@@ -5,7 +5,7 @@ use super::layers::{GraphReader, SAVE_AGAIN};
 use super::text::{parse_integer, parse_shape};
 use super::weights::NamedBytes;
 use crate::diagnostic::{Diagnostic, Origin, quoted};
-use crate::front::not_finite;
+use crate::front::{not_finite, not_finite_in};
 use crate::model::{Dim, ElementType, Tensor};
 
 impl GraphReader<'_, '_> {
@@ -97,10 +97,8 @@ impl GraphReader<'_, '_> {
                 .help("check that the .bin file belongs to this model and was written to its end");
             self.report(data.index, diagnostic);
         }
-        // a constant of one infinite element is valid: it may be a bound in Maximum or Minimum
-        let infinity = |tensor: &Tensor, value: f64| tensor.len() == 1 && value.is_infinite();
         if let Some(tensor) = &tensor
-            && let Some(value) = tensor.not_finite().filter(|value| !infinity(tensor, *value))
+            && let Some(value) = not_finite_in(tensor)
         {
             self.report(data.index, not_finite(offset_origin, "the constant", value));
         }

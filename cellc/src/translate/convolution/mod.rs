@@ -16,11 +16,12 @@ use crate::core::{
     Pointwise, Source, WeightSource, signed, strides,
 };
 use crate::model::{
-    Binary, Convolution, ElementType, Groups, Op, OutputSizes, Rounding, Tensor, shape_text,
+    Binary, Convolution, ElementType, Groups, Op, OutputSizes, Rounding, Tensor, legal_groups,
+    shape_text,
 };
 use crate::translate::elementwise::compute;
 use crate::translate::layout::concats::put_together;
-use crate::translate::operands::{Operands, all_floats, legal_groups, shapes_differ};
+use crate::translate::operands::{Operands, all_floats, shapes_differ};
 use crate::translate::parts::{Lengthened, padded_behind};
 use crate::translate::refusal::{Refusal, Rule};
 use lines::{Lines, along_lines};

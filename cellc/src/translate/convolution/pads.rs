@@ -165,18 +165,12 @@ pub(in crate::translate) fn pad(
 fn pads_by_axis(args: &Operands, rank: usize) -> Rule<Vec<AxisPads>> {
     let (begin, end) = (args.integers(1, "the pads")?, args.integers(2, "the pads")?);
     let axes: Vec<usize> = match args.len() {
-        5 => {
-            let axes = args.integers(4, "the axes")?;
-            axes.into_iter().map(|axis| args.axis(axis, rank)).collect::<Rule<_>>()?
-        }
+        5 => args.axes_once(&args.integers(4, "the axes")?, rank)?,
         _ => (0..rank).collect(),
     };
-    let mut once = axes.clone();
-    once.sort_unstable();
-    once.dedup();
-    if begin.len() != axes.len() || end.len() != axes.len() || once.len() != axes.len() {
+    if begin.len() != axes.len() || end.len() != axes.len() {
         let found = format!("{} and {} pads for {} axes", begin.len(), end.len(), axes.len());
-        return Err(Refusal::new(found, "two for each axis, each axis once", "correct the pads"));
+        return Err(Refusal::new(found, "two for each axis", "correct the pads"));
     }
     legal_extents("a pad", begin.iter().chain(&end).copied())?;
     let pads = axes.into_iter().zip(begin.into_iter().zip(end));

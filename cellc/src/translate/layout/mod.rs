@@ -79,12 +79,8 @@ pub(in crate::translate) fn unsqueeze(core: &mut CoreBuilder, args: &Operands) -
     let shape = core.shape_of(&input);
     let rank = shape.len() + axes.len();
     let mut added = vec![false; rank];
-    for axis in axes {
-        let axis = args.axis(axis, rank)?;
-        if std::mem::replace(&mut added[axis], true) {
-            let found = format!("axis {axis} added twice");
-            return Err(Refusal::new(found, "each once", "correct the axes"));
-        }
+    for axis in args.axes_once(&axes, rank)? {
+        added[axis] = true;
     }
     let mut sizes = shape.into_iter();
     let shape =

@@ -221,13 +221,7 @@ pub(in crate::translate) fn slices(core: &CoreBuilder, args: &Operands) -> Rule<
     }
     let shape = core.shape_of(&input);
     let mut along: Vec<AxisSlice> = shape.iter().map(|&size| AxisSlice::all(size)).collect();
-    let mut seen = vec![false; shape.len()];
-    for (i, &axis) in axes.iter().enumerate() {
-        let axis = args.axis(axis, shape.len())?;
-        if std::mem::replace(&mut seen[axis], true) {
-            let found = format!("axis {axis} sliced twice");
-            return Err(Refusal::new(found, "each once", "correct the axes"));
-        }
+    for (i, axis) in args.axes_once(&axes, shape.len())?.into_iter().enumerate() {
         along[axis] = AxisSlice::range(shape[axis], Some(starts[i]), Some(stops[i]), steps[i]);
     }
     Ok(Slices::of_every_axis(along))

@@ -6,7 +6,7 @@ use super::super::refusal;
 use super::config::Config;
 use crate::activation::exact;
 use crate::diagnostic::{Diagnostic, quoted};
-use crate::model::{Activation, Composed, Unary, counted};
+use crate::model::{Activation, Composed, Unary, WrongAttribute, counted};
 
 /// The names of the functions, for messages.
 const NAMES: &str = "Tanh, Hardtanh, Fasttanh, ReLU, LeakyReLU, PReLU, Sigmoid, SiLU, Hardswish, \
@@ -108,9 +108,10 @@ impl Function {
             "Hardswish" => Self::HardSwish,
             "LeakyHardtanh" | "LeakyHardTanh" => {
                 let [min, max] = [number("min_val", -1.0)?, number("max_val", 1.0)?];
-                if min > max {
-                    let found = format!("a min_val of {min} and a max_val of {max}");
-                    return Err(refusal(key_path, found).valid("a min_val up to max_val"));
+                if let Some(wrong) = WrongAttribute::wrong_bounds(name, [min, max]) {
+                    let [found, valid, _] = wrong.text;
+                    let help = "correct min_val or max_val";
+                    return Err(refusal(key_path, found).valid(valid).help(help));
                 }
                 let [min_slope, max_slope] =
                     [number("min_slope", 0.01)?, number("max_slope", 0.01)?];

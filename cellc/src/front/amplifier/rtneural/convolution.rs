@@ -8,7 +8,7 @@ use crate::front::amplifier::rate::Rates;
 use crate::front::amplifier::refusal;
 use crate::front::causal_conv::{CausalConv, Features};
 use crate::front::layout::NamedTensor;
-use crate::model::{Tensor, counted, wrong_past};
+use crate::model::{Tensor, counted};
 
 /// The keys of a convolution besides its shape and weights.
 pub(super) struct ConvKeys {
@@ -156,10 +156,6 @@ impl ConvKeys {
             [Some(kernel), wide, Some(in_group), Some(gives)].into_iter().flatten().collect();
         expect(of_file, &wanted, of_file.shape() == wanted, "kernel", key_path)?;
         expect(bias, &[gives], bias.shape() == [gives], "bias", key_path)?;
-        if let Some(valid) = wrong_past((kernel - 1) as u64 * dilation as u64 * inputs as u64) {
-            let found = format!("{}, a dilation of {dilation}", counted(kernel, "tap"));
-            return Err(refusal(key_path, found).valid(valid));
-        }
         // as many taps in all as a unit has for each input
         let taps = kernel * wide.unwrap_or(1);
         let weight = |unit: usize, input: usize, tap: usize| {

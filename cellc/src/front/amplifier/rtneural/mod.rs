@@ -14,7 +14,7 @@ use crate::front::layer::Declared;
 use crate::front::layout::{Framework, NamedTensor, WeightSet};
 use crate::front::stack::Stack;
 use crate::front::weights::DenseLayer;
-use crate::model::{Activation, Family, LedgerEntry, Tensor, counted, shape_text};
+use crate::model::{Activation, Family, LedgerEntry, Tensor, counted, shape_text, wrong_past};
 use convolution::ConvKeys;
 
 /// Name of the layers in messages.
@@ -74,6 +74,11 @@ pub(super) fn read(
     for (number, layer) in layers.into_iter().enumerate() {
         let key_path = format!("\"layers\", number {number}");
         before = add(&mut stack, &name, layer, &key_path, (before, rates))?;
+    }
+    let past = stack.past();
+    if let Some(valid) = wrong_past(past) {
+        let found = format!("{past} values of the past of all layers");
+        return Err(refusal("\"layers\"", found).valid(valid).into());
     }
     if let Some(skip) = file.take("in_skip") {
         let on = match skip {
