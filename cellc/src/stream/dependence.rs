@@ -11,9 +11,9 @@ pub(crate) enum Change {
     /// No cause: the tensor is zero. A product with zero counts as zero, although infinity times
     /// zero is NaN.
     Zero,
-    /// No cause: the tensor is computed from constants alone.
+    /// No input: the tensor is computed from constants, or from variables that depend on no input.
     Never,
-    /// Variables whose next values change.
+    /// Variables whose next values depend on inputs.
     Variables,
     /// Inputs.
     Inputs,
@@ -25,7 +25,7 @@ pub(crate) enum Change {
 enum OperandEffect {
     /// Zero if every operand is zero.
     Linear,
-    /// Zero if one operand is zero.
+    /// Zero if at least one operand is zero.
     Product,
     /// Never known to be zero, whatever the operands are.
     Any,
@@ -105,7 +105,7 @@ impl<'m> Dependence<'m> {
         }
     }
 
-    /// The operands of a value. Empty for a value known to be zero.
+    /// The operands and run-time weights of a value. Empty for a value known to be zero.
     pub(crate) fn reads(&self, value: usize) -> &[Source] {
         if self.changes[value] == Change::Zero { &[] } else { &self.rules[value].1 }
     }
@@ -129,7 +129,7 @@ impl<'m> Dependence<'m> {
                 self.rules[slice.piece] = (OperandEffect::Linear, vec![slice.whole]);
             }
             for carried in &body.carried {
-                // the only iteration of a loop of one trip reads the initial value alone
+                // in a loop of one iteration, the carried value is the initial value
                 let next = Some(carried.next).filter(|_| body.trips > 1);
                 let sources = [Some(carried.initial), next].into_iter().flatten();
                 self.rules[carried.value] = (OperandEffect::Linear, sources.collect());

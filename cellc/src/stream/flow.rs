@@ -78,9 +78,9 @@ impl<'m> Flow<'m> {
         let mut found: Vec<TensorElement> = Vec::with_capacity(len);
         found.extend((0..len).map(|i| (source, i)));
         let Source::Value(value) = source else { return Some(found) };
-        // By value: pairs of an index in `found` and the index of the value's element at this
-        // place. An operation reads values of smaller numbers, so all readers of the largest open
-        // value have been traced.
+        // By value whose operation is not yet traced: pairs of an index in `found` and the index of
+        // an element of the value. An operation reads values of smaller numbers, so the largest
+        // value in `open` has all its pairs when it is taken.
         let mut open = BTreeMap::from([(value, (0..len).map(|i| (i, i)).collect::<Vec<_>>())]);
         while let Some((value, elements)) = open.pop_last() {
             self.followed.set(self.followed.get().saturating_add(elements.len()));
@@ -109,8 +109,9 @@ impl<'m> Flow<'m> {
         Some(found)
     }
 
-    /// The indices of a tensor's elements in the value `target`, if views alone lead from `target`
-    /// to the tensor. `None` for other tensors, or if the search stopped at [`MOST_FLOW`].
+    /// The indices of a tensor's elements in the value `target`, if only views and loops of one
+    /// iteration lead from `target` to the tensor. `None` for other tensors, or if the search
+    /// stopped at [`MOST_FLOW`].
     pub(crate) fn places_in(&self, mut source: Source, target: usize) -> Option<Vec<usize>> {
         let mut places: Vec<usize> = (0..self.model.len(source)).collect();
         loop {

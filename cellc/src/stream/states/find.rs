@@ -1,5 +1,5 @@
 //! The search for the states of a model. [`find_states`] writes states and restarts into the core
-//! model, and returns its other findings, which [`crate::check`] words.
+//! model, and returns the other findings, for messages of [`crate::check`].
 
 use std::collections::HashMap;
 
@@ -16,7 +16,8 @@ use crate::stream::dependence::Dependence;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RequestedStates {
     Nothing,
-    /// Inputs that serve only as initial states, each with the output that has the last state.
+    /// Inputs that serve only as initial states, each with the output that has the last state, and
+    /// windows that operators define as states.
     Automatic,
     /// The pairs that the options name.
     Pairs(Vec<StatePair>),
@@ -25,10 +26,9 @@ pub(crate) enum RequestedStates {
 /// The facts that the search reads besides the core model.
 pub(crate) struct SearchContext<'s, 'a> {
     pub(crate) wanted: RequestedStates,
-    /// By place of a recurrence: the layer.
+    /// By place of a recurrent operator, a loop or a product: the layer.
     pub(crate) layers: &'s HashMap<usize, &'a Node>,
-    /// True if the inputs have the sizes of recorded calls. Layers are then not reported as
-    /// beginning anew in every call.
+    /// True if the inputs have the sizes of recorded calls. `begin_anew` is then empty.
     pub(crate) of_calls: bool,
 }
 
@@ -37,12 +37,13 @@ pub(crate) struct FoundStates<'a> {
     /// The model with its states and restarts.
     pub(crate) core: CoreModel,
     pub(crate) not_taken: NotTaken<'a>,
-    /// The layers that compute several steps per call and start every call from the same state,
-    /// each with the number of steps.
+    /// The layers that compute several steps per call and do not continue from the previous call,
+    /// each with the number of steps. Empty if no states were requested.
     pub(crate) begin_anew: Vec<(&'a Node, usize)>,
-    /// The layers that compute one step per call and lose their last state.
+    /// The layers that compute one step per call, or per iteration of a loop, and lose their last
+    /// state.
     pub(crate) restarting: Vec<RestartingLayer<'a>>,
-    /// Inputs that are states and masks, added before a softmax: a mask that starts as zeros masks
+    /// Inputs that are states and masks, added before a softmax. The masks start as zeros and mask
     /// nothing.
     pub(crate) open_masks: Vec<usize>,
     /// True if the model moves more elements than the search traces.
@@ -55,8 +56,8 @@ pub(crate) struct FoundStates<'a> {
     pub(crate) initial_elements: HashMap<Source, Vec<usize>>,
 }
 
-/// Finds the states of a model and writes them into the model, together with the layers whose last
-/// states are lost.
+/// Finds the states of a model and writes the states into the model, together with the layers
+/// outside of loops whose last states are lost.
 pub(crate) fn find_states<'a>(
     mut core: CoreModel,
     given: &SearchContext<'_, 'a>,

@@ -1,5 +1,5 @@
-//! The states of a model: the tensors that recurrent operators pass from step to step, with their
-//! initial values and their values after the last step.
+//! The states of a model: the tensors that recurrent operators pass from step to step, with the
+//! initial values and the values after the last step.
 
 mod find;
 mod offered;
@@ -35,18 +35,21 @@ use crate::core::{
     RecurrentSteps, Source, StepOrder,
 };
 
-/// A state passed from step to step: h or c of a cell, or a carried value of a loop.
+/// A state passed from step to step: h or c of a cell, the state of a linear attention, or a
+/// carried value of a loop.
 pub(crate) struct Recurrence<'m> {
     /// The origin of each element of the initial state. `None` if the search for the origins
     /// stopped.
     pub(crate) initial: Option<Vec<TensorElement>>,
-    /// The values with the state after the last step.
+    /// The values with the state after the last step. Empty if unused.
     pub(crate) last: Vec<usize>,
     pub(crate) order: StepOrder,
     pub(crate) steps: usize,
-    /// The cell and the letter of the state, 'h' or 'c'. `None` for a loop.
+    /// The cell and the letter of the state, 'h' or 'c'. `None` for a linear attention and for a
+    /// loop.
     pub(crate) cell: Option<(&'m CoreCell, char)>,
-    /// The layer's value: [`RecurrentSteps::place`]; for a loop the carried value.
+    /// The value that identifies the layer: [`RecurrentSteps::place`], or the carried value of a
+    /// loop.
     pub(crate) layer: usize,
 }
 
@@ -80,7 +83,8 @@ impl<'m> Recurrences<'m> {
             read: BTreeSet::new(),
         };
         found.reads(model, &nodes);
-        // cells of a body come before the loop, whose carried values may be states of the cells
+        // in reverse order, the operators of a body come before their loop: a carried value of the
+        // loop may be a state of these operators
         for node in nodes.iter().rev() {
             match &node.op {
                 CoreOp::Loop(body) if body.trips > 1 => found.back_edges(model, body),
@@ -130,7 +134,8 @@ impl<'m> Recurrences<'m> {
     }
 
     /// Adds the carried values of a loop of several iterations that serve only as states of
-    /// recurrent operators in the body. Marks the initial values of other carried values as read.
+    /// recurrent operators in the body, if results have their last values. Marks the initial values
+    /// of other carried values as read.
     fn back_edges(&mut self, model: &CoreModel, body: &'m CoreLoop) {
         for carried in &body.carried {
             let value = Source::Value(carried.value);
@@ -173,7 +178,8 @@ impl<'m> Recurrences<'m> {
     }
 
     /// The place of an LSTM whose initial h and initial c read the same element of a tensor. `None`
-    /// if there is none. Exporters merge equal tensors, so one input may start both states.
+    /// if no LSTM does. Exporters merge equal tensors, so one input may be the initial value of
+    /// both states.
     pub(crate) fn of_h_and_c(&self, source: Source) -> Option<usize> {
         let states_of = |letter: char| {
             let recurrences =
@@ -200,7 +206,7 @@ impl<'m> Recurrences<'m> {
                     read.extend(
                         body.results.iter().filter(|r| r.pieces.is_some()).map(|r| r.value),
                     );
-                    // `back_edges` marks the initial values of loops that are no states
+                    // `back_edges` marks the initial values of carried values that are no states
                 }
                 op => {
                     let facts = op.facts();
@@ -231,7 +237,7 @@ impl<'m> Recurrences<'m> {
     }
 
     /// The recurrence whose last state contains an element, and the index of the element in the
-    /// state. `by_y`: true if the last step of Y counts as the state, too.
+    /// state. `by_y`: true if the last step of a cell's Y counts as the last state of h, too.
     fn recurrence_ending_in(
         &self,
         (source, index): TensorElement,
@@ -257,7 +263,7 @@ impl<'m> Recurrences<'m> {
     /// For a tensor that consists of last states: the tensor with the initial states, true if every
     /// element has the same index in both tensors, and the recurrences between the two tensors.
     /// `None` if some element is in no last state, if the initial states come from several tensors,
-    /// or if the two tensors differ in length.
+    /// if the two tensors differ in length, or if a search for origins stopped.
     pub(crate) fn update(
         &self,
         model: &CoreModel,
@@ -289,9 +295,10 @@ impl<'m> Recurrences<'m> {
         with_order(StepOrder::Reverse).or_else(|| with_order(StepOrder::Lengths))
     }
 
-    /// A recurrence between a parameter and a tensor that runs in reverse or has sequence lengths.
-    /// Element-wise arithmetic may lie between the parameter and the initial state, and between the
-    /// last state and the tensor.
+    /// A recurrence that runs in reverse or has sequence lengths and lies between a parameter and a
+    /// tensor. Element-wise arithmetic may lie between the parameter and the initial state, and
+    /// between the last state and the tensor. `None` if there is no such recurrence, or if the
+    /// search for the origins of `source` stopped.
     pub(crate) fn not_forward_between(
         &self,
         model: &CoreModel,
@@ -323,9 +330,9 @@ impl<'m> Recurrences<'m> {
     }
 }
 
-/// True if a cell's state continues from call to call as from step to step: each element of
-/// `initial` is kept between calls, by a state pair or a variable, and its next value is the
-/// element of `last` with the same index.
+/// True if the state of a recurrent operator continues from call to call as from step to step: each
+/// element of `initial` is kept between calls, by a state pair or a variable, and its next value is
+/// the element of `last` with the same index.
 pub(crate) fn goes_on(
     flow: &Flow,
     model: &CoreModel,

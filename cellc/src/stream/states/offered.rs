@@ -35,7 +35,7 @@ struct Search<'m> {
 /// A pair, the other outputs that could be the next state, and how the pair's output is computed.
 type SeveralOutputs = (StatePair, Vec<usize>, Option<UpdateKind>);
 
-/// The new elements of a window. `None` if the output is not a window of the input.
+/// The new elements of a window. `None` if `update` is no window.
 fn added(update: Option<UpdateKind>) -> Option<New> {
     update.and_then(UpdateKind::added_to_window)
 }
@@ -110,7 +110,8 @@ impl Search<'_> {
         self.offers.push(Offer { pair, update, other_results: others });
     }
 
-    /// Offers each pair of matching names whose input and output match no other name.
+    /// Offers each pair of matching names whose input and output are in no other pair of matching
+    /// names.
     fn by_names(&mut self) {
         let named: Vec<&Candidate> =
             self.candidates.iter().filter(|candidate| candidate.named).collect();
@@ -168,8 +169,8 @@ impl Search<'_> {
         candidate.update.is_some() && !constants && self.has_others(parameter) && !data
     }
 
-    /// True if all new elements of the output are constants: if other inputs are windows, the input
-    /// is a mask of the filled places in the windows.
+    /// True if all new elements of the output are constants: next to a window with computed new
+    /// elements, the input is a mask of the filled places in the window.
     fn is_mask_of_window(&self, candidate: &Candidate) -> bool {
         added(candidate.update) == Some(New::Constant)
     }

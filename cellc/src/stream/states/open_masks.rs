@@ -1,5 +1,4 @@
-//! Masks that are states and are added before a softmax. Such a mask starts as zeros and masks
-//! nothing.
+//! Masks that are states and are added before a softmax. The masks start as zeros and mask nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +6,7 @@ use super::Recurrences;
 use crate::core::{CoreModel, CoreOp, PointwiseFunction, Source, StatePair};
 use crate::model::Binary;
 
-/// By tensor: the operations that read the tensor.
+/// By tensor: the operations outside of loops that read the tensor.
 struct Readers<'m> {
     by_source: HashMap<Source, Vec<&'m CoreOp>>,
 }
@@ -24,8 +23,8 @@ impl<'m> Readers<'m> {
         Self { by_source: readers }
     }
 
-    /// The tensors to which operations move elements of a tensor unchanged. `sums`: true to follow
-    /// additions and subtractions, too.
+    /// The tensor `start`, and the tensors to which operations move elements of `start` unchanged.
+    /// `sums`: true to follow additions and subtractions, too.
     fn moved(&self, start: Source, sums: bool) -> HashSet<Source> {
         let (mut found, mut open) = (HashSet::from([start]), vec![start]);
         while let Some(source) = open.pop() {
@@ -76,7 +75,8 @@ fn is_softmax(op: &&CoreOp) -> bool {
     matches!(op, CoreOp::Softmax(_))
 }
 
-/// The states that are masks: a mask of zeros, as before the first call, has no effect.
+/// The inputs of states that are masks: the next state contains elements of the state, and the
+/// state is added before a softmax.
 pub(super) fn open_masks(
     model: &CoreModel,
     recurrences: &Recurrences,

@@ -10,7 +10,7 @@ use crate::model::Node;
 
 /// The pairs that the search does not take as states.
 pub(crate) enum NotTaken<'a> {
-    /// The search wanted no states.
+    /// No states were requested.
     Nothing,
     Automatic {
         /// Pairs that look like states.
@@ -40,7 +40,7 @@ pub(crate) enum Reason<'a> {
 
 /// The reason why a pair cannot be a state.
 pub(crate) enum Misfit<'a> {
-    /// The input is W, R or B of a cell.
+    /// The input is W, R, B or P of a cell.
     WeightInput,
     /// The input holds sequence lengths.
     LengthInput,
@@ -58,7 +58,7 @@ pub(crate) enum Misfit<'a> {
         order: StepOrder,
         layer: Option<&'a Node>,
     },
-    /// h and c of an LSTM start from the same elements of the input.
+    /// h and c of an LSTM start from the same element of the input.
     HAndC(Option<&'a Node>),
 }
 
@@ -68,11 +68,11 @@ pub(crate) enum Doubt {
     OtherOrder,
     /// This many outputs hold the next value.
     SeveralOutputs(usize),
-    /// Another operation reads the input.
+    /// The input is also read for another purpose than as an initial state, or returned.
     ReadOtherwise,
-    /// Several layers start from the same elements of the input.
+    /// Several elements of states start from the same element of the input.
     SeveralLayers,
-    /// The pair's output has the better name, but this output, by its index, holds the last state.
+    /// The pair's output has the better name, but the output with this index holds the next state.
     OtherName(usize),
     /// The output is not the last state of recurrent operators that start from the input. `None` if
     /// only the names suggest a state.
@@ -117,7 +117,8 @@ fn unless_named_otherwise<'a>(
 
 impl<'a> Search<'_, '_, 'a> {
     /// The states: inputs that are only initial states of forward recurrent operators, with the
-    /// last states in one output, and windows that operators define as states.
+    /// last states in one output, and windows that operators define as states. Second: the pairs
+    /// that look like states, with the reasons why they are none.
     pub(super) fn automatic_states(&self) -> (Vec<StatePair>, NotTaken<'a>) {
         let Self { model, recurrences, needed, .. } = *self;
         let mut taken = Vec::new();
@@ -178,7 +179,8 @@ impl<'a> Search<'_, '_, 'a> {
                 }
             }
         }
-        // Y of one step equals the last state: Y counts if no other output holds the last state
+        // the last step of Y equals the last state: Y counts if no other output holds the last
+        // state
         for (result, update) in by_y {
             updates.entry(update.parameter).or_insert_with(|| vec![(result, update)]);
         }
@@ -222,7 +224,8 @@ impl<'a> Search<'_, '_, 'a> {
         Err(RefusedPair { pair, reason, other_results: Vec::new() })
     }
 
-    /// The pairs of the options that are states, and for each pair the reason why it is none.
+    /// The pairs of the options that are states, and for each pair the reason why the pair is no
+    /// state.
     pub(super) fn given_states(&self, pairs: &[StatePair]) -> (Vec<StatePair>, NotTaken<'a>) {
         let mut states: Vec<StatePair> = Vec::new();
         let mut misfits = Vec::new();
@@ -236,7 +239,8 @@ impl<'a> Search<'_, '_, 'a> {
         (states, NotTaken::Given(misfits))
     }
 
-    /// The reason why a pair of the options cannot be a state. `states`: the states taken before.
+    /// The reason why a pair of the options cannot be a state. `None` for a state. `states`: the
+    /// earlier pairs that are states.
     fn misfit(&self, pair: StatePair, states: &[StatePair]) -> Option<Misfit<'a>> {
         let Self { model, recurrences, .. } = *self;
         let StatePair { parameter, result } = pair;
@@ -269,7 +273,8 @@ impl<'a> Search<'_, '_, 'a> {
     }
 }
 
-/// Pairs of an integer input and an integer output that have the names of a state.
+/// Pairs of an integer input and an integer output of equal shape, computed from the input, that
+/// have the names of a state.
 fn integers_like_states(model: &CoreModel) -> Vec<StatePair> {
     let mut found = Vec::new();
     for (parameter, input) in model.parameters.iter().enumerate() {

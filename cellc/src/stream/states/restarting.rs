@@ -1,4 +1,4 @@
-//! Layers that start every call, or every iteration of a loop, from the same state.
+//! Layers that lose their states at the end of every call, or of every iteration of a loop.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -27,8 +27,8 @@ pub(crate) enum LostStates {
 /// How often a layer starts from the initial state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StartsEvery {
-    /// `opens`: true if a model of an open number of steps may keep the state: the layer has one
-    /// row and no sequence lengths.
+    /// `opens`: true if a model of an open number of steps may keep the state. False for cells of
+    /// several rows and for layers with sequence lengths.
     Call {
         opens: bool,
     },
@@ -51,7 +51,8 @@ impl RestartingLayer<'_> {
     }
 }
 
-/// OpenVINO's name of the layer's operation.
+/// The name of the layer's operation: for cells and sequences OpenVINO's name, else the name in the
+/// input.
 fn kind_of(node: &Node) -> String {
     match &node.op {
         Op::Cell(cell) => cell.kind.op_name().to_owned(),
@@ -146,8 +147,9 @@ impl<'a> Search<'_, '_, 'a> {
         found
     }
 
-    /// Adds loops of one iteration with a carried value that starts from a constant. The body of
-    /// the loop is a cell that consists of separate operations.
+    /// Adds loops of one iteration that cut slices from a tensor and have no cell or loop in the
+    /// body, if elements of a carried value start from constants. The body of such a loop is a cell
+    /// that consists of separate operations.
     fn add_lost_of_loops(&self, dependence: &Dependence, found: &mut BTreeMap<usize, Lost>) {
         let is_constant = |initial| {
             let origins = self.recurrences.flow.origins(initial).into_iter().flatten();

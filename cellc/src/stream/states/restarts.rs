@@ -15,8 +15,8 @@ use crate::stream::dependence::{Change, Dependence};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InitialValue {
     /// A value that is equal in every call. `as_it_is`: true for a constant of the model, false for
-    /// a value computed from constants. A model of an open number of steps keeps the state only if
-    /// `as_it_is` is true.
+    /// a value computed from constants and for carried values of loops. A model of an open number
+    /// of steps keeps the state only if `as_it_is` is true.
     Constant { as_it_is: bool },
     /// The variable with this index, which does not depend on the outputs of the cell. `None`: a
     /// value computed from variables that do not depend on the outputs of the cell.
@@ -62,7 +62,7 @@ impl<'m> WeightContents<'m> {
     }
 
     /// The identity of a weight: for a run-time weight the parameter, for a constant the first
-    /// constant of equal content.
+    /// constant of equal content, for zero weights the largest number.
     pub(crate) fn number(&mut self, weight: WeightSource) -> (Option<Source>, usize) {
         match weight {
             WeightSource::Constant(constant) => {
@@ -129,7 +129,7 @@ impl Recurrences<'_> {
                         }));
                 }
                 // with several nearest cells, any recurrence of equal weights may be the continued
-                // one
+                // recurrence, so all count
                 _ => continued.extend(of_weights.remove(&weights[index]).unwrap_or_default()),
             }
         }
@@ -149,8 +149,8 @@ impl Recurrences<'_> {
             if nearest[value] != Nearest::None {
                 continue;
             }
-            // Operations read values of smaller numbers, which have their nearest cells already.
-            // The next values of carried values are the exception, and do not count.
+            // Operations read values of smaller numbers, whose nearest cells are already known.
+            // Only carried values depend on larger numbers, their next values, which do not count.
             let before = dependence.reads(value).iter().filter_map(|source| match *source {
                 Source::Value(read) if read < value => Some(nearest[read]),
                 _ => None,
@@ -214,7 +214,7 @@ struct PartsSearch<'m> {
     readers: Vec<Vec<&'m CoreOp>>,
 }
 
-/// The products of the outermost level.
+/// The dense layers outside of loops.
 fn products(model: &CoreModel) -> impl Iterator<Item = &Dense> {
     model
         .nodes
@@ -257,7 +257,7 @@ impl<'m> PartsSearch<'m> {
         [sigmoids, tanhs]
     }
 
-    /// True if two tensors are the same constant state.
+    /// True if two tensors are one tensor, both zero, or constants of equal bytes.
     fn is_same(&self, a: Source, b: Source) -> bool {
         let zero = |source| self.dependence.change(source) == Change::Zero;
         let bytes = |source: Source| match source {
@@ -283,7 +283,8 @@ impl<'m> PartsSearch<'m> {
             && pointwise.inputs.iter().any(is_state)
     }
 
-    /// True if a gate, or a part of it, meets the constant state of a cell.
+    /// True if an operation on a gate, or on a view of the gate, blends the constant state of a
+    /// cell, by [`Self::blends`].
     fn meets_state(&self, gate: usize, cell: (&Dense, CellForm)) -> bool {
         let parts = self.readers[gate]
             .iter()
@@ -361,7 +362,8 @@ pub(crate) fn cells_in_parts(
 }
 
 /// The initial value of a state that is lost at the end of a call. `None` if every element comes
-/// from inputs, or from variables that depend on the cell's outputs.
+/// from inputs, or from variables that depend on the cell's outputs, or if the search for the
+/// origins stopped.
 pub(crate) fn lost(
     recurrence: &Recurrence,
     cell: &CoreCell,

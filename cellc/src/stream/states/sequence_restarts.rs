@@ -20,7 +20,6 @@ pub(crate) fn begins_anew(
     continued: &HashSet<usize>,
 ) -> Anew {
     let mut found = Anew::new();
-    // a layer in reverse, or with sequence lengths, reads whole sequences
     if recurrences.all.iter().any(|recurrence| recurrence.order != StepOrder::Forward) {
         return found;
     }
@@ -33,7 +32,7 @@ pub(crate) fn begins_anew(
     found
 }
 
-/// Adds sequence operators of several steps that start anew.
+/// Adds cells over several steps that start anew, apart from cells in loops of several iterations.
 fn sequences(
     model: &CoreModel,
     recurrences: &Recurrences,
@@ -53,8 +52,8 @@ fn sequences(
     }
 }
 
-/// Adds loops over slices of tensors that depend on inputs, if a carried value starts anew. `None`
-/// if one of the loops reads its slices in reverse.
+/// Adds loops over slices of tensors that depend on inputs, if a carried value starts anew. Loops
+/// with a run-time condition do not count. `None` if one of the loops reads its slices in reverse.
 fn loops(
     model: &CoreModel,
     recurrences: &Recurrences,
@@ -149,8 +148,8 @@ fn written_out_cells(
 }
 
 /// Adds unrolled products with a recurrent matrix that start anew: one product for each step. The
-/// product of the first step may be missing, as its result is a constant for a constant initial
-/// state.
+/// product of the first step may be missing: with a constant initial state, its result is a
+/// constant. Adds nothing to a model with variables or state pairs.
 fn written_out_products(
     model: &CoreModel,
     dependence: &Dependence,

@@ -165,7 +165,8 @@ impl NameWords {
         })
     }
 
-    /// True if one of the names has a word for results of networks, such as `logits`.
+    /// True if one of the names has a word of [`DATA`] with a meaning of its own, such as `logits`,
+    /// unlike `x` or `output`.
     pub(super) fn are_findings(&self) -> bool {
         let plain = ["x", "y", "in", "out", "input", "inputs", "output", "outputs", "add"];
         let finding =

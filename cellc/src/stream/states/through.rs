@@ -11,7 +11,8 @@ use crate::model::Binary;
 use crate::stream::flow::Producer;
 
 /// The most states of recurrent operators, and the most inputs, whose computed tensors the search
-/// follows.
+/// follows. If a model has more states, the search follows none of them; of more inputs, the search
+/// follows the first.
 pub(super) const MOST_FOLLOWED: usize = 64;
 
 /// Largest output, in elements, whose elements are traced back one by one.
@@ -87,7 +88,7 @@ pub(crate) enum UpdateKind {
     /// By products with recurrent matrices, `[H, H]` for each gate, as in a cell that consists of
     /// separate operations.
     Multiplied(Reach),
-    /// A part of the input with appended new elements.
+    /// A view of the concatenation of the input and new elements.
     Appended(New),
     /// Elements of the input, all shifted by the same distance, and new elements.
     Moved(New),
@@ -103,7 +104,7 @@ impl UpdateKind {
             || matches!(self, Self::Appended(Computed) | Self::Moved(Computed))
     }
 
-    /// The new elements of a window; `None` if the output is no window of the input.
+    /// The new elements of a window. `None` if the output is no window of the input.
     pub(super) fn added_to_window(self) -> Option<New> {
         match self {
             Self::Appended(new) | Self::Moved(new) => Some(new),
@@ -124,7 +125,7 @@ pub(super) struct Passages<'a, 'm> {
 struct Linear {
     /// True if a factor multiplies the input.
     scaled: bool,
-    /// True if a term is added that is independent of the input and no constant.
+    /// True if a term is added or subtracted that is independent of the input and no constant.
     added: bool,
 }
 
@@ -174,8 +175,9 @@ impl<'a, 'm> Passages<'a, 'm> {
         InputReach { parameter, near, far, any, multiplied }
     }
 
-    /// True if a recurrent operator between the input and the output runs in reverse or has
-    /// sequence lengths.
+    /// True if a recurrent operator or a loop between the input and the output runs in reverse or
+    /// has sequence lengths. Between the operator and input or output lie only operations of
+    /// [`Reach::Near`].
     pub(super) fn runs_otherwise(&self, start: &InputReach, output: Source) -> bool {
         let otherwise = |state: &CellState| {
             !state.forward && start.near.contains(&state.initial) && state.near.contains(&output)
@@ -292,7 +294,8 @@ impl<'a, 'm> Passages<'a, 'm> {
     }
 
     /// The new elements of an output whose other elements are elements of the input, all shifted by
-    /// the same distance. `None` if the output has no shifted elements or no new elements.
+    /// the same distance. `None` for other outputs, for an output without new elements, and for an
+    /// output that an operation computes or that has more than [`MOST_MOVED`] elements.
     fn moved(&self, input: Source, output: Source) -> Option<New> {
         let Source::Value(value) = output else { return None };
         let computed = matches!(self.recurrences.flow.producer(value), Producer::Operation);

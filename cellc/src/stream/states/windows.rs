@@ -4,8 +4,8 @@
 use super::super::flow::Flow;
 use crate::core::{Concat, CoreModel, CoreNode, CoreOp, Source, StatePair};
 
-/// The windows that operators define as states, each with its next value. Windows of other
-/// operators may be inputs of data.
+/// The windows that operators define as states, each with its next value, unless another operation
+/// reads the window. Windows of other operators may be inputs of data.
 pub(crate) fn windows(model: &CoreModel, flow: &Flow) -> Vec<StatePair> {
     let pair = |node: &CoreNode| match &node.op {
         CoreOp::Concat(concat) if concat.is_window => window(model, flow, concat),
@@ -23,8 +23,9 @@ pub(crate) fn windows(model: &CoreModel, flow: &Flow) -> Vec<StatePair> {
     pairs.iter().filter(is_alone).copied().collect()
 }
 
-/// For a Concat that appends elements to an input: the input, and the only output with the last
-/// elements of the concatenation, in the order of the input. `None` for other Concats.
+/// For a Concat of two operands that appends elements to an input: the input, and the only output
+/// with the last elements of the concatenation, in the order of the input. `None` for other
+/// Concats, or if several outputs have these elements.
 pub(crate) fn window(model: &CoreModel, flow: &Flow, concat: &Concat) -> Option<StatePair> {
     let &[past, _] = &concat.inputs[..] else { return None };
     let front = flow.origins(past)?;

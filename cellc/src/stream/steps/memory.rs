@@ -101,7 +101,7 @@ impl StepAnalysis<'_> {
     }
 
     /// The number of elements that a Concat appends after the last step. `None` if the Concat
-    /// appends nothing, or if several inputs depend on time.
+    /// appends nothing or runs along another axis than time, or if several inputs depend on time.
     fn ahead(&self, concat: &Concat, all: &[Time]) -> Option<usize> {
         let steps = all.iter().position(|time| time.axis() == Some(concat.axis))?;
         let behind =
@@ -220,8 +220,8 @@ pub(super) fn remember(
     Ok(())
 }
 
-/// Checks that windows over padded tensors read equally many earlier elements in the model of one
-/// step and in the model of many steps.
+/// Checks that each view of a padded tensor begins at the same element, counted from the step, and
+/// has the same strides in the model of one step and in the model of many steps.
 pub(super) fn same_windows(
     long: &CoreModel,
     one: &CoreModel,

@@ -177,8 +177,8 @@ impl<'a> StepAnalysis<'a> {
                 let mut axes = (0..tensor.shape().len()).filter(along);
                 match (axes.next(), axes.next()) {
                     (None, _) => Ok(Time::Fixed),
-                    // a constant next to the steps with equal elements is padding: one step reads
-                    // one element
+                    // a constant of equal elements, with one element for each step, is padding: one
+                    // step reads one element
                     (Some(axis), None) if is_one_number(tensor) => Ok(Time::Along(axis)),
                     _ => Err(Why::LongConstant),
                 }
@@ -193,8 +193,8 @@ impl<'a> StepAnalysis<'a> {
         }
     }
 
-    /// The common dependence of several tensors on time. Several axes of time may differ: the
-    /// result has the axis of the first tensor with an axis of time.
+    /// The common dependence of several tensors on time. The tensors may have different axes of
+    /// time: the result has the axis of the first tensor with an axis of time.
     fn joined(&self, sources: &[Source]) -> Stepwise<Time> {
         let mut joined = Time::Fixed;
         for &source in sources {

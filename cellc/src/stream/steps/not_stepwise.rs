@@ -4,11 +4,12 @@
 use super::StepAnalysis;
 use crate::core::CoreNode;
 
-/// A place of a model, and the reason why its steps cannot be computed one by one.
+/// The reason why the steps of a model cannot be computed one by one, with the place in the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NotStepwise {
-    /// The node that first puts elements in front of the first step. `None` if no operand of the
-    /// place has such elements.
+    /// The node that first puts elements in front of the first step of an operand or of an output.
+    /// `None` if there is no such node, and for reasons at other places than nodes, except
+    /// [`Why::HasFront`].
     pub(crate) in_front: Option<InFront>,
     pub(crate) subject: ModelPlace,
     pub(crate) why: Why,
@@ -82,15 +83,16 @@ pub(crate) enum Why {
     HasFront(usize),
     /// The number of steps is an operand, or a number computed from the number of steps.
     Counts,
-    /// An operation reads the value of a state, which steps change.
+    /// An operation or an output reads the value of a state, which steps change.
     Changed,
-    /// A matrix product has two operands that steps change.
+    /// The second factor of a matrix product depends on the steps, or a factor is a state.
     ChangedMatrices,
     /// A tensor has several rows, each with its own steps.
     SeveralRows,
     /// A state has an axis with one element for each step.
     StateOfEverySize,
-    /// A constant has an axis with one element for each step.
+    /// A constant has an axis with one element for each step, and is no padding: its elements
+    /// differ, or it has several such axes.
     LongConstant,
     /// Every step is combined with a result of the last step.
     LastWithEvery,
@@ -106,13 +108,14 @@ pub(crate) enum Why {
     RunsInBoth,
     /// The rows of a sequence have lengths of their own.
     OwnLengths,
-    /// A sequence reads a tensor without one element for each step.
+    /// A cell or a linear attention reads a tensor whose axis 1 has not one element for each step.
     OtherThanSteps,
-    /// A sequence starts from an input that is no state.
+    /// A cell or a linear attention starts from an input that is no state.
     StartsFromInput,
-    /// A sequence starts from a state whose next value is not the last state of the sequence.
+    /// A cell or a linear attention starts from a state whose next value is not the last state of
+    /// the operator.
     StartsFromOtherState,
-    /// A sequence starts from a computed value that is no state.
+    /// A cell or a linear attention starts from a computed value that is no state.
     StartsFromComputed,
     /// A loop. `of_cell`: true for a recurrent operator with computed weights.
     Loop { of_cell: bool },

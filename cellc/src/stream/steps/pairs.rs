@@ -7,11 +7,12 @@ use super::{ModelPlace, NotStepwise, Time, Why};
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource};
 use crate::model::Tensor;
 
-/// Largest layer, in operations, in which the pairing looks for views that vanish for one step.
+/// Largest layer, in operations, in which the pairing looks for vanished views: views of the long
+/// model that change nothing for one step and have no partner in the model of one step.
 const MOST_ALIGNED: usize = 256;
 
-/// The most attempts to find the views of one layer that vanish for one step. Layers of more
-/// operations have one attempt per operation.
+/// The most attempts to find the vanished views of one layer. Layers of more operations have one
+/// attempt per operation.
 const MOST_TRIED: usize = 1 << 12;
 
 /// True if two shapes agree apart from time: along each axis, the sizes are equal, or the size of
@@ -61,7 +62,7 @@ struct Pairing<'m> {
 }
 
 impl Pairing<'_> {
-    /// Pairs the nodes of one layer of the input.
+    /// Pairs the core operations translated from one node of the user's model.
     fn layer(
         &mut self,
         of_long: &[CoreNode],
@@ -77,8 +78,8 @@ impl Pairing<'_> {
             return Ok(());
         }
         self.pairs.truncate(start);
-        // names the first pair whose operations differ in numbers alone: the number of steps is an
-        // operand
+        // the error names the first pair whose operations differ in numbers alone: the number of
+        // steps is an operand
         for (node, at) in of_long.iter().zip(of_one) {
             let found = &self.one.nodes[at];
             if self.same_operation(node, found) && !self.same_numbers(node, found) {
@@ -148,8 +149,9 @@ impl Pairing<'_> {
             && (0..shape.len()).filter(elsewhere).all(|axis| shape[axis] == of_one[axis])
     }
 
-    /// The tensor of the model of one step that matches a tensor of the long model. `None` for a
-    /// value without a match.
+    /// The tensor of the model of one step that matches a tensor of the long model: inputs,
+    /// constants and variables keep their index, and callers compare constants. `None` for a value
+    /// without a match.
     fn of_one(&self, source: Source) -> Option<Source> {
         match source {
             Source::Value(value) => self.values.get(&value).copied(),
@@ -197,9 +199,9 @@ impl Pairing<'_> {
             })
     }
 
-    /// True for two equal constants and for two computed tensors. False for a constant and a
-    /// computed tensor. A constant with equal elements may be longer by `steps - 1` in the long
-    /// model.
+    /// True for two equal constants, and if neither tensor is a constant. False for a constant and
+    /// another tensor. A constant whose elements are all equal may be longer by `steps - 1` in the
+    /// long model.
     fn same_constants(&self, of_long: Source, of_one: Source) -> bool {
         match (of_long, of_one) {
             (Source::Constant(a), Source::Constant(b)) => {
