@@ -177,7 +177,8 @@ impl<'a> GraphReader<'a, '_> {
         Some(GivenAttribute { text, origin })
     }
 
-    /// The meaning of a word, compared without case. `None` after an error.
+    /// The meaning of an attribute's word, compared without case. `default`: the word of a missing
+    /// attribute. `None` after an error, or if `words` lacks the default.
     pub(super) fn word<T: Copy>(
         &mut self,
         data: &mut Data,
@@ -229,7 +230,8 @@ impl<'a> GraphReader<'a, '_> {
         }
     }
 
-    /// An integer. Without a default, the attribute is required. `None` after an error.
+    /// An integer within `range`. Without a default, the attribute is required. `None` after an
+    /// error.
     pub(super) fn integer(
         &mut self,
         data: &mut Data,

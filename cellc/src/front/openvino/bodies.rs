@@ -402,7 +402,7 @@ impl GraphReader<'_, '_> {
         given
     }
 
-    /// The slices of an entry. `None` if the port takes the whole tensor.
+    /// The slices of an input, or the pieces of an output. `None` without `axis`: the whole tensor.
     fn slicing(&mut self, index: usize, given: EntryAttributes) -> Option<Slicing> {
         let EntryAttributes { axis, start, end, stride, part_size, .. } = given;
         if let Some((axis, _)) = axis {

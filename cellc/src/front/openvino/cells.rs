@@ -11,8 +11,8 @@ use crate::model::{
 };
 
 impl GraphReader<'_, '_> {
-    /// The attributes of a recurrent cell or sequence, by the definition of the operation set
-    /// `set`.
+    /// The cell, the direction and the ledger of a recurrent layer, by the definition of the
+    /// operation set `data.set`. `None` after an error.
     pub(super) fn cell(&mut self, data: &mut Data) -> Option<(Cell, Direction, Vec<LedgerEntry>)> {
         let mut ledger = Ledger::default();
 

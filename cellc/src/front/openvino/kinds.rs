@@ -31,7 +31,8 @@ impl LayerType {
         matches!(self, Self::TensorIterator | Self::Loop | Self::If)
     }
 
-    /// True for recurrent cells and sequences. Their attributes without a known meaning are errors.
+    /// True for recurrent cells and sequences. Their reader looks at all attributes, even after an
+    /// error.
     pub(super) fn is_recurrent(self) -> bool {
         matches!(self, Self::Cell(_) | Self::Sequence(_))
     }

@@ -35,7 +35,8 @@ pub(super) struct Layer<'a> {
     pub(super) reached: bool,
     /// Index of the layer's node. `None` before the layer is read and after an error.
     pub(super) node: Option<usize>,
-    /// Output ports and their tensors, ascending by port. Empty before the layer is read.
+    /// Output ports and their tensors, ascending by port. Empty before the layer is read, after an
+    /// error, for a Result, and for an Assign without output ports.
     pub(super) outputs: Vec<(u64, ValueId)>,
 }
 

@@ -33,8 +33,9 @@ use weights::{BinFile, BinLocation};
 /// Reads an IR from files. Returns the model and all problems found. After an error in these, the
 /// model contains the valid part of the file only.
 ///
-/// Constants are in `weights`, or else in the file next to `xml` with the same stem and the
-/// extension `bin`. The file is opened only if the model uses a constant.
+/// Constants are in `weights`, or else in the file next to `file` with the same stem and the
+/// extension `bin`; a piped model has no such file. The weights are read only if the model uses a
+/// constant.
 ///
 /// # Errors
 /// If a file cannot be read or is no XML.

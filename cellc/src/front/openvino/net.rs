@@ -1,6 +1,7 @@
 //! Turns the XML tree of an IR into a [`Model`].
 //!
-//! Only Parameters, Results, Assigns and their dependencies are read.
+//! Parameters, Results, Assigns and the layers that they depend on become nodes. All other layers
+//! are ignored.
 
 use std::collections::HashMap;
 
@@ -46,7 +47,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
     }
 
-    /// Reads the layers and edges inside an element.
+    /// Reads the graph of a model or a body: the layers and edges inside `root`, then a node for
+    /// each layer that is needed.
     fn read_graph(&mut self, root: ElementId) {
         let document = self.document;
         let (Some(layers), Some(edges)) =
@@ -268,7 +270,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             Some(_) => self.operation(&mut data),
             None => None,
         };
-        // a refused layer has attributes that were not looked at: none is reported as left over
+        // a refused layer may have attributes that were not looked at, so none is reported as left
+        // over; the reader of recurrent layers looks at all attributes before it refuses
         if set.is_some() && (operation.is_some() || kind.is_recurrent()) {
             let row = supported::find(self.layers[index].type_name);
             let has_no_effect =
@@ -389,8 +392,9 @@ impl<'a, 'w> GraphReader<'a, 'w> {
             self.warning(index, port_origin.clone(), found);
         }
         self.check_precision(index, port, element);
-        // the place of later messages about the tensor: the shape for floating point, else the
-        // element type
+        // later messages about the tensor point at the attribute with the shape if the tensor is
+        // floating-point, else at the attribute with the element type; without the attribute, at
+        // the port
         let shape_attribute = operation.shape.as_ref().map_or("shape", |(attribute, _)| attribute);
         let attribute = if element.is_float() { shape_attribute } else { "element_type" };
         let origin = data.origin_of(self.document, attribute).unwrap_or(port_origin);
@@ -401,8 +405,9 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         value
     }
 
-    /// Checks the layer's own element. Returns the number of the operation set with the layer's
-    /// definition. `None` after an error.
+    /// Checks the attributes and child elements of a layer's element. Returns the number of the
+    /// operation set that defines the layer. `None` if the type or the operation set is not
+    /// supported.
     fn layer_itself(&mut self, index: usize) -> Option<u64> {
         let document = self.document;
         let element = self.layers[index].element;
@@ -431,7 +436,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         set
     }
 
-    /// Refuses repeated elements of a layer, and warns of elements not among `sections`.
+    /// Refuses a repeated element of `sections`, and warns of all other elements but rt_info.
     fn check_sections(&mut self, index: usize, sections: &[&str]) {
         let document = self.document;
         let mut seen = vec![false; sections.len()];
@@ -452,8 +457,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         }
     }
 
-    /// The number of the operation set with the definition of a layer. `text`: the set in the file.
-    /// `None` after an error.
+    /// The number of the operation set that defines a layer. `text`: the layer's attribute
+    /// `version`. `None` after an error.
     fn operation_set(
         &mut self,
         index: usize,
@@ -539,7 +544,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let outputs = &self.layers[edge.from_layer].outputs;
         let Ok(output) = outputs.binary_search_by_key(&edge.from_port, |(port, _)| *port) else {
             let last = outputs.last().map(|(port, _)| *port);
-            // any other source layer without outputs has an error already
+            // any other source layer without outputs was refused, or is an Assign without output
+            // ports
             if self.layers[edge.from_layer].kind == LayerType::Result {
                 let found = format!(
                     "the edge starts at {}, which has no output",
@@ -599,7 +605,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
     }
 }
 
-/// The elements that a layer may have. Only TensorIterator, Loop and If have bodies.
+/// The names of a layer's child elements, except rt_info. Only TensorIterator, Loop and If have
+/// bodies.
 fn sections(kind: LayerType) -> &'static [&'static str] {
     match kind {
         LayerType::If => {

@@ -83,7 +83,7 @@ impl ReadOperation {
         Self { element, ..self }
     }
 
-    /// The operation with other numbers of ports.
+    /// The operation with another number of output ports.
     pub(super) fn ports(self, ports: Ports) -> Self {
         Self { ports, ..self }
     }

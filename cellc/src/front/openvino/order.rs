@@ -37,8 +37,8 @@ impl GraphReader<'_, '_> {
         }
     }
 
-    /// The marked layers in topological order, otherwise in document order. Layers that depend on a
-    /// cycle come last.
+    /// The marked layers in topological order, otherwise in document order. Layers of a cycle,
+    /// which is reported as an error, and layers that depend on it come last.
     pub(super) fn order(&mut self) -> Vec<usize> {
         let mut readers: Vec<Vec<usize>> = vec![Vec::new(); self.layers.len()];
         let mut waits_for: Vec<usize> = vec![0; self.layers.len()];

@@ -104,7 +104,8 @@ pub(super) fn gelu(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<
     })))
 }
 
-/// MVN: epsilon and its place, true if the variance is normalised, and before opset6 the axes.
+/// MVN: epsilon, its place (inside or outside of the root), whether the variance is normalised, and
+/// before opset6 the first normalised axis.
 pub(super) fn mvn(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let eps = reader.number(data, "eps");
     let normalize_variance =

@@ -24,10 +24,10 @@ pub struct Supported {
     /// The limits of the support, in one line.
     pub limits: &'static str,
     pub(super) kind: LayerType,
-    /// Reads layers of [`LayerType::Other`].
+    /// Reads layers of [`LayerType::Other`]. `None` for all other kinds.
     reader: Option<Reader>,
-    /// Attributes outside the definition that converters write, each with a number whose lists have
-    /// no effect.
+    /// Attributes outside the definition that converters write, each with a number. A list of this
+    /// number alone has no effect.
     neutral: &'static [(&'static str, &'static str)],
 }
 

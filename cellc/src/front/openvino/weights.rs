@@ -11,7 +11,7 @@ use crate::model::InputFile;
 pub(super) enum BinLocation {
     /// A file named by the user.
     Given(PathBuf),
-    /// The file next to the model, if it exists.
+    /// The file next to the model. It may be missing if the model has no constant.
     Beside(PathBuf),
     /// Name and contents in memory.
     Memory(String, Vec<u8>),
@@ -87,7 +87,7 @@ impl BinFile {
         }
     }
 
-    /// True if the user named weights and the model has no constant.
+    /// True if weights were given and no constant was read from them.
     pub(super) fn given_in_vain(&self) -> bool {
         self.loaded.is_none()
             && !matches!(

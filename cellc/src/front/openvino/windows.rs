@@ -12,6 +12,7 @@ use crate::model::{
 
 impl GraphReader<'_, '_> {
     /// Strides, dilations and padding. `dilations`: `None` for an operation without dilations.
+    /// `None` after an error.
     fn window(&mut self, data: &mut Data, dilations: Option<Presence>) -> Option<Window> {
         #[derive(Clone, Copy)]
         enum Auto {
@@ -96,7 +97,8 @@ impl GraphReader<'_, '_> {
         }))))
     }
 
-    /// The rounding of the number of windows, as defined by the layer's operation set.
+    /// The rounding of the number of windows. `ceil_torch` is new in opset14. `None` after an
+    /// error.
     fn rounding(&mut self, data: &mut Data) -> Option<Rounding> {
         let words = [
             ("floor", Rounding::Floor),
@@ -154,8 +156,8 @@ impl GraphReader<'_, '_> {
         Some((LocalNorm { alpha, beta, bias }, usize::try_from(size?).ok()?))
     }
 
-    /// Rewrites LRN's inputs to dividend and divisor. Neighbours beyond the ends are 0. `None`
-    /// after an error.
+    /// Replaces LRN's second input, the axes, by the divisor. Neighbours beyond the ends of an axis
+    /// count as 0. Does nothing for another number of inputs than two. `None` after an error.
     pub(super) fn norm_of_neighbours(
         &mut self,
         index: usize,

@@ -66,7 +66,7 @@ pub(super) struct Document {
     elements: Vec<XmlElement>,
     attributes: Vec<Attribute>,
     /// Attribute values that differ from the source text, because references are resolved or line
-    /// ends replaced by spaces.
+    /// ends and tabs replaced by spaces.
     normalized: HashMap<AttributeId, String>,
     /// Character data of elements, by index. White space alone is omitted.
     texts: HashMap<u32, String>,
@@ -76,8 +76,8 @@ impl Document {
     /// Parses a document from the bytes of a file.
     ///
     /// # Errors
-    /// If the bytes are not well-formed XML, are in an unsupported encoding, or have a
-    /// document type declaration.
+    /// If the bytes are not well-formed XML, are in an unsupported encoding, exceed a limit of
+    /// size, or have a document type declaration.
     pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Self, Diagnostic> {
         let text = match transcode(bytes) {
             Ok(text) if text.len() <= LARGEST_TEXT => text,
