@@ -1,5 +1,5 @@
 //! Recurrent cells: loops over rows and time steps. [`super::gru`], [`super::lstm`] and
-//! [`super::rnn`] compute one step of one row.
+//! [`super::rnn`] compute one step of the rows that share each load of a weight.
 
 use super::builder::{KernelBuilder, copy, flush, op};
 use super::integers::{between, number};
@@ -88,7 +88,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 ),
             })
         });
-        // of a sequence, y and the last h may both be wanted: h is a copy of y
+        // of a sequence of one step, y and the last h may both be wanted: h is a copy of y
         let (out, twice) = (y.or(h_out), y.and(h_out));
         let at_once = product.0.rows_at_once[self.lowering.isa_index];
         let padded = Padded::new(self, product.0);
@@ -443,8 +443,8 @@ impl Padded {
         (self.units..self.columns).map(zero)
     }
 
-    /// The statements of a step: copies the tensors of `one` into padded states, and the new states
-    /// back.
+    /// The statements of a step: copies the cell state of `one` into padded memory, and the new
+    /// states back.
     fn step<'m>(
         &self,
         builder: &mut KernelBuilder<'_, 'm>,

@@ -128,7 +128,7 @@ struct ConvolutionContext<'m> {
     count: usize,
     /// The largest offset of a tap or pair, in elements.
     reach: usize,
-    /// Elements of a channel with its padding.
+    /// Elements of a channel with its padding; in integers, words of two elements.
     length: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Dense layers: every row of x times a constant matrix, then the fused pointwise work.
+//! Dense layers: every row of x times a matrix of weights, then the fused pointwise work.
 
 use super::builder::KernelBuilder;
 use super::product::{Operands, Rows, Sums, TapPlaces, X, for_tiles};

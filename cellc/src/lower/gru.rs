@@ -1,4 +1,4 @@
-//! GRUCell, the pointwise part: gates z, r, n and `h' = (1 - z).n + z.h`.
+//! GRU and AUGRU cells, the pointwise part: gates z, r, n and `h' = (1 - z).n + z.h`.
 
 use super::builder::{load, op};
 use super::product::{Column, Operands, Rows, Sums};
@@ -7,8 +7,9 @@ use crate::core::CoreCell;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::ResetGate;
 
-/// Positions in [`plan::Product::sums`] of a GRU: `N` is the candidate's sum, `M` the candidate's h
-/// terms if the reset gate multiplies them. z and r are before `N`, in either order.
+/// Positions in [`Product::sums`](crate::plan::Product::sums) of a GRU: `N` is the candidate's sum,
+/// `M` the candidate's h terms if the reset gate multiplies them. z and r are before `N`, in either
+/// order.
 const N: usize = 2;
 const M: usize = 3;
 

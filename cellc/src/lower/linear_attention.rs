@@ -1,5 +1,6 @@
-//! Linear attention: one pass over a matrix for the sums of the delta rule, one pass that writes
-//! the matrix and reads it with queries. Lanes are columns.
+//! Linear attention: with a rate, a pass over the matrix for the sums of the delta rule; then a
+//! pass that writes the matrix and multiplies it by queries, and further passes for queries whose
+//! sums do not fit the registers. Lanes are columns.
 
 use super::builder::{KernelBuilder, load, op};
 use crate::core::{AttentionSizes, Decay, LinearAttention, Source};

@@ -65,7 +65,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// Copies the initial value of a carried value to its buffer. A carried value whose last value
-    /// is a result is kept in the buffer of the result.
+    /// is a result is kept in the buffer of the result, unless the result must be flushed.
     fn carried(
         &mut self,
         parts: &mut LoopParts<'m>,
@@ -177,7 +177,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             let len = self.lowering.len(carried.next);
             let to = self.lowering.source(Source::Value(carried.value));
             let mut from = self.lowering.source(carried.next);
-            // the next value is another carried value: save it before its own assignment
+            // the next value is in the buffer of another carried value: save it before the
+            // assignment to this buffer
             let is_overwritten = body.carried.iter().any(|c| {
                 let place = self.lowering.places[c.value];
                 c.value != carried.value && place.is_some_and(|place| place.base == from.base)

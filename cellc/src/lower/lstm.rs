@@ -52,7 +52,8 @@ fn update(
     let cell = step.cell;
     let product = rows.product();
     let (f, g) = (cell.activations[0], cell.activations[1]);
-    // the sum of a gate, plus the gate's peephole times `state`; `None`: the cell has no such gate
+    // the sum of a gate, plus the gate's peephole times `state`; `None`: the gate is coupled to
+    // another
     let sum = |name: &str, state: &Expr| -> Option<Expr> {
         let at = product.sums.iter().position(|s| s.name == name)?;
         let value = sums.values[at].clone();

@@ -1,5 +1,5 @@
-//! Products of two computed matrices: rows of b, one after the other, times the elements of a row
-//! of a.
+//! Products of two matrices, neither of them packed: rows of b, one after the other, times the
+//! elements of a row of a.
 
 use super::builder::{KernelBuilder, load, op};
 use super::product::for_rows;

@@ -12,9 +12,10 @@ use crate::plan::{History, Labels, Plan};
 /// The buffers of the packed weights of a product.
 #[derive(Clone, Copy)]
 pub(super) struct PackedWeights {
-    /// The matrices, and also the biases if both have one element type.
+    /// The matrices, and also biases and peepholes if weights are f32.
     pub(super) rows: BufferId,
-    /// Biases, peepholes and scales in a separate buffer. `None`: in `rows`.
+    /// Biases, peepholes, scales and zero-point corrections in a separate buffer. `None`: in
+    /// `rows`, or there are none.
     pub(super) biases: Option<BufferId>,
     /// The table of the blocks of weights that are not zero. `None`: `rows` has all weights.
     pub(super) index: Option<BufferId>,
@@ -37,8 +38,8 @@ pub(super) struct Memory {
     constants: Vec<Option<BufferId>>,
     pub(super) variables: Vec<BufferId>,
     pub(super) results: Vec<BufferId>,
-    /// The buffer that says in which direction a step reads the panels of large weights. `None`:
-    /// always from the first.
+    /// The buffer with the direction in which cells of one step read panels in alternating order.
+    /// `None`: no cell of one step alternates.
     pub(super) backwards: Option<BufferId>,
     /// The packed weights of each product of the plan.
     pub(super) weights: Vec<PackedWeights>,

@@ -38,11 +38,11 @@ fn dim(extent: usize, from_stride: usize, to_stride: usize) -> CopiedDim {
 
 /// The weights of a product in the model's order.
 struct Tensors<'m> {
-    /// W, R and P.
+    /// W, R and P. `None`: all weights are zero, or the product has no such matrix.
     w: Option<BufferId>,
     r: Option<BufferId>,
     p: Option<BufferId>,
-    /// The tensors of B.
+    /// The tensors of B. `None`: all elements are zero.
     b: Vec<Option<BufferId>>,
     /// The index of the set of W, R, B and P.
     set: usize,
@@ -66,7 +66,7 @@ struct Packing<'a> {
 }
 
 impl Packing<'_> {
-    /// The buffer of biases, peepholes and scales.
+    /// The buffer of biases, peepholes, scales and zero-point corrections.
     fn biases(&self) -> Place {
         Place::from(self.weights.biases.unwrap_or(self.weights.rows))
     }

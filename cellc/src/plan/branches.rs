@@ -32,8 +32,8 @@ pub struct Branches {
 }
 
 impl Branches {
-    /// Finds the branches of a model, for instruction sets of `lanes` lanes. `asked`: wherever
-    /// possible, or nowhere; `None`: where branches save time.
+    /// Finds the branches of a model, for instruction sets of at most `lanes` lanes. `asked`: true
+    /// for branches wherever possible, false for none. `None`: where branches save time.
     pub fn new(model: &CoreModel, lanes: usize, asked: Option<bool>) -> Self {
         let mut branches = Self::default();
         let least = match asked {
@@ -129,7 +129,7 @@ impl<'m> Level<'m> {
         Self { nodes, wanted, running, positions: outputs.collect() }
     }
 
-    /// The index of the operation that computes a tensor, if any.
+    /// The index of the operation that computes a tensor. `None`: no operation of this level.
     fn position(&self, source: Source) -> Option<usize> {
         match source {
             Source::Value(value) => self.positions.get(&value).copied(),
@@ -137,7 +137,8 @@ impl<'m> Level<'m> {
         }
     }
 
-    /// The operation as a choice, if possible.
+    /// The operation as a choice. `None` if it is no Select, if the condition has several elements
+    /// or is the loop condition, or if an operand is broadcast.
     fn choice(&self, model: &CoreModel, node: &CoreNode) -> Option<Choice> {
         let CoreOp::Pointwise(Pointwise { function: PointwiseFunction::Select, inputs, out }) =
             &node.op

@@ -36,9 +36,9 @@ pub fn cycles(operations: f64, bytes: f64, rate: f64, costs: &Costs) -> f64 {
 }
 
 /// The number of sum vectors, out of `vectors`, that a pass over the rows of a panel holds for each
-/// of `rows` rows. 0 if the registers do not hold one. Besides accumulators, registers hold the
-/// vectors of weights, one element, and one more element, since compilers load the next element
-/// early and would otherwise spill at every row.
+/// of `rows` rows. 0 without vectors, or if the registers do not hold one vector. Besides
+/// accumulators, registers hold the vectors of weights, one element, and one more element, since
+/// compilers load the next element early and would otherwise spill at every row.
 pub fn tile_vectors(
     product: &Product,
     vectors: usize,
@@ -246,8 +246,8 @@ pub(super) fn input_first(
 /// The largest number of units of a cell that counts as narrow on instruction sets of one lane.
 const NARROW_UNITS: usize = 8;
 
-/// True if an instruction set of one lane computes a cell of so few units that the code for several
-/// rows, or for panels of several widths, would be longer than the weights.
+/// True for a cell of at most [`NARROW_UNITS`] units, not in integers, on an instruction set of one
+/// lane: code for several rows, or for panels of several widths, would be longer than the weights.
 pub(super) fn is_narrow(product: &Product, isa: &Isa) -> bool {
     isa.lanes == 1
         && product.recurs()
@@ -275,8 +275,8 @@ pub(super) fn narrow_columns(product: &Product, arch: &Arch) -> Option<(usize, P
     Some((columns, PanelWidth::OneText(product.units)))
 }
 
-/// Columns of a full panel if several rows share each weight: as many as the L1 cache holds, so
-/// that later passes over a panel hit the L1 cache.
+/// Columns of a full panel if several rows share each weight: as many cache lines of columns as the
+/// L1 cache holds, but at least one, so that later passes over a panel hit the L1 cache.
 pub(super) fn shared_columns(product: &Product, arch: &Arch) -> usize {
     let (line, costs) = (arch.memory.line / 4, &arch.costs);
     let of_column: usize =

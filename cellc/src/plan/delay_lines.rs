@@ -42,15 +42,15 @@ pub struct CopiedElements {
 pub struct Taps {
     /// The index of the history in [`DelayLines::histories`].
     pub history: usize,
-    /// The age of the first and oldest tap, in steps.
+    /// The age of the first and oldest tap, in steps. 0: the frame of the step.
     pub oldest: usize,
     /// Steps between taps.
     pub distance: usize,
     /// The number of taps.
     pub count: usize,
-    /// The elements taken from a row of the delay line. `None`: no elements.
+    /// The elements taken from the delay line. `None`: the frame of the step is the only tap.
     pub earlier: Option<CopiedElements>,
-    /// The elements taken from the frame. `None`: no elements.
+    /// The elements taken from the frame of the step. `None`: the frame is no tap.
     pub newest: Option<CopiedElements>,
 }
 
@@ -133,7 +133,8 @@ impl DelayLines {
 }
 
 impl Taps {
-    /// The taps as a row of `len` elements of a product. `None` for another order of elements.
+    /// The taps as a row of `len` elements of a product. `None` without earlier taps, without the
+    /// newest tap, or for another order of elements.
     fn row(&self, len: usize) -> Option<TapRow> {
         let (earlier, newest) = (self.earlier.as_ref()?, self.newest.as_ref()?);
         let taps = newest.to + 1;
@@ -167,8 +168,9 @@ impl Taps {
     }
 }
 
-/// The history in a variable, and the views with its taps. `None` if something else reads the
-/// variable or its frames in order.
+/// The history in a variable, and the views with its taps. `None` if the variable is no history, if
+/// anything but one Concat reads the variable, if the next history or the Concat is read otherwise
+/// than by views outside of loops, or if a view has no regular taps.
 fn history(model: &CoreModel, variable: usize, order: FrameOrder) -> Option<(History, Vec<Shown>)> {
     let source = Source::Variable(variable);
     let axis = model.variables[variable].history?;
@@ -244,7 +246,8 @@ impl Frames {
         FrameStep { outer: line / frames, frame: line % frames, inner }
     }
 
-    /// A stride of a view as a distance along one axis.
+    /// A stride of a view as a distance along one axis. `None` for a negative stride, or one along
+    /// several axes.
     fn step(&self, stride: isize) -> Option<FrameStep> {
         let step = self.coordinates(usize::try_from(stride).ok()?);
         let axes = [step.outer, step.frame, step.inner];
@@ -257,7 +260,7 @@ struct Shown {
     out: usize,
     /// The place of the first element.
     first: FrameStep,
-    /// By dimension: the size, the step, and the distance in the view.
+    /// By dimension of more than one element: the size, the step, and the distance in the view.
     dims: Vec<(usize, FrameStep, usize)>,
     /// The dimension along the frames. `None`: all elements are of one frame.
     along: Option<usize>,
@@ -265,8 +268,8 @@ struct Shown {
 }
 
 impl Shown {
-    /// The view, if each of its dimensions moves along one axis, and at most one dimension along
-    /// the frames.
+    /// The view. `None` if a dimension moves along several axes or backwards, if several dimensions
+    /// move along the frames, or if the view reaches into the next row of an axis.
     fn new(model: &CoreModel, view: &View, frames: &Frames) -> Option<Self> {
         let first = frames.coordinates(view.offset);
         let shape = &model.values[view.out].shape;

@@ -80,8 +80,8 @@ impl ProductPlan {
 }
 
 impl Plan {
-    /// The reasons why no cell is shared by two threads, without repetitions. `None` if a cell is
-    /// shared, or if the options have one thread.
+    /// The reasons why no cell is shared by two threads. Equal neighbours count once. `None` if a
+    /// cell is shared, or if the options have one thread.
     pub fn why_no_second_thread(&self, options: &Options) -> Option<Vec<String>> {
         let cells = || self.products.iter().filter(|plan| plan.product.recurs());
         if options.machine.threads == Threads::One || cells().any(|plan| plan.halves.is_some()) {

@@ -36,7 +36,8 @@ pub struct Chain {
     pub root: usize,
     /// The values of the pointwise operations, in order.
     pub links: Vec<usize>,
-    /// The values between links: the root, all links except the last, and views between links.
+    /// The values between links: the root, all links except the last, and views between links. If a
+    /// reduction computes the chain, the root and all links.
     pub handed_on: Vec<usize>,
     /// The value of the reduction that reads the last value, if the reduction's kernel computes the
     /// chain. `None`: the last value is stored.
@@ -283,8 +284,9 @@ impl<'m> Level<'m> {
     }
 
     /// The chain, extended by the reduction that reads its last value if the reduction can compute
-    /// the chain while it reads. Condition: rows are contiguous, and every operand has either all
-    /// elements of a row or one number for each row.
+    /// the chain while it reads. Conditions: rows are contiguous and have several elements, every
+    /// operand has either all elements of a row or one number for each row, and the reduction is on
+    /// the sides of the chain.
     fn reduced(&self, chain: Chain) -> Chain {
         let last = chain.last();
         let Some(CoreOp::Reduce(reduce)) = self.only_reader(last).map(|node| &node.op) else {

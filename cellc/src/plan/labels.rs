@@ -53,12 +53,13 @@ impl Labels {
     }
 
     /// The name of the operation whose kernel computes a value. A fused operation has the name of
-    /// the first operation of its kernel.
+    /// the first operation of the kernel, or of the reduction that computes the chain.
     pub fn operation(&self, value: usize) -> &str {
         &self.operations[&value]
     }
 
-    /// The name of a constant: its first reader and its role there.
+    /// The name of a constant: its first reader and its role there, or a number if no operation
+    /// reads the constant.
     pub fn constant(&self, index: usize) -> String {
         self.constants.get(&index).cloned().unwrap_or_else(|| format!("constant{index}"))
     }

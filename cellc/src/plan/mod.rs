@@ -1,9 +1,10 @@
-//! The plan: panels, tiles, unrolling, weight layout, precision. A pure function of model and
-//! options.
+//! The plan: panels, tiles, unrolling, weight layout, precision. A pure function of model, options
+//! and precisions.
 //!
-//! The order of summation, the terms of each sum and their sequence, depends on the model alone, so
-//! all instruction sets compute equal bits. Panels do not affect the order. Tiles depend on the
-//! instruction set.
+//! The order of summation in f32, the terms of each sum and their sequence, depends on the model
+//! alone, and sums of integers are exact in any order. All instruction sets therefore compute equal
+//! bits, if all or none of them have a fused multiply-add. Panels do not affect the order. Tiles
+//! depend on the instruction set.
 
 mod branches;
 mod choose;
@@ -73,22 +74,23 @@ pub struct OwnMultiples {
 pub struct ProductPlan {
     /// The product.
     pub product: Product,
-    /// The panels: full panels, then the remainder.
+    /// The panels: full panels (in two groups for two threads), then the remainder.
     pub panels: Vec<Panels>,
     /// The arithmetic of all or most matrices.
     pub arithmetic: Arithmetic,
     /// The quantisations of x and of h, if the product multiplies the model's integers.
     pub multiples: OwnMultiples,
-    /// Packed elements, with alignment; includes biases of the element type.
+    /// Packed elements, with alignment. Biases and peepholes count if weights are f32.
     pub weights: usize,
-    /// Separately packed f32: biases, peepholes and scales of matrices that are not f32.
+    /// Separately packed f32: biases, peepholes, scales and zero-point corrections of matrices that
+    /// are not f32.
     pub biases: usize,
     /// Registers per value.
     pub values: Values,
     /// The unrolling of loops over rows.
     pub unrolled: Unrolled,
-    /// True if loops over rows are unrolled to satisfy
-    /// [`Code::load_distance`](crate::arch::Code::load_distance).
+    /// True if loops over rows are unrolled on instruction sets with a
+    /// [`Code::load_distance`](crate::arch::Code::load_distance) to reach this distance.
     pub loads_apart: bool,
     /// True if every other step reads the panels from the last to the first, to begin with weights
     /// still in the cache.
@@ -97,9 +99,9 @@ pub struct ProductPlan {
     pub input_first: bool,
     /// The user's choice of tiles. `None`: tiles if they save time.
     pub tiles: Option<bool>,
-    /// The halves for two threads.
+    /// The halves for two threads. `None`: one thread computes the product.
     pub halves: Option<[Half; 2]>,
-    /// For each instruction set of [`Plan::isas`]: rows computed together.
+    /// For each instruction set of [`Plan::isas`]: rows, or steps of a sequence, computed together.
     pub rows_at_once: Vec<usize>,
     /// For each instruction set of [`Plan::isas`]: the tiling of each of `panels`.
     pub tilings: Vec<Vec<Tiling>>,
@@ -130,7 +132,7 @@ impl ProductPlan {
     }
 
     /// The index of the blocks of weights that are not zero, for all panels and phases. Empty if
-    /// the rows have all weights.
+    /// packed weights have all blocks.
     pub fn index(&self) -> Vec<u32> {
         let present = self.panels.iter().flat_map(|panels| &panels.present);
         let number = |n: usize| u32::try_from(n).expect("plan: a matrix has fewer inputs");
@@ -197,8 +199,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Lanes of values outside passes on an instruction set. If values join registers, the lanes of
-    /// the widest value.
+    /// Lanes of values outside passes on an instruction set: the largest number of lanes of all
+    /// instruction sets if values join registers and passes form loops.
     pub fn width(&self, isa: &Isa) -> usize {
         match self.values {
             values if values.has_loops() && values.joins(isa) => {
@@ -220,7 +222,8 @@ impl Plan {
         products.zip(&self.products).any(|(op, product)| product.alternate && is_one_step(op))
     }
 
-    /// The instruction set that the target's C compiler selects by default.
+    /// The index of the best instruction set that the target's C compiler selects without flags; 0
+    /// if there is none.
     pub fn usual(&self) -> usize {
         self.isas
             .iter()

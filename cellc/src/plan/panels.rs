@@ -14,30 +14,31 @@ use crate::model::CellKind;
 pub struct Blocks {
     /// The start of the first panel's block.
     pub offset: usize,
-    /// Elements between panels.
+    /// The distance, in elements, from one panel's block to the next panel's.
     pub stride: usize,
 }
 
-/// Panels of equal size: `count` times `units` neighbouring elements of h, and the places of their
-/// weights.
+/// Panels of equal size: `count` times `units` neighbouring units (elements of h, or of y of a
+/// dense layer), and the places of their weights.
 ///
 /// The block of a panel in `early` holds biases, peepholes, the rows of the Input phase and the
 /// rows of the Hidden phase. Sums with a ResetHidden phase have their biases and the rows of that
 /// phase in a second block in `late`, after all early blocks.
 ///
 /// A row holds the columns of each sum of the phase, sum after sum. With [interleaved
-/// words](super::Interleave::Words), each column has several words of a row, and [all rows of a
-/// sum](Product::row_of) precede the rows of the next sum. If matrices are not f32, biases,
-/// peepholes and scales are in a separate buffer.
+/// words](super::Interleave::Words), a row holds several words of each column, and [all rows of a
+/// sum](Product::row_of) precede the rows of the next sum if the interleave factor divides the
+/// columns. If matrices are not f32, biases, peepholes, scales and zero-point corrections are in a
+/// separate buffer. With blocks in `present` there are no rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panels {
     /// The number of panels.
     pub count: usize,
     /// Columns of each sum per panel.
     pub columns: usize,
-    /// Elements of h per panel: as many as columns, or fewer in a padded panel.
+    /// Units per panel: as many as columns, or fewer in a padded panel.
     pub units: usize,
-    /// First element of h.
+    /// The first unit of the first panel.
     pub first: usize,
     /// The blocks for the first two phases.
     pub early: Blocks,
@@ -49,12 +50,14 @@ pub struct Panels {
     pub late: Blocks,
     /// The offset of the rows of the ResetHidden phase in a block.
     pub late_rows: usize,
-    /// The early biases: in the same blocks, or in a separate buffer.
+    /// The early biases, peepholes, scales and zero-point corrections: at the start of `early`, or
+    /// in a separate buffer.
     pub early_biases: Blocks,
-    /// The late biases.
+    /// The late biases, scales and zero-point corrections: at the start of `late`, or in a separate
+    /// buffer.
     pub late_biases: Blocks,
-    /// The blocks of weights that are not zero, for each phase with weights. Empty if the rows have
-    /// all weights.
+    /// The blocks of weights that are not zero, for each phase with weights. Empty if packed
+    /// weights have no index of blocks.
     pub present: Vec<PresentBlocks>,
 }
 
@@ -69,7 +72,8 @@ impl Panels {
         if late { self.late } else { self.early }
     }
 
-    /// The biases, peepholes and scales.
+    /// The biases, peepholes, scales and zero-point corrections of the first two phases, or of the
+    /// last phase.
     pub fn biases(&self, late: bool) -> Blocks {
         if late { self.late_biases } else { self.early_biases }
     }
@@ -78,9 +82,10 @@ impl Panels {
 /// The panels of a product, and the sizes of their buffers.
 pub(super) struct PanelLayout {
     pub(super) panels: Vec<Panels>,
-    /// Packed elements, with alignment; includes biases of the element type.
+    /// Packed elements, with alignment. Biases and peepholes count if weights are f32.
     pub(super) weights: usize,
-    /// Separately packed f32: biases, peepholes and scales of matrices that are not f32.
+    /// Separately packed f32: biases, peepholes, scales and zero-point corrections of matrices that
+    /// are not f32.
     pub(super) biases: usize,
 }
 
@@ -97,15 +102,17 @@ pub(super) enum Width {
 const PADDED: usize = 8;
 
 /// The columns to which a small LSTM of one step is padded, so that whole vectors of every
-/// instruction set cover its units. `None` for other products, if more than a quarter of the
-/// columns would be padding, or if the target's processors need not have vectors.
+/// instruction set cover its units. `None` for other cells, coupled gates and weights that are not
+/// f32; if more than a quarter of the columns would be padding; if the columns are no whole vectors
+/// of an instruction set; and if the baseline has one lane, unless only as the fallback of an
+/// instruction set that flushes denormals.
 pub(super) fn padded(cell: &CoreCell, product: &Product, isas: &[PlannedIsa]) -> Option<usize> {
     let is_one_step = cell.sequence.is_none() || cell.is_one_step();
     let is_plain = cell.kind == CellKind::Lstm && is_one_step && product.sums.len() == 4;
     let is_narrow = product.units < PADDED && 4 * (PADDED - product.units) <= PADDED;
     let fits = |isa: &Isa| PADDED.is_multiple_of(isa.lanes) || isa.lanes.is_multiple_of(PADDED);
-    // on targets with optional vectors one lane would compute the padding, too: 1.38 times the
-    // instructions of riscv64, 1.04 of armv7
+    // on targets with optional vectors, code of one lane would compute the padding, too, with 1.38
+    // times the instructions (riscv64) or 1.04 times (armv7)
     let scalar: Vec<_> = isas.iter().filter(|planned| planned.isa.lanes == 1).collect();
     let flushes = isas.iter().any(|planned| planned.isa.c.flushes.is_some());
     let is_fallback = scalar.len() == 1 && flushes;
@@ -115,8 +122,8 @@ pub(super) fn padded(cell: &CoreCell, product: &Product, isas: &[PlannedIsa]) ->
     (pays && isas.iter().all(|planned| fits(planned.isa))).then_some(PADDED)
 }
 
-/// The panels of a product, and the sizes of their buffers. `cut`: the first half of the panels is
-/// a group of its own, for one of two threads.
+/// The panels of a product, and the sizes of their buffers. `cut`: the first half of the panels,
+/// rounded down, is a group of its own, for one of two threads.
 pub(super) fn layout(
     product: &Product,
     width: Width,
@@ -136,7 +143,7 @@ pub(super) fn layout(
         (product.bias_rows(late, format.has_scales()) * columns)
             .next_multiple_of((alignment / 4).max(1))
     };
-    // biases are among the rows if both have one element type
+    // biases are in the blocks of the rows if weights are f32, too
     let among = |biases: usize| if apart { 0 } else { biases };
     let mut panels = Vec::new();
     let (mut at, mut biases_at) = (0, 0);

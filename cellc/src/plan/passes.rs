@@ -9,8 +9,9 @@ use crate::arch::{Arch, Isa, vectors};
 /// The coverage of a panel's columns by vectors of one instruction set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tiling {
-    /// Tiles of whole vectors, for equal columns of every sum. The pointwise part works on
-    /// accumulators. One entry for each pass over the panel's rows: its vectors as (column, lanes).
+    /// Vectors of equal columns of every sum. If there are several sums, whole vectors. The
+    /// pointwise part works on accumulators. One entry for each pass over the panel's rows: its
+    /// vectors as (column, lanes).
     Columns(Vec<Vec<(usize, usize)>>),
     /// The lanes of neighbouring sums as one run, for panels without whole vectors. The pointwise
     /// part works on stored gates. Neighbouring sums with equal phases form a run.
@@ -18,7 +19,7 @@ pub enum Tiling {
 }
 
 impl Tiling {
-    /// The vectors of the widest pass.
+    /// The number of vectors of the widest pass. 1 for runs.
     pub(super) fn most_vectors(&self) -> usize {
         match self {
             Self::Columns(passes) => passes.iter().map(Vec::len).max().unwrap_or(1),
@@ -34,7 +35,8 @@ pub fn most_per_pass(isa: &Isa) -> Option<usize> {
     Some(isa.code.pass).filter(|most| *most > 0)
 }
 
-/// Upper limit for sum vectors per pass over a panel for one row, including all chains.
+/// Upper limit for sum vectors per pass over a panel for one row: the chains of all sums take three
+/// quarters of the registers.
 fn pass_vectors(product: &Product, isa: &Isa) -> usize {
     (product.registers(isa) * 3 / 4 / product.widest().0).max(1)
 }
@@ -105,8 +107,10 @@ pub(super) fn vectors_of_blocks(product: &Product, isa: &Isa) -> usize {
     (isa.registers * 3 / 4 / product.widest().1).max(1)
 }
 
-/// Column vectors in passes of limited size. Passes have equal sizes, as a short pass cannot hide
-/// the latency of its chains, and take whole cache lines unless the passes then form a loop.
+/// Column vectors in passes of at most `at_once` vectors. Passes that can form a loop have one
+/// size, if possible of whole cache lines. Other passes have nearly equal sizes, as a short pass
+/// cannot hide the latency of its chains, rounded up to whole cache lines unless [`most_per_pass`]
+/// has a limit.
 fn passes(
     vectors: &[(usize, usize)],
     at_once: usize,

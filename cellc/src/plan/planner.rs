@@ -50,8 +50,9 @@ pub fn plan(model: &CoreModel, options: &Options, precisions: &Precisions) -> Pl
     if used.len() == isas.len() { plan } else { plan_for(model, options, precisions, &used) }
 }
 
-/// True if an instruction set would only add padding: the model is one padded cell, and the vectors
-/// of the instruction set before cover its panels.
+/// True if an instruction set would only add padding: the only product of the model is a padded
+/// cell, the vectors of the instruction set before cover a panel, and the user asked for no
+/// instruction sets.
 fn is_too_wide(plan: &Plan, (at, isa): (usize, &Isa), options: &Options) -> bool {
     let [product] = &plan.products[..] else { return false };
     let before = at.checked_sub(1).map(|before| plan.isas[before].isa);

@@ -4,7 +4,7 @@ use super::product::{Phase, Product};
 use crate::core::{CoreModel, PlannedProduct, WeightSource};
 use crate::kernel::{BlockPlaces, BlockProduct};
 
-/// Rows, or units, of an indexed block: the sums that an instruction set without vectors keeps in
+/// Units of an indexed block: an instruction set of one lane keeps this number of sums in
 /// registers.
 pub const BLOCK_ROWS: usize = 4;
 
@@ -17,13 +17,14 @@ pub struct PresentBlocks {
     pub product: BlockProduct,
     /// The first word of the first block in the packed weights. The blocks follow each other.
     pub first: usize,
-    /// The place of the phase's counts in the [index](super::ProductPlan::index) of the product.
-    /// The inputs of the blocks follow the counts.
+    /// The position, in the [index](super::ProductPlan::index) of the product, of the phase's first
+    /// count of blocks. Each row of blocks has a count. The inputs of the blocks follow the counts.
     pub index: usize,
-    /// Rows of a block.
+    /// Units of a block.
     pub rows: usize,
-    /// By row of blocks: the inputs of its blocks, counted in blocks. Rows of blocks are in the
-    /// order of panels, within a panel in the order of sums.
+    /// By row of blocks: the position of each block along the inputs, counted in blocks. Rows of
+    /// blocks are in the order of panels, within a panel in the order of sums, within a sum in the
+    /// order of units.
     pub inputs: Vec<Vec<usize>>,
 }
 
@@ -62,16 +63,16 @@ pub(super) struct SparseMatrix<'m> {
     pub(super) phase: Phase,
     model: &'m CoreModel,
     constant: usize,
-    /// By gate with weights in the phase: the index of its first element in the constant.
+    /// By sum with weights in the phase: the index of the first weight in the constant.
     pub(super) gates: Vec<usize>,
     units: usize,
     pub(super) inputs: usize,
-    /// Elements between units, and between inputs.
+    /// The distances, in elements, between units and between inputs.
     steps: (usize, usize),
 }
 
 impl<'m> SparseMatrix<'m> {
-    /// The matrix of a phase. `None` if its weights are not constant.
+    /// The matrix of a phase. `None` if the weights are not constant.
     fn new(
         model: &'m CoreModel,
         operation: PlannedProduct<'_>,

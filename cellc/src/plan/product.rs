@@ -26,13 +26,13 @@ pub enum Operand {
 pub struct Sum {
     /// The name in generated code.
     pub name: &'static str,
-    /// The part of B, added last. `None`: no bias.
+    /// The part of B, added after all terms. `None`: no bias.
     pub bias: Option<usize>,
     /// The gate of W with weights of the sum. `None`: no x terms.
     pub w: Option<usize>,
     /// The gate of R with weights of the sum, and the factor of R. `None`: no h terms.
     pub r: Option<(usize, Operand)>,
-    /// The part of P, multiplied by a cell state and added after the bias.
+    /// The part of P, multiplied by a cell state and added after the bias. `None`: no peephole.
     pub peephole: Option<usize>,
 }
 
@@ -45,7 +45,8 @@ const fn sum(
     Sum { name, bias: Some(bias), w, r, peephole: None }
 }
 
-/// The sums of a cell, in the order of a row of packed weights.
+/// The sums of a cell, in the order of the gates. In a row of packed weights, r of a [`Product`]
+/// may precede z.
 pub fn sums(cell: &CoreCell) -> Vec<Sum> {
     use Operand::{Hidden, ResetHidden};
     let gate = |name, gate| sum(name, gate, Some(gate), Some((gate, Hidden)));
@@ -250,7 +251,7 @@ impl Product {
         Phase::ALL.into_iter().map(weights).sum::<usize>() * self.layout.element_bytes()
     }
 
-    /// The largest number of chains in any phase, and the largest number of sums.
+    /// The largest number of chains in any phase, and the largest number of sums in any phase.
     pub(super) fn widest(&self) -> (usize, usize) {
         let most =
             |count: &dyn Fn(Phase) -> usize| Phase::ALL.into_iter().map(count).max().unwrap_or(1);
@@ -266,7 +267,8 @@ impl Product {
         before + hidden + self.position(phase, sum)
     }
 
-    /// Rows of biases, peepholes and scales of a panel, early or late.
+    /// Rows of biases and peepholes of a panel, early or late; with `scales`, also of scales and
+    /// zero-point corrections.
     pub fn bias_rows(&self, late: bool, scales: bool) -> usize {
         let biases = self.sums.iter().filter(|s| s.is_late() == late && s.bias.is_some()).count();
         let peepholes = self.sums.iter().filter(|s| !late && s.peephole.is_some()).count();

@@ -22,8 +22,9 @@ use crate::model::{CellKind, ResetGate};
 use crate::numerics::{ProductPrecision, Vector};
 use crate::request::{Language, Options, Unroll, WeightsAs};
 
-/// The most units in the only panel of a cell whose weights are not f32. Larger cells of integers
-/// read several panels in alternating order; larger cells in 16-bit floats were not measured.
+/// The most units in the only panel of a cell whose reset gate precedes the matrix product and
+/// whose weights are not f32. Larger cells of integers read several panels in alternating order;
+/// larger cells in 16-bit floats were not measured.
 const MOST_NARROW_AT_ONCE: usize = 96;
 
 /// The choices for the products of a model.
@@ -32,7 +33,7 @@ pub(super) struct ProductPlanner<'a> {
     options: &'a Options,
     arch: &'static Arch,
     isas: &'a [PlannedIsa],
-    /// The instruction sets, with the arithmetic of blocks of floats.
+    /// The instruction sets for blocks of floats: in generated Rust none has a fused multiply-add.
     of_blocks: Vec<PlannedIsa>,
     values: Values,
 }
@@ -130,7 +131,8 @@ impl<'a> ProductPlanner<'a> {
         plan
     }
 
-    /// The blocks of zeros that kernels leave out.
+    /// The blocks of zeros that kernels leave out. `None` if leaving them out saves no time, or if
+    /// the options rule it out: weights at run time, two threads, panels of other widths.
     fn blocks(
         &self,
         operation: PlannedProduct<'_>,
@@ -205,7 +207,8 @@ impl<'a> ProductPlanner<'a> {
         }
     }
 
-    /// True if unrolled loops keep loads apart from multiply-adds.
+    /// True if loops are unrolled to reach the load distance of the instruction set: for weights
+    /// larger than the L1 cache, up to `partly_near` bytes.
     fn loads_apart(&self, of: &PlannedPanels<'_>) -> bool {
         let (layout, caches) = (&of.product.layout, &self.arch.costs.caches);
         // other formats are unpacked, which takes longer than the loads, so the distance of loads
@@ -219,7 +222,8 @@ impl<'a> ProductPlanner<'a> {
         is_auto && is_loaded && is_near && layout.blocks.is_none()
     }
 
-    /// The reason for computing the x terms of all steps first, or not.
+    /// The reason for computing the x terms of all steps first, or not. `None`: there is one step,
+    /// or the user decided against it.
     fn input_first(&self, of: &PlannedPanels<'_>) -> Option<InputFirst> {
         let best = self.isas.last().expect("options: the baseline is always there").isa;
         match self.options.tuning.input_first {
@@ -280,8 +284,8 @@ impl<'a> ProductPlanner<'a> {
     }
 }
 
-/// Columns of a panel whose sums one pass computes, for a product without blocks of zeros. `None`:
-/// the product has all weights.
+/// Columns of a panel whose sums one pass computes, for a product whose code without loops leaves
+/// out blocks of zeros. `None` for other products.
 fn one_pass(product: &Product, isas: &[PlannedIsa]) -> Option<usize> {
     let Some(ZeroBlocks::Unrolled(lanes)) = product.layout.blocks else { return None };
     let skips = |isa: &&Isa| sparse::skips(isa, product.layout.format);

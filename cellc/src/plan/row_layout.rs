@@ -30,7 +30,8 @@ pub enum ZeroBlocks {
 /// The order in which words hold the elements of a vector, and weights of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordOrder {
-    /// Word k holds element k of each part of the vector: vectors of words are made of vectors.
+    /// Word k holds element k of each part of the vector, so that a vector of words is made of
+    /// whole vectors of elements.
     Parts,
     /// Words hold neighbouring elements, as in blocks of pruned models.
     Neighbours,
@@ -83,8 +84,8 @@ impl RowLayout {
         }
     }
 
-    /// True if every sum adds a guard, which is NaN if an element is not finite: zero weights do
-    /// not multiply the element.
+    /// True if every sum adds a guard, which is NaN if an element of the operand is not finite:
+    /// without products of zero weights, the sum would ignore this element.
     pub fn guards_sums(&self) -> bool {
         self.blocks.is_some() && !self.format.has_scales()
     }
@@ -134,7 +135,8 @@ impl RowLayout {
         self.format.encoding(0).element()
     }
 
-    /// True if biases, peepholes and scales are f32 in a buffer of their own.
+    /// True if biases, peepholes, scales and zero-point corrections are f32 in a buffer of their
+    /// own: if weights are not f32.
     pub fn has_separate_biases(&self) -> bool {
         self.element() != Element::F32
     }

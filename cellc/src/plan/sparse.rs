@@ -111,7 +111,8 @@ fn indexed(
     blocks.iter().filter_map(found).min_by_key(|blocks| blocks.instructions[0])
 }
 
-/// The blocks of zeros of a product of one row and one step, if leaving them out saves time.
+/// The blocks of zeros of a product of one row and one step, if the weights are constant and
+/// leaving out the blocks saves time.
 pub(super) fn blocks(
     model: &CoreModel,
     operation: PlannedProduct<'_>,

@@ -40,7 +40,7 @@ pub(super) fn threads(
 }
 
 /// The halves of a product: halves of its rows, or of its panels; the panels of the first half are
-/// a separate group.
+/// a separate group. `None` for one row and one group of panels.
 pub(super) fn halves(product: &Product, panels: &[Panels]) -> Option<[Half; 2]> {
     let (rows, units) = (product.rows, product.units);
     if rows > 1 {

@@ -8,8 +8,8 @@ use super::reason::NoTiles;
 use crate::arch::Isa;
 
 impl Product {
-    /// True if tiles compute the sums of a phase for `rows` rows: if tiles save time, or as
-    /// `asked`.
+    /// True if tiles compute the sums of at least one phase for `rows` rows: if tiles save time, or
+    /// as `asked`.
     pub(super) fn has_tiles(
         &self,
         rows: usize,

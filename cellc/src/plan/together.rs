@@ -15,8 +15,10 @@ const LEAST_STEPS: usize = 16;
 const MOST_VALUES: usize = 1 << 17;
 
 /// The most steps that a call computes together. 1 for models with other memory than `lines`, whose
-/// steps must follow each other, for operations without kernels of several steps, and for targets
-/// without vectors, on which memory is scarce.
+/// steps must follow each other; with several inputs or results, or integers among them; with
+/// branches, or operations without kernels of several steps; with denormals flushed before
+/// operations; with more than [`MOST_VALUES`] elements in [`LEAST_STEPS`] steps; and if an
+/// instruction set has one lane or flushes denormals itself, as memory is scarce on these targets.
 pub(super) fn steps_together(
     model: &CoreModel,
     lines: &DelayLines,
@@ -60,7 +62,8 @@ fn is_one_array(model: &CoreModel) -> bool {
     })
 }
 
-/// True for the products that have one sum of f32 weights for each unit.
+/// True for the products that have one sum for each unit, multiplied in f32 by all weights in one
+/// thread.
 fn is_plain(plan: &ProductPlan) -> bool {
     let layout = &plan.product.layout;
     plan.product.sums.len() == 1

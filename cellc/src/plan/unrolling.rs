@@ -8,13 +8,14 @@ use super::values::Values;
 use crate::arch::Arch;
 use crate::request::Unroll;
 
-/// Upper limit for rows times vectors of a cell that `--unroll auto` unrolls fully.
+/// Upper limit for rows times cache lines of f32 weights of a product that `--unroll auto` unrolls
+/// fully.
 ///
 /// Compile times of straight-line code grow faster than its length: rustc takes half a second for
 /// 20 vectors of 16 lanes, about 20 seconds for 240.
 const UNROLL_BUDGET: usize = 32;
 
-/// The most rows of weights that code for one lane unrolls.
+/// The most rows of weights that `--unroll auto` unrolls fully for a target of one lane.
 const MOST_UNROLLED_ROWS: usize = 8;
 
 /// The unrolling of a product's loops over rows.

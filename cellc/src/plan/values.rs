@@ -19,8 +19,8 @@ pub enum Values {
 }
 
 impl Values {
-    /// The registers per value in a language. In C, all bodies share one text of the kernels if a
-    /// file has several bodies with vectors.
+    /// The registers per value in a language. In C, all bodies share one text of the kernels if an
+    /// instruction set with vectors, except the first, joins registers.
     pub fn new(language: Language, isas: &[PlannedIsa]) -> Self {
         let mut vector_isas =
             isas.iter().map(|planned| planned.isa).filter(|isa| isa.lanes > 1).skip(1);
