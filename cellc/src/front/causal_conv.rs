@@ -56,7 +56,7 @@ impl CausalConv {
         [inputs * reads, outputs * gives]
     }
 
-    /// Number of values of earlier steps that the convolution keeps.
+    /// Number of values of earlier steps that the convolution keeps for each row.
     pub(super) fn kept(&self) -> u64 {
         (self.past() as u64).saturating_mul(self.sizes()[0] as u64)
     }

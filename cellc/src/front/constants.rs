@@ -6,7 +6,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, message, quote
 use crate::model::{Dim, ElementType, Model, Op, Tensor, parse_f32};
 use crate::request::flag;
 
-/// Replaces the named inputs by constants. Each number fills all elements of its input.
+/// Replaces the named inputs by constants. Each number fills all elements of its input. Dimensions
+/// of unknown size get the size 1, and an input of unknown rank becomes a scalar.
 pub(super) fn fix(model: &mut Model, constants: &[(String, String)]) -> Diagnostics {
     let mut problems = Diagnostics::default();
     for (name, text) in constants {
@@ -60,8 +61,8 @@ pub(super) fn fix(model: &mut Model, constants: &[(String, String)]) -> Diagnost
     problems
 }
 
-/// A tensor with all elements equal to the number. `None` if the element type cannot represent the
-/// number, or for more than 2^20 elements.
+/// A tensor with all elements equal to the number. `None` if the text is no finite number that the
+/// element type represents, or for more than 2^20 elements.
 fn filled(shape: &[usize], element: ElementType, text: &str) -> Option<Tensor> {
     let count = shape
         .iter()

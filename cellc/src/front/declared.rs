@@ -1,4 +1,4 @@
-//! Declared models, for the macros and the builder.
+//! Declared models, for the macros, the Builder, and files of PyTorch's weights.
 //!
 //! A single layer becomes one OpenVINO operation with the states as inputs and outputs: h in, h_out
 //! out. Several layers, a layer with a dense layer behind it, and a layer with a skip connection

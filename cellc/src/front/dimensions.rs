@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::request::flag;
 use crate::request::{NamedSize, size_text};
 
-/// Refuses sizes for names that are not in the file, and two sizes for one name.
+/// Refuses sizes for names that no input has for a dimension, and two sizes for one name.
 pub(super) fn check(model: &Model, dims: &[NamedSize]) -> Diagnostics {
     let mut problems = Diagnostics::default();
     let option = flag::DIM.setting();

@@ -8,7 +8,8 @@ use crate::model::{
 
 /// A model under construction. Values and nodes are in the order of their addition.
 pub(super) struct Graph {
-    /// The kind of the next nodes in messages: `gru_cell!`, `GRUCell, id 8`.
+    /// The kind of the next nodes in messages: `gru_cell!`, `GRUCell, id 8`. Nodes added by
+    /// [`Self::computed`] have the name of their operation instead.
     pub(super) kind: String,
     /// Names of attributes in messages.
     spelling: &'static Spelling,

@@ -1,8 +1,9 @@
-//! A stack of layers: several declared layers, a file of PyTorch's weights, or an amplifier model.
+//! A stack of layers: an amplifier model, or declared layers, if there are several or if one has a
+//! dense layer or a skip connection.
 //!
-//! The stack has one input x and one output, the output of the last layer. The states are variables
-//! of the generated type, which start at zero or at given values. A layer with a direction other
-//! than forward starts every call with its initial states.
+//! The stack has the input x and one output. The states are variables of the generated type, which
+//! start at zero or at given values. A layer with a direction other than forward starts every call
+//! with its initial states.
 
 use super::causal_conv::CausalConv;
 use super::graph::Graph;
@@ -142,7 +143,8 @@ impl Stack {
         self.layers.push(StackLayer::Convolution(layer));
     }
 
-    /// Number of values of earlier steps that the convolutions keep, all layers together.
+    /// Number of values of earlier steps that the convolutions keep for each row, all layers
+    /// together.
     pub(crate) fn past(&self) -> u64 {
         let kept = |layer: &StackLayer| match layer {
             StackLayer::Convolution(convolution) => convolution.kept(),

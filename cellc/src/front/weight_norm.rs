@@ -3,8 +3,8 @@
 
 use super::export::EXPORT_WITH_OPEN_STEPS;
 
-/// The help for weights split by `weight_norm` into magnitude and direction. `None` if no name is
-/// that of a part.
+/// The help for recurrent weights split by `weight_norm` into magnitude and direction. `None` if no
+/// name is that of a part.
 pub(crate) fn remedy_of_weight_norm<'n>(names: impl Iterator<Item = &'n str>) -> Option<String> {
     let is_recurrent = |name: &str| name.contains("weight_hh_l") || name.contains("weight_ih_l");
     let mut found: Option<(String, &'static str)> = None;

@@ -42,7 +42,7 @@ impl CellWeights {
 }
 
 impl Baked {
-    /// Number of values in all tensors.
+    /// Number of values in all weights and biases, without initial states.
     pub(crate) fn len(&self) -> usize {
         let layers = self.layers.iter().flat_map(CellWeights::tensors).map(|(_, tensor)| tensor);
         let head =

@@ -318,8 +318,9 @@ impl Declared {
         }
     }
 
-    /// The state before the first step. `row`: the initial state of one row, with which every row
-    /// starts. `None`: zero.
+    /// The state before the first step: an input of a layer alone, a variable of a forward layer in
+    /// a stack, else a constant. `row`: the initial state of one row, with which every row of a
+    /// layer in a stack starts. `None`: zero.
     fn initial_state(
         &self,
         graph: &mut Graph,

@@ -42,7 +42,8 @@ use crate::model::{
 /// | `Apple` | `bias [3H]` | |
 /// | `Apple` with `applyResetGateAfterMatMul` | `bias [3H]` and `input_bias [3H]` | |
 ///
-/// Biases may be omitted (both, if there are two) and are then zero.
+/// Biases may be omitted and are then zero. Of PyTorch's two, both or none must be given; of
+/// Apple's two, `input_bias` alone may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // the tables describe the frameworks
 #[non_exhaustive]
@@ -135,7 +136,7 @@ pub struct GateOrder([char; 4]);
 
 impl GateOrder {
     /// An order by its letters: `ifco` and `rzn` are PyTorch's. g may stand for c of an LSTM, h for
-    /// n of a GRU.
+    /// n of a GRU. `None` if the letters are not those of a GRU or an LSTM.
     pub fn new(letters: &str) -> Option<Self> {
         let letters = match letters.len() {
             3 => letters.replace('h', "n"),
@@ -203,7 +204,7 @@ pub(crate) struct ConversionTarget {
 
 impl ConversionTarget {
     /// By gate of OpenVINO, the position in the order of the file. `None`: the framework has no
-    /// cell of this kind.
+    /// cell of this kind, or [`Self::gate_order`] is that of another kind.
     fn places(self, framework: Framework) -> Option<Vec<usize>> {
         let places = framework.places(self.kind)?;
         self.gate_order.map_or(Some(places), |order| order.places(self.kind))
@@ -211,7 +212,7 @@ impl ConversionTarget {
 }
 
 /// The layout of a cell with `biases` bias tensors in a framework. `None`: the framework has no
-/// cell of this kind.
+/// cell of this kind, or the gate order is that of another kind.
 pub(crate) fn layout(
     framework: Framework,
     wanted: ConversionTarget,
@@ -259,7 +260,8 @@ pub(crate) fn layout(
 ///
 /// # Errors
 /// If a tensor has another shape or no floating point elements: all these tensors are named. If the
-/// framework has no cell of this kind.
+/// framework has no cell of this kind, if a size is 0, if the number of biases is wrong, or if
+/// peepholes are given to a cell without peepholes.
 pub(crate) fn convert(
     framework: Framework,
     wanted: ConversionTarget,

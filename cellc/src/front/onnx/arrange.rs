@@ -1,5 +1,5 @@
-//! Readers of operators that move, repeat or sum elements by a pattern. A function reads the
-//! operator of its name.
+//! Readers of GatherND, CumSum, OneHot, Trilu, EyeLike, Einsum, DepthToSpace, SpaceToDepth, Resize
+//! and Upsample.
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;
@@ -113,7 +113,8 @@ pub(super) fn space_to_depth(reader: &mut GraphReader<'_>, call: &mut Call<'_>) 
     blocks(reader, call, false)
 }
 
-/// The values of `mode`: sampling with the least choice of a neighbour.
+/// The sampling of `mode`, with [`Nearest::Simple`] for `nearest`. Operator set 11 and later choose
+/// the neighbour by another attribute. `None` after an error.
 fn sampling(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Sampling> {
     let cubic = Sampling::Cubic {
         a: call.attributes.float("cubic_coeff_a").unwrap_or(-0.75),
@@ -128,7 +129,8 @@ fn sampling(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Samplin
     word(reader, call, "mode", "nearest", modes)
 }
 
-/// The places of a Resize's elements in its input.
+/// The words of `coordinate_transformation_mode`: the place in the input of an element of the
+/// output.
 const SCALINGS: [(&str, Scaling); 6] = [
     ("half_pixel", Scaling::HalfPixel),
     ("pytorch_half_pixel", Scaling::PytorchHalfPixel),
@@ -138,7 +140,7 @@ const SCALINGS: [(&str, Scaling); 6] = [
     ("tf_half_pixel_for_nn", Scaling::HalfPixelForNearest),
 ];
 
-/// The choice of a neighbour.
+/// The words of `nearest_mode`: the choice of a neighbour.
 const NEIGHBOURS: [(&str, Nearest); 4] = [
     ("round_prefer_floor", Nearest::RoundPreferFloor),
     ("round_prefer_ceil", Nearest::RoundPreferCeil),
@@ -146,7 +148,7 @@ const NEIGHBOURS: [(&str, Nearest); 4] = [
     ("ceil", Nearest::Ceil),
 ];
 
-/// The sizes of the output, by their relation to the ratio of the input's sizes.
+/// The words of `keep_aspect_ratio_policy`: the relation of the output's sizes to the given sizes.
 const POLICIES: [(&str, ResizeBy); 3] = [
     ("stretch", ResizeBy::Sizes),
     ("not_larger", ResizeBy::NotLarger),

@@ -31,7 +31,8 @@ fn type_name(number: i32) -> &'static str {
     }
 }
 
-/// The type of an attribute. Files of the first IR versions do not state the type.
+/// The type of an attribute. Files of the first IR versions do not state the type: the value tells
+/// it, and 0 stands for the type of an empty list.
 fn type_of(attribute: &AttributeProto) -> i32 {
     match attribute.r#type {
         Some(number) if number != 0 => number,

@@ -281,7 +281,7 @@ pub(super) fn iterate(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     let mut elements = results(&level);
     elements.remove(0);
     elements.truncate(tensors.len() + scans + stacks);
-    // the condition is the first carried value
+    // the loop carries the condition in front of all other values
     let mut given = vec![(condition, 1, Some(0))];
     given.extend(tensors.iter().enumerate().map(|(k, &at)| (carried[at].0, k + 2, Some(k + 1))));
     given.extend(lasts.iter().map(|last| (last.initial, last.parameter, Some(last.result))));

@@ -1,5 +1,5 @@
-//! Operators of the domain `ai.onnx.ml` for features. Operators with one number for each feature
-//! take tensors of shape `[C]` or `[N, C]`.
+//! Operators of the domain `ai.onnx.ml` for features. Normalizer, and operators with one number for
+//! each feature, take tensors of shape `[C]` or `[N, C]`.
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::remedies::BEFORE_FEATURES;

@@ -71,7 +71,8 @@ pub(super) struct GraphReader<'f> {
     /// The model first, then the nested graphs, outermost first. The last one is the graph under
     /// construction.
     pub(super) levels: Vec<Level>,
-    /// The current node in messages: name, operator, index and operator set.
+    /// The label of messages: the current node with name, operator, index and operator set, or the
+    /// current input, output or initializer.
     pub(super) label: String,
     /// Name of the current node.
     pub(super) name: String,
@@ -139,8 +140,8 @@ impl<'f> GraphReader<'f> {
         self.diagnostics.push(problem.layer(self.label.clone()));
     }
 
-    /// The user's size for a named dimension. `None` if the user gives none, `Some(None)` if the
-    /// dimension stays open.
+    /// The user's size for a named dimension. `Some(None)` if the user keeps the dimension open,
+    /// `None` if the user does not name it.
     pub(super) fn size_of(&self, name: &str) -> Option<Option<usize>> {
         self.dims.iter().find(|(own, _)| own == name).map(|(_, size)| *size)
     }
@@ -297,7 +298,7 @@ impl<'f> GraphReader<'f> {
     }
 
     /// The constant behind a value of the current level, also through captures. `None` if the value
-    /// is computed.
+    /// is computed or an input.
     pub(super) fn known(&mut self, value: ValueId) -> Option<Tensor> {
         self.known_at(self.levels.len() - 1, value)
     }

@@ -82,7 +82,8 @@ pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diag
     read_from(name, bytes, None, &[])
 }
 
-/// Reads a model from memory and its external files from `folder`.
+/// Reads a model from memory and its external files from `folder`. `None`: external files are
+/// refused.
 ///
 /// # Errors
 /// If the bytes are no ONNX model.

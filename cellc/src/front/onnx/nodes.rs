@@ -57,7 +57,8 @@ pub(super) fn versions(imports: &[OperatorSetIdProto]) -> (Versions, Vec<String>
 /// The functions of a file, by domain, name and overload.
 pub(super) type Functions = HashMap<(String, String, String), FunctionProto>;
 
-/// Error message and advice for calls of functions that are not expanded.
+/// Error message and advice for a graph whose calls of functions cannot be expanded, or with too
+/// many nodes.
 pub(super) struct Unexpanded {
     pub(super) found: String,
     pub(super) valid: String,
@@ -137,7 +138,7 @@ pub(super) fn expanded(
         })
         .collect();
     waiting.reverse();
-    // of the nodes of copied bodies, those in nested graphs
+    // `nested`: the number of nodes in nested graphs of the copied bodies
     let (mut calls, mut bytes, mut nested) = (0, 0, 0);
     while let Some((node, depth)) = waiting.pop() {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();

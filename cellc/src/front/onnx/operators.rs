@@ -1,5 +1,5 @@
-//! Readers of operators without state and without nested graphs. Each function adds the operations
-//! of the ONNX operator of its name; rows of `supported` call the functions.
+//! Readers of operators without state and without nested graphs. The rows of `supported` name the
+//! reader of each operator.
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::tensors::element_type;
@@ -405,7 +405,8 @@ pub(super) fn reshape(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     Some(vec![reader.op(Op::Reshape { zero_keeps }, vec![call.x(), call.input(1)?])])
 }
 
-/// Axes of an operator. An attribute before operator set `input_from`, an input since.
+/// Axes of an operator: an attribute before operator set `input_from`, an input since. `None` if no
+/// axes are given.
 pub(super) fn axes(
     reader: &mut GraphReader<'_>,
     call: &mut Call<'_>,

@@ -15,7 +15,7 @@ use crate::model::{
 
 const F32: ElementType = ElementType::F32;
 
-/// Adds an elementwise operation on f32.
+/// Adds an elementwise operation with a result of type f32.
 pub(super) fn compute(
     reader: &mut GraphReader<'_>,
     function: impl Into<Elementwise>,
@@ -254,7 +254,8 @@ pub(super) fn product(reader: &mut GraphReader<'_>, a: ValueId, b: ValueId) -> V
     reader.op_of(Op::MatMul { transpose_a: false, transpose_b: false }, vec![a, b], F32)
 }
 
-/// Zero points or scales for the rows of A, reshaped from `[M]` to `[M, 1]`. A single number stays.
+/// Zero points or scales for the rows of A, reshaped from `[M]` to `[M, 1]`. A single number, or a
+/// tensor that is no list, is unchanged. `None` if there are none.
 fn by_row(reader: &mut GraphReader<'_>, zero: Option<ValueId>) -> Option<ValueId> {
     let zero = zero?;
     if reader.rank(zero) == Some(1) && reader.known(zero).is_none_or(|tensor| tensor.len() > 1) {

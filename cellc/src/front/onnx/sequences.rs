@@ -246,7 +246,8 @@ impl GraphReader<'_> {
         self.op(Op::Slice, vec![cut.tensor, start, end, one, axis])
     }
 
-    /// The constant position at input `at`. `None` if the position is computed.
+    /// The constant position at input `at`. `None` if the input is omitted, computed, or not one
+    /// integer.
     fn position(&mut self, call: &Call<'_>, at: usize) -> Option<i64> {
         let tensor = self.known(call.input(at)?)?;
         if tensor.len() == 1 { tensor.get_i64(0) } else { None }

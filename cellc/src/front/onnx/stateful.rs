@@ -10,7 +10,7 @@ use crate::model::{
     OutputSizes, Padding, UpdateRule, ValueId, Window,
 };
 
-/// The advice for an attribute with a value that is not supported.
+/// The advice for an attribute or an input that is missing or not supported.
 const EXPORT_AGAIN: &str = "export the model again with a valid value";
 
 /// LinearAttention of ONNX: every head of keys has one head of queries or more.

@@ -30,7 +30,7 @@ pub(super) struct TensorRefusal {
 }
 
 impl TensorRefusal {
-    /// An error about one tensor or type, not about an external file.
+    /// A refusal that does not concern an external file as a whole.
     pub(super) fn new(
         found: impl Into<String>,
         valid: impl Into<String>,
@@ -307,7 +307,7 @@ impl Folder {
 }
 
 /// Flat indices of a sparse tensor's elements. ONNX gives flat indices, or one index per dimension.
-/// `None` if an index is out of range, or if indices do not ascend.
+/// `None` if the number of indices is wrong, an index is out of range, or indices do not ascend.
 fn of_indices(indices: &Tensor, values: usize, shape: &[usize]) -> Option<Vec<usize>> {
     let depth = match indices.shape() {
         [count] if *count == values => 1,

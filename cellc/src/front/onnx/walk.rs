@@ -259,7 +259,7 @@ impl<'f> GraphReader<'f> {
     }
 
     /// Refuses a declared element type other than the value's. The declared shape becomes the
-    /// value's shape if the value has none yet.
+    /// value's shape if the value has none yet. `is_output`: the shape is that of the last Result.
     fn declared(&mut self, value: ValueId, info: &ValueInfoProto, is_output: bool) {
         let Some(tensor) = info.r#type.as_ref().and_then(|given| given.tensor_type.as_ref()) else {
             return;
@@ -334,7 +334,7 @@ impl<'f> GraphReader<'f> {
         dims.iter().enumerate().filter(|(_, dim)| is_open(dim)).map(|(axis, _)| axis).collect()
     }
 
-    /// Element type and shape of an input. `None` after an error.
+    /// Element type and shape of an input. Notes the names of sizes. `None` after an error.
     fn tensor_type(
         &mut self,
         given: Option<&TypeProto>,
@@ -375,7 +375,7 @@ impl<'f> GraphReader<'f> {
         Some((element, shape))
     }
 
-    /// Reads one node. `read`: names with a reader in the graph.
+    /// Reads one node. `read`: the names that a node or the graph reads.
     fn node(&mut self, node: &OnnxNode, read: &HashSet<&str>) {
         let op_type = node.proto.op_type.clone().unwrap_or_default();
         let domain_name = domain(node.proto.domain.as_deref());
@@ -454,7 +454,7 @@ impl<'f> GraphReader<'f> {
         }
     }
 
-    /// Reads a node by its row of the table. `read`: the names of tensors that are needed.
+    /// Reads a node by its row of the table. `read`: the names that a node or the graph reads.
     fn lower(
         &mut self,
         node: &OnnxNode,

@@ -1,4 +1,4 @@
-//! Readers of Conv, ConvTranspose, the pools and Pad. A function reads the operator of its name.
+//! Readers of Conv, ConvTranspose, the pools, LRN and Pad.
 
 use super::graph::{Call, GraphReader, Outputs};
 use crate::diagnostic::quoted;
@@ -8,7 +8,7 @@ use crate::model::{
     Rounding, Unary, Window, shape_text,
 };
 
-/// An attribute with a list of sizes. `None` after an error.
+/// An attribute with a list of sizes, empty if the attribute is missing. `None` after an error.
 fn sizes(reader: &mut GraphReader<'_>, call: &mut Call<'_>, name: &str) -> Option<Vec<usize>> {
     let given = call.attributes.ints(name).unwrap_or_default();
     given.into_iter().map(|size| size_attribute(reader, name, size)).collect()
