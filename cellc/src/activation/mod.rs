@@ -6,8 +6,8 @@
 //! bits. Both profiles share one expansion: in the split profile [`crate::pass::split`] turns every
 //! multiply-add into two operations. Error bounds are stated for both profiles.
 //!
-//! Less accurate levels have shorter polynomials and fewer dependent operations. Functions that are
-//! cheap or exact have one expansion for all levels.
+//! Less accurate levels have shorter polynomials and fewer dependent operations. Some functions
+//! have one expansion for all levels.
 
 mod affine;
 mod atan;
@@ -52,7 +52,7 @@ struct Definition {
     evidence: Evidence,
     /// The image of the arguments up to a magnitude, given the values at both ends.
     image: fn([f32; 2], f64, [f64; 2]) -> Image,
-    /// The image of a range of arguments. `None` if the function may have no value at an argument.
+    /// The image of a range of arguments. `None` for a square root of numbers that may be negative.
     image_between: fn([f32; 2], &Arguments) -> Option<Image>,
     /// The evaluation of constant arguments.
     constants: Constants,
@@ -61,8 +61,8 @@ struct Definition {
 /// The evidence for an error bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence {
-    /// The bound is the largest error over all finite f32 with the default parameters. Tests refuse
-    /// a wider bound.
+    /// The bound is the largest measured error of the function with the default parameters. Tests
+    /// refuse a wider bound.
     Measured,
     /// The bound is derived for all parameters. With some parameters, the errors may stay far
     /// below the bound.
@@ -78,8 +78,8 @@ pub(crate) enum Constants {
     /// logarithms of constants. The value is the f32 nearest to the exact value; the expansion may
     /// give another f32.
     Exact,
-    /// The generated code evaluates the expansion, because its value may differ from the exact
-    /// value.
+    /// The generated code evaluates the expansion. The value may differ from the exact value,
+    /// except for Relu and ThresholdedRelu.
     AtRunTime,
 }
 
@@ -175,8 +175,8 @@ impl ErrorBound {
     }
 }
 
-/// Such as `2.45 ulp + 5.96e-8 |x|`, with x as the argument and y as the exact value. Empty without
-/// an error.
+/// For example `2.45 ulp + 5.96e-8 |x|`, with x as the argument and y as the exact value. Empty for
+/// an exact expansion.
 impl fmt::Display for ErrorBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -265,9 +265,9 @@ pub(crate) struct Image {
     pub slope: f64,
     /// The height of the steps. 0: the function is continuous.
     pub jump: f64,
-    /// The smallest value.
+    /// A lower limit of the exact values for the range of arguments.
     pub low: f64,
-    /// The largest value.
+    /// An upper limit of the exact values for the range of arguments.
     pub high: f64,
     /// A lower limit of exact and computed values for all arguments.
     pub least: f64,
@@ -314,7 +314,8 @@ impl Arguments {
         self.low.max(-self.high).max(0.0)
     }
 
-    /// The largest slope of a function with slope 1 above 0 and at most `slope` below.
+    /// The largest slope within the range, for a function with slope 1 above 0 and at most `slope`
+    /// below 0.
     fn slope_below_zero(&self, slope: f64) -> f64 {
         match (self.low < 0.0, self.high > 0.0) {
             (true, true) => slope.max(1.0),
@@ -336,8 +337,8 @@ fn squared_sech(v: f64) -> f64 {
 }
 
 /// The image of the arguments `low..=high`, if computed arguments are at most `error` away from
-/// exact arguments. Tighter than [`image`] for asymmetric ranges. `None` if the function may have
-/// no value at an argument.
+/// exact arguments. At most as wide as [`image`], and narrower for asymmetric ranges of most
+/// functions. `None` for a square root of numbers that may be negative.
 pub(crate) fn image_between(
     activation: Activation,
     [low, high]: [f64; 2],

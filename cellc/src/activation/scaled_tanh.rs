@@ -28,9 +28,9 @@ fn exact(alpha: f64, beta: f64, v: f64) -> f64 {
 /// and over one in 31 elsewhere.
 pub(super) const PARTS: [f64; 2] = [0.82, 0.92];
 
-/// The error bound. Exact: the error of [`parts`], too small to reach the next binade, and half an
-/// ulp for the last rounding. All other roundings are of numbers below 2^-11 of the value, and add
-/// little. Other levels: the errors of tanh, of the argument of tanh, and of the last rounding.
+/// The error bound. Exact: the error of [`parts`], and half an ulp for the last rounding. All other
+/// roundings are of numbers below 2^-11 of the value: 0.01 ulp. Other levels: the errors of tanh,
+/// of the argument of tanh, and of the last rounding.
 fn error(alpha: f64, accuracy: Accuracy, fused: bool) -> ErrorBound {
     let alpha = alpha.abs();
     match accuracy {

@@ -44,7 +44,8 @@ fn expand() -> Function {
     let w =
         body.float("w", mul(&x, &select_less(&x, tiny, &constant(16_777_216.0), &constant(1.0))));
     let rest = body.float("rest", select_less(&x, tiny, &constant(1.0 / 4096.0), &constant(1.0)));
-    // in the bits of an exponent: 128 plus the exponent of w, rounded down to an even number
+    // `even` holds 128 + e in the exponent bits, where e is the exponent of w rounded down to an
+    // even number
     let even = body.bits("even", and(&plus_bits(&to_bits(&w), 0x0080_0000), 0x7f00_0000));
     let m = body.float("m", from_bits(&plus_bits(&minus_bits(&to_bits(&w), &even), 0x4000_0000)));
     body.comment("y is the root of m, or next to it");

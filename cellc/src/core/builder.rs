@@ -1,6 +1,7 @@
 //! The construction of a core model, operation by operation. The builder adds values, constants and
-//! operations, and computes operations on constants at once. The builder knows neither nodes of
-//! models nor diagnostics: the rules of [`crate::translate`] say what to build, and word a refusal.
+//! operations, and computes views of constants at once; the rules of [`crate::translate`] compute
+//! other operations on constants with [`fold`]. The builder knows neither nodes of models nor
+//! diagnostics: the rules of [`crate::translate`] say what to build, and word a refusal.
 
 use std::collections::BTreeMap;
 
@@ -122,8 +123,8 @@ impl CoreBuilder {
         }
     }
 
-    /// Forgets the values, constants and operations since a checkpoint. The work spent still counts
-    /// for the limits.
+    /// Forgets the values, constants, operations and notes since a checkpoint. The work spent on
+    /// constants and the number of operations still count for the limits.
     pub(crate) fn roll_back(&mut self, to: Checkpoint) {
         self.model.values.truncate(to.values);
         self.facts.truncate(to.values);
@@ -157,6 +158,7 @@ impl CoreBuilder {
     }
 
     /// Notes the elements that the current layer reads in front of the axes of a computed tensor.
+    /// Only the first note of a layer counts, and no note of a layer in a body.
     pub(crate) fn note_lookback(&mut self, x: &Known, before: ElementsBefore, fronts: Vec<Front>) {
         let node = self.layer.path.outer;
         let is_known = self.history.lookbacks.iter().any(|other| other.node == node);
@@ -166,8 +168,8 @@ impl CoreBuilder {
         }
     }
 
-    /// Notes that an axis of the current layer is shorter than its windows. The first such layer
-    /// counts.
+    /// Notes that an axis of the current layer is shorter than its windows. Only the first such
+    /// layer outside of bodies counts.
     pub(crate) fn note_short(&mut self, short: ShortOf) {
         if self.layer.is_outermost {
             self.history.short_of.get_or_insert(short);
@@ -179,7 +181,7 @@ impl CoreBuilder {
         self.emit_noted(op, self.layer.ledger.clone());
     }
 
-    /// Emits an operation with its own interpretations of attributes.
+    /// Adds an operation of the current layer, with interpretations of attributes of its own.
     pub(crate) fn emit_noted(&mut self, op: CoreOp, ledger: Vec<LedgerEntry>) {
         let Layer { name, kind, path, .. } = &self.layer;
         let kind = match &op {
@@ -246,12 +248,13 @@ impl CoreBuilder {
         }
     }
 
-    /// Refuses a shape above the limit for computed values.
+    /// Refuses the shape of a computed value: a shape without elements, above the limits of rank
+    /// and elements, or after more operations than the limit.
     pub(crate) fn computable(&self, shape: &[usize]) -> Built<()> {
         self.computable_up_to(shape, self.most_elements)
     }
 
-    /// Refuses a shape without elements, or with more than `most`.
+    /// As [`Self::computable`], with `most` as the limit of elements.
     fn computable_up_to(&self, shape: &[usize], most: usize) -> Built<()> {
         if self.operations >= MOST_OPERATIONS {
             return Err(BuildError::Operations);
@@ -274,12 +277,14 @@ impl CoreBuilder {
         self.layer.most_given.clamp(MOST_FOLDED_ALONE, MOST_ELEMENTS)
     }
 
-    /// Refuses a shape above the limit for operations on constants; counts nothing.
+    /// Refuses a shape as [`Self::computable`] does, with the limit of elements for operations on
+    /// constants. Counts nothing.
     pub(crate) fn fits_constant(&self, shape: &[usize]) -> Built<()> {
         self.computable_up_to(shape, self.most_folded())
     }
 
-    /// Counts the result of an operation on constants; refuses a shape above the limits.
+    /// Counts the result of an operation on constants. Refuses a shape above the limits, and floats
+    /// without elements; integers may have no elements.
     pub(crate) fn foldable(&mut self, shape: &[usize], element: ElementType) -> Built<()> {
         let none = !element.is_float() && shape.contains(&0);
         let sizes: Vec<usize> =
@@ -288,12 +293,12 @@ impl CoreBuilder {
         self.folds(shape.iter().product(), element)
     }
 
-    /// Counts the elements of a result of an operation on constants.
+    /// Counts the elements of a result of an operation on constants. Refuses more than the limits.
     pub(crate) fn folds(&mut self, count: usize, element: ElementType) -> Built<()> {
         self.folded.result(count, element)
     }
 
-    /// Counts the work of an operation on constants.
+    /// Counts the work of an operation on constants. Refuses more than the limit.
     pub(crate) fn folding(&mut self, elements: usize) -> Built<()> {
         self.folded.work(elements)
     }
@@ -304,7 +309,7 @@ impl CoreBuilder {
         self.folded.affords(elements)
     }
 
-    /// A tensor without elements.
+    /// A tensor without elements: `shape` has a size of 0.
     pub(crate) fn empty(&self, element: ElementType, shape: Vec<usize>) -> Built<Known> {
         let sizes: Vec<usize> = shape.iter().map(|&size| size.max(1)).collect();
         self.computable_up_to(&sizes, MOST_ELEMENTS)?;

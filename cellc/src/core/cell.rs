@@ -23,7 +23,7 @@ pub struct CoreCell {
     pub hidden_size: usize,
     /// The activations; the kind determines their number.
     pub activations: Vec<Activation>,
-    /// The bound on every gate's pre-activation sum.
+    /// The bound on the magnitude of every pre-activation sum. `None`: no bound.
     pub clip: Option<f32>,
     /// LSTM: the gate that is 1 minus another gate, if any.
     pub coupled: Option<Coupled>,
@@ -89,7 +89,7 @@ impl CoreCell {
         [self.out.y, self.out.h, self.out.c].into_iter().flatten().collect()
     }
 
-    /// True if the first output is the new state of each step.
+    /// True if the first output is h after each step.
     fn has_new_state_first(&self) -> bool {
         match &self.sequence {
             None => self.out.h.is_some(),

@@ -24,13 +24,14 @@ pub struct Convolve {
     pub outputs: usize,
     /// Elements of a channel of x, including padding.
     pub length: usize,
-    /// Zeros before the first line of a channel of x, and after the last line.
+    /// Zeros before the first line of a channel of x, and after the last line. Not used with
+    /// phases.
     pub pads: (usize, usize),
-    /// Lines per channel of x, and zeros before each line.
+    /// Lines per channel of x, and zeros before each line. Not used with phases.
     pub lines: (usize, usize),
     /// The axes of x, if windows have strides. Empty: a channel is x in C order with padding.
     pub phases: Vec<Phased>,
-    /// The first element to read.
+    /// The first element of a channel of x that windows read.
     pub start: usize,
     /// Elements of a channel of the output.
     pub positions: usize,
@@ -39,12 +40,12 @@ pub struct Convolve {
     pub wanted: usize,
     /// The loops over taps, by dimension. The loops of one dimension run one after the other.
     pub taps: Vec<Vec<TapLoop>>,
-    /// `[batch, groups * inputs, length]`, without padding.
+    /// `[batch, groups * inputs, ..]`, [`Self::unpadded_length`] elements for each channel.
     pub x: Source,
     /// `[groups * outputs, inputs, taps]`.
     pub w: ConstantId,
-    /// True if the convolution multiplies in f32 whatever precision the options ask for: x is in
-    /// phases, the output has few positions, or the model has run-time weights.
+    /// True if a depthwise convolution multiplies in f32 whatever precision the options ask for: x
+    /// is in phases, the output has few positions, or the model has run-time weights.
     pub stays_f32: bool,
     /// The output as a value, `[batch, groups * outputs, positions]`.
     pub out: usize,
@@ -100,12 +101,12 @@ pub struct Phased {
     pub step: usize,
 }
 
-/// Elements of x along one axis that a phase stores next to each other.
+/// Elements of x along one axis that a phase stores as neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseRun {
-    /// The first element of x.
+    /// The index of the first element, along the axis of x.
     pub from: usize,
-    /// The place of the first element.
+    /// The offset of the first element in the phases of the axis.
     pub to: usize,
     /// The number of elements.
     pub count: usize,
@@ -126,8 +127,9 @@ impl Phased {
 }
 
 /// The taps of a depthwise convolution in pairs, packed for dot products of two integers. A pair
-/// has one tap of the first half and one of the second half of the taps, along the first dimension
-/// with several taps. If the number of taps is odd, the last pair has one tap.
+/// has one tap of the first half and one of the second half of the taps along the first dimension
+/// with several taps. If this dimension has an odd number of taps, the last pair along the
+/// dimension has one tap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pairs {
     /// The pairs by dimension, as [`Convolve::taps`].
@@ -156,8 +158,7 @@ impl Pairs {
     }
 }
 
-/// The most groups of one channel. A convolution with more groups of one channel is
-/// depthwise.
+/// The most groups of one input channel in a convolution that is not depthwise.
 pub const MOST_DENSE_GROUPS: usize = 4;
 
 impl Convolve {
@@ -169,7 +170,7 @@ impl Convolve {
         has_own_input && self.offsets().len() > 1 && !self.stays_f32
     }
 
-    /// The distance of each tap from the first tap, in order.
+    /// The offset of each tap in a channel of x, from the start of its window, in order.
     pub fn offsets(&self) -> Vec<usize> {
         offsets(&self.taps)
     }
@@ -194,7 +195,7 @@ impl Convolve {
             };
             return (0..self.length).map(element).collect();
         }
-        // (index in x, place in the channel) of all elements along the axes so far
+        // (index in x, offset in the channel) of all elements along the axes so far
         let mut pairs = vec![(0, 0)];
         for axis in &self.phases {
             let runs = (0..axis.count).map(|i| axis.run(i));
@@ -230,7 +231,7 @@ impl Convolve {
     }
 }
 
-/// The distances of taps from the first tap, in order.
+/// The offset of each tap in a channel of x, from the start of its window, in order.
 pub fn offsets(taps: &[Vec<TapLoop>]) -> Vec<usize> {
     let mut distances = vec![0];
     for loops in taps {

@@ -3,14 +3,15 @@
 //!
 //! The flushed values depend on the model alone, so plans cannot change results. Four rules hold:
 //!
-//! * The operations that read a float Parameter flush its elements. One exception: a state in the
-//!   struct is flushed before any kernel runs, if an operation would otherwise copy the state to
-//!   flush it. Operations that move elements or compute element by element flush without an extra
-//!   pass over memory.
+//! * The operations that read a float Parameter flush its elements, except weights of cells. One
+//!   exception: a small state in the struct is flushed before any kernel runs, if an operation
+//!   would otherwise copy the state to flush it, or reads its elements several times. Operations
+//!   that copy elements or compute element by element flush without an extra pass over memory.
 //! * The operation that computes a value for a variable, for a carried value of a loop or for a
-//!   Result flushes the value. All readers see the flushed value.
-//! * A cell and a linear attention flush their new states in every step. A running sum flushes each
-//!   sum.
+//!   Result flushes the value. If the operation only moves elements, the operations that compute
+//!   its operands flush. All readers see the flushed value.
+//! * A cell flushes its new states in every step, a linear attention its new state and y. A running
+//!   sum flushes each sum.
 //! * Weights and constants stay unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +25,8 @@ pub enum TensorDenormals {
     Given,
     /// The tensor may hold denormals, and operations compute with denormals.
     Kept,
-    /// The tensor holds no denormals.
+    /// No operation has to flush the tensor: the tensor holds no denormals or only weights of
+    /// cells, or the option to keep denormals is set.
     Flushed,
 }
 
@@ -43,7 +45,7 @@ struct FlushedTensors {
     constants: Vec<TensorDenormals>,
     /// By computed value.
     values: BTreeMap<usize, TensorDenormals>,
-    /// Computed values whose operation flushes the value.
+    /// Computed values that their operation flushes.
     at: BTreeSet<usize>,
 }
 
@@ -51,7 +53,7 @@ impl Denormals {
     /// The flushed tensors of `model`, for magnitudes below `limit`. `None`: nothing is flushed.
     ///
     /// States of at most `most_before` elements are flushed before any kernel runs, if an operation
-    /// would otherwise copy the state to flush it.
+    /// would otherwise copy the state to flush it, or reads its elements several times.
     pub fn new(model: &CoreModel, limit: Option<f32>, most_before: usize) -> Self {
         let Some(limit) = limit else { return Self::default() };
         let read =
@@ -136,8 +138,9 @@ impl FlushedTensors {
         }
     }
 
-    /// [`Self::places`] for a loop: the carried values and the values of wanted results must be
-    /// flushed in the body, and the tensors of wanted slices before the loop.
+    /// [`Self::places`] for a loop: the next carried values and the values of wanted results must
+    /// be flushed in the body, and the tensors of wanted slices before the loop. Initial carried
+    /// values are flushed when the loop copies them.
     fn places_in_loop(&mut self, body: &CoreLoop, wanted: &mut BTreeSet<usize>) {
         let results = body.results.iter().filter(|r| wanted.contains(&r.out)).map(|r| r.value);
         let taken: Vec<_> =
@@ -192,7 +195,8 @@ impl FlushedTensors {
     fn tensor(&self, source: Source) -> TensorDenormals {
         match source {
             Source::Parameter(i) => self.parameters[i],
-            // the previous step flushed the variable, but the caller may have set it since
+            // the previous step flushed the variable, but the caller may have set the variable
+            // since
             Source::Variable(_) => TensorDenormals::Kept,
             Source::Constant(i) => self.constants[i],
             Source::Value(value) => self.values[&value],
@@ -200,14 +204,15 @@ impl FlushedTensors {
     }
 }
 
-/// The knowledge about denormals in a copy of several tensors.
+/// The knowledge about denormals in a copy of several tensors. The copy flushes inputs and states.
 fn copied_level(inputs: impl IntoIterator<Item = TensorDenormals>) -> TensorDenormals {
     let kept = inputs.into_iter().any(|input| input == TensorDenormals::Kept);
     if kept { TensorDenormals::Kept } else { TensorDenormals::Flushed }
 }
 
-/// The float parameters that an operation would copy in order to flush them, or whose elements an
-/// operation reads several times: flushing before the operation saves work.
+/// The parameters that an operation would copy in order to flush them, or whose elements an
+/// operation reads several times: flushing before the operation saves work. Also parameters of
+/// integers.
 fn copied(model: &CoreModel) -> BTreeSet<usize> {
     // by value of a view: the parameter whose elements the view shows
     let mut shown = BTreeMap::new();

@@ -29,9 +29,9 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// The number of chains for a layer of these sizes. A layer with one output has several chains,
-    /// to hide the latency of additions, each with at least four terms. A convolution always has
-    /// one chain.
+    /// The number of chains for a dense layer of these sizes. A layer with one output has up to 8
+    /// chains, to hide the latency of additions, each with at least four terms; other layers have
+    /// one. A convolution always has one chain.
     pub fn chains(inputs: usize, outputs: usize) -> usize {
         let most = if outputs == 1 { 8 } else { 1 };
         [8, 4, 2].into_iter().find(|&chains| chains <= most && chains * 4 <= inputs).unwrap_or(1)

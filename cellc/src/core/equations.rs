@@ -63,7 +63,8 @@ pub fn general_equations(kind: CellKind, coupled: Option<Coupled>, peepholes: bo
 }
 
 impl CoreCell {
-    /// The equations with the cell's functions and clip, and `with B = 0` if the cell has no bias.
+    /// The equations with the functions and the clip of the cell, and `with B = 0` if a bias tensor
+    /// is missing.
     pub fn equations(&self) -> Vec<String> {
         let activations: Vec<String> =
             self.activations.iter().map(|activation| activation.label()).collect();

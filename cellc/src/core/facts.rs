@@ -11,7 +11,9 @@ use crate::model::Activation;
 pub struct Facts<'o> {
     /// The operation's name within names of kernels.
     pub name: &'static str,
-    /// The operands, except weights; for a loop also the outer values that its body reads.
+    /// The operands, except [`Self::weights`]; the filters of a convolution are operands. For a
+    /// loop also the next carried values, the values of results, and the operands of all operations
+    /// of the body.
     pub operands: Vec<Source>,
     /// The weights.
     pub weights: Vec<WeightSource>,
@@ -49,9 +51,9 @@ pub struct Facts<'o> {
 /// The work of one execution of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Products of matrices.
+    /// Multiply-adds of matrices, filters or states.
     Products {
-        /// Steps of a sequence.
+        /// Steps of a sequence. 1 for other operations.
         steps: usize,
         /// Multiply-adds of one step.
         each: usize,
@@ -76,9 +78,9 @@ pub enum Effort {
     Move,
     /// The conversion of an integer input.
     Convert,
-    /// The selection of an element from one column of this table.
+    /// The selection of an element from one column of this table, by an index.
     Select(Source),
-    /// An addition, a multiplication or a comparison.
+    /// An addition, a multiplication, a comparison, a selection, a maximum or a minimum.
     Arithmetic,
     /// A division.
     Divide,
@@ -154,7 +156,7 @@ pub enum OutputNumbers {
 pub(crate) enum Reach {
     /// Views, concatenations, element-wise operations and loops of one iteration.
     Near,
-    /// All operations but recurrent cells and loops of several iterations.
+    /// All operations but cells, linear attention and loops of several iterations.
     Far,
     /// All operations.
     Any,
@@ -163,9 +165,10 @@ pub(crate) enum Reach {
 /// The steps of a recurrent operation, and the states that the steps pass on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecurrentSteps {
-    /// The states, h before c.
+    /// The states: h, then c, of a cell; the matrices of a linear attention.
     pub states: Vec<StateEnds>,
-    /// The operands with one element for each step, along axis 1; x first.
+    /// The operands with one element for each step, along axis 1 if [`Self::steps`] is not `None`;
+    /// x of a cell or the query of a linear attention first.
     pub over_time: Vec<Source>,
     /// The number of steps. `None`: one step, and operands without an axis of time.
     pub steps: Option<usize>,
@@ -224,9 +227,9 @@ impl RecurrentSteps {
 /// A product with fixed matrices whose precision can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FixedProduct<'o> {
-    /// x; for a depthwise convolution the windows of a channel.
+    /// x of a cell or a dense layer; for a depthwise convolution the windows of a channel.
     pub(crate) x: Factor,
-    /// h of a recurrent cell.
+    /// h of a cell. `None` for other operations.
     pub(crate) h: Option<Factor>,
     /// The matrices.
     pub(crate) matrices: FixedMatrices<'o>,
@@ -290,7 +293,7 @@ pub(crate) enum Notation<'o> {
 /// The vectors that fixed matrices multiply. For a depthwise convolution, the windows of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Factor {
-    /// The tensor of the vectors. `None` for h of a sequence, which each step computes.
+    /// The tensor of the vectors. `None` for h of several steps: each step computes the next h.
     pub(crate) source: Option<Source>,
     /// The length of a vector; for a depthwise convolution the taps of a window.
     pub(crate) len: usize,
@@ -299,13 +302,14 @@ pub(crate) struct Factor {
 /// How an operation treats denormals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Treatment {
-    /// Flushes its outputs in every step.
+    /// Flushes new states and the result of each step in every step.
     EveryStep,
-    /// Moves elements of its operand: the producer of the operand has flushed them.
+    /// Moves elements of its operand: the operation that computes the operand, or the reader of an
+    /// input, has to flush.
     Moves,
     /// Moves elements; flushes elements of inputs and states, which no operation has flushed.
     Copies,
-    /// Flushes each sum before it adds the next element.
+    /// Flushes each sum, then adds the next element.
     EachSum,
     /// Flushes outputs that a Result, a variable or a carried value needs. For a loop, the
     /// operations of the body decide.
@@ -334,7 +338,7 @@ impl Work {
         Self::Elements { tensor: source, times: 1, effort }
     }
 
-    /// Multiply-adds of matrix products; 0 for other operations and for bodies.
+    /// The multiply-adds of [`Self::Products`]; 0 for other operations and for bodies.
     pub fn multiply_adds(&self) -> usize {
         match self {
             Self::Products { steps, each } => steps.saturating_mul(*each),

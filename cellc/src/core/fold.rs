@@ -1,9 +1,9 @@
 //! Operations on constants, computed when compiling. Callers have checked shapes and limits.
 //!
-//! Element-wise operations and products compute floats in f64. If all operands are f64, the result
-//! is f64; otherwise the result is rounded to f32 once, and `+ - * /` of two f32 have the bits of
-//! the f32 operation. Reductions round to f32 once, running sums round each sum. Integers compute
-//! in i64.
+//! Element-wise operations and products compute floats in f64. If all float operands are stored in
+//! f64, the result is stored in f64; otherwise the result is rounded to f32 once, and `+ - * /` of
+//! two f32 have the bits of the f32 operation. Reductions round to f32 once, running sums round
+//! each sum to f32. Integers compute in i64.
 
 use super::{Combiner, Geometry, PointwiseFunction, broadcast_strides, strides};
 use crate::model::{
@@ -84,8 +84,8 @@ fn each_integer(tensor: &Tensor) -> impl Iterator<Item = i64> {
     (0..tensor.len()).map(|i| tensor.get_i64(i).unwrap_or_default())
 }
 
-/// True if every element of a tensor of integers is below the largest i64. Elements of u64 may not
-/// be.
+/// False if a tensor of u64 has an element that i64 does not hold, or the largest i64: such
+/// elements are read as the largest i64.
 fn is_i64(tensor: &Tensor) -> bool {
     tensor.element() != ElementType::U64 || each_integer(tensor).all(|v| v < i64::MAX)
 }
@@ -108,11 +108,12 @@ fn in_common(tensor: &Tensor, element: ElementType) -> Vec<u8> {
     }
 }
 
-/// Converts a tensor to integers or booleans. Floating-point numbers are rounded toward zero.
-/// Integers wrap around.
+/// Converts a tensor to integers or booleans. Floating-point numbers are rounded toward zero;
+/// integers wrap around. Every number but 0 becomes true.
 ///
 /// # Errors
-/// A floating-point number outside of the range of `element`: no standard defines its conversion.
+/// A floating-point number outside of the range of `element`, as no standard defines its
+/// conversion, or an integer that i64 does not hold.
 pub(crate) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tensor, &'static str> {
     if !is_i64(tensor) {
         return Err(OUT_OF_RANGE);
@@ -131,7 +132,7 @@ pub(crate) fn to_integers(tensor: &Tensor, element: ElementType) -> Result<Tenso
             _ => v,
         }),
         None if element == ElementType::Bool => Ok(i64::from(tensor.get_f64(i) != 0.0)),
-        // NaN and numbers outside of i64 are refused
+        // NaN and numbers beyond 9.2e18, near the limits of i64, are refused
         None => match tensor.get_f64(i).trunc() {
             v if v.abs() < 9.2e18 => in_range(v as i64, element),
             _ => Err(OUT_OF_RANGE),
@@ -161,7 +162,8 @@ pub(crate) fn range(
 /// result.
 ///
 /// # Errors
-/// The extremum of no elements, or a result outside of the range of `element`.
+/// The extremum of no elements, an integer that i64 does not hold, or a result outside of the range
+/// of `element`.
 pub(crate) fn reduce(
     combiner: Combiner,
     tensor: &Tensor,
@@ -250,7 +252,7 @@ impl Running {
 /// are kept: only sums that a step computes are flushed.
 ///
 /// # Errors
-/// A sum of integers outside of the range of `element`.
+/// A sum of integers outside of the range of `element`, or an integer that i64 does not hold.
 pub(crate) fn running_sum(
     running: &Running,
     tensor: &Tensor,
@@ -308,7 +310,7 @@ type Folded = Result<(Tensor, ElementType), &'static str>;
 /// computes the values of activations.
 ///
 /// # Errors
-/// Operands without a result, such as a divisor of zero.
+/// Integers without a result, as a divisor of zero, or with a result outside of their type.
 pub(crate) fn elementwise(function: Primitive, constants: &Broadcasts, exact: Exact) -> Folded {
     let first = function.first_operand();
     let is_float = constants.inputs[first].1.is_float();
@@ -354,7 +356,7 @@ pub(crate) fn elementwise(function: Primitive, constants: &Broadcasts, exact: Ex
 /// The first constant to the power of the second.
 ///
 /// # Errors
-/// A negative power of an integer, or an integer outside of its type.
+/// A negative power of an integer, or a result outside of the type.
 pub(crate) fn power(constants: &Broadcasts) -> Folded {
     match constants.inputs[0].1.is_float() {
         true => constants.to_floats(0, |[a, b, _]| a.powf(b)),
@@ -367,7 +369,7 @@ pub(crate) fn power(constants: &Broadcasts) -> Folded {
 /// The remainder of the first constant divided by the second.
 ///
 /// # Errors
-/// An integer divided by zero.
+/// An integer divided by zero, or a quotient outside of i64.
 pub(crate) fn remainder(remainder: Remainder, constants: &Broadcasts) -> Folded {
     match constants.inputs[0].1.is_float() {
         true => constants.to_floats(0, |[a, b, _]| remainder_of_floats(remainder, a, b)),
@@ -509,7 +511,8 @@ fn unary_of_integer(unary: Unary, v: i64) -> Result<i64, &'static str> {
 
 const BY_ZERO: &str = "a division of integers by zero";
 
-/// Arithmetic of two integers. Quotients are rounded down, as OpenVINO does by default.
+/// Arithmetic of two integers. Quotients are rounded down, as OpenVINO does by default. A result
+/// outside of i64 is an error.
 fn binary_of_integers(binary: Binary, a: i64, b: i64) -> Result<i64, &'static str> {
     let result = match binary {
         Binary::Add => a.checked_add(b),

@@ -29,7 +29,8 @@ impl Folded {
             self.given = self.given.saturating_add(bytes.len());
         }
     }
-    /// Counts the result of an operation on constants.
+    /// Counts the result of an operation on constants. Refuses more bytes or elements than the
+    /// limits.
     pub(super) fn result(&mut self, count: usize, element: ElementType) -> Result<(), BuildError> {
         // folded integers and booleans are stored in 64 bits
         let size = if element.is_float() && element != ElementType::F64 { 4 } else { 8 };
@@ -41,7 +42,8 @@ impl Folded {
         self.work(count)
     }
 
-    /// Counts elements and products that an operation on constants computes.
+    /// Counts elements and products that an operation on constants computes. Refuses more than the
+    /// limit.
     pub(super) fn work(&mut self, elements: usize) -> Result<(), BuildError> {
         self.affords(elements)?;
         self.elements = self.elements.saturating_add(elements);

@@ -85,8 +85,8 @@ pub(crate) fn broadcast_strides(shape: &[usize], to: &[usize]) -> Vec<usize> {
     (0..to.len()).map(stride_of).collect()
 }
 
-/// The index of an axis; a negative axis counts from the end. `None` if the axis is not below
-/// `rank`.
+/// The index of an axis; a negative axis counts from the end. `None` unless the axis is in
+/// `-rank..rank`.
 pub(crate) fn axis_index(axis: i64, rank: usize) -> Option<usize> {
     legal_axis(axis, rank, 0).ok()
 }

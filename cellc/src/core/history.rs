@@ -5,7 +5,8 @@
 /// loops are left out.
 #[derive(Clone, Default)]
 pub(crate) struct History {
-    /// The operations whose windows reach in front of the first element of an axis.
+    /// The operations that read elements in front of the first element of an axis: padded windows,
+    /// Pad, running sums.
     pub(crate) lookbacks: Vec<Lookback>,
     /// The first window longer than its axis.
     pub(crate) short_of: Option<ShortOf>,
@@ -26,7 +27,7 @@ pub(crate) struct Lookback {
 pub(crate) enum ElementsBefore {
     /// Padding, by an attribute of the operation or as a constant.
     Pads,
-    /// The initial 0 of a running sum.
+    /// The initial 0 of a running sum (CumSum).
     Zero,
 }
 

@@ -45,7 +45,7 @@ impl Known {
         }
     }
 
-    /// The tensor of a constant. `None` for computed tensors.
+    /// The tensor of a constant. `None` for run-time tensors and for the iteration number.
     pub(crate) fn tensor(&self) -> Option<&Tensor> {
         match self {
             Self::Constant(tensor, _) => Some(tensor),

@@ -8,14 +8,16 @@ use super::{
 };
 use crate::model::counted;
 
-/// Linear attention, one step or a sequence. For each row and head, with the matrix S `[K, V]`:
+/// Linear attention, one step or a sequence. Each step computes, for each row of the batch and each
+/// head, with the matrix S `[K, V]` of the head:
 ///
 /// * `w = v`; with a rate, `w = rate (v - sum_i (k[i] decay[i]) S[i])`
 /// * `S'[i] = k[i] w + decay[i] S[i]`
 /// * `y = scale sum_i q[i] S'[i]` for each query of the head
 ///
-/// Without a decay, every `decay[i]` is 1. A sum over i consists of [`Self::chains`] partial sums,
-/// each of every [`Self::chains`]th element; the partial sums are added in pairs.
+/// Without a decay, every `decay[i]` is 1; a decay of heads has one factor for all i. A sum over i
+/// consists of [`Self::chains`] partial sums, each of every [`Self::chains`]th element; the partial
+/// sums are added in pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearAttention {
     /// The sizes.
@@ -30,7 +32,7 @@ pub struct LinearAttention {
     pub state: Source,
     /// The factor of S. `None`: 1.
     pub decay: Option<Decay>,
-    /// The rate of the delta rule, `[N, T, heads]`. `None`: the outer product of k and v is added.
+    /// The rate of the delta rule, `[N, T, heads]`. `None`: `w = v`.
     pub rate: Option<Source>,
     /// The factor of y.
     pub scale: f32,

@@ -17,8 +17,8 @@ pub struct CoreLoop {
     /// The values passed from one iteration to the next.
     pub carried: Vec<LoopCarried>,
     /// The carried value with the loop condition, as index into [`super::CoreModel::values`].
-    /// `None`: every iteration computes. An iteration whose condition is 0 passes the carried
-    /// values on unchanged, and its pieces are 0: generated code leaves the loop.
+    /// `None`: every iteration computes. In an iteration whose condition is 0, the operations of
+    /// the body keep the carried values and give pieces of 0, so generated code leaves the loop.
     pub running: Option<usize>,
     /// True for the steps of a cell with computed weights.
     pub is_cell: bool,

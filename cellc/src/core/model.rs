@@ -10,7 +10,7 @@ pub struct Parameter {
     pub names: Vec<String>,
     /// The shape, all sizes known.
     pub shape: Vec<usize>,
-    /// The element type in the input. Kernels read floats as f32 and integers in this type.
+    /// The element type in the model. Kernels read floats as f32 and integers in this type.
     pub element: ElementType,
     /// True if all uses of the input are W, R, B or P of cells. Generated code packs these weights
     /// once and does not read the input in every step.
@@ -18,12 +18,12 @@ pub struct Parameter {
     /// T, if the input holds sequence lengths: lengths are clamped to 0..=T. `None` for other
     /// inputs.
     pub length: Option<usize>,
-    /// Rows of the smallest table indexed by this input.
+    /// Rows of the smallest table indexed by this input. `None`: the input indexes no table.
     pub rows: Option<usize>,
 }
 
 impl Parameter {
-    /// Upper limit for random integer inputs; the lower limit is 0.
+    /// Upper limit for random integers; the lower limit is 0. `None` for inputs of floats.
     pub fn largest_drawn(&self) -> Option<usize> {
         match (self.length, self.rows, self.element) {
             (Some(most), ..) => Some(most),
@@ -41,7 +41,7 @@ pub struct ResultValue {
     pub names: Vec<String>,
     /// The shape, all sizes known.
     pub shape: Vec<usize>,
-    /// The element type in the input.
+    /// The element type in the model.
     pub element: ElementType,
     /// The source of the output.
     pub source: Source,
@@ -70,10 +70,10 @@ pub struct Restart {
     pub kind: String,
 }
 
-/// A variable of ReadValue and Assign: a tensor kept between steps.
+/// A tensor kept between steps: a variable of ReadValue and Assign, or a state that cellc adds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
-    /// The variable's `variable_id`, any text.
+    /// The `variable_id`, or a name that cellc makes; may be any text.
     pub name: String,
     /// The shape, all sizes known.
     pub shape: Vec<usize>,
@@ -81,8 +81,8 @@ pub struct Variable {
     pub initial: Option<usize>,
     /// The value's next state. `None` if the value is constant across steps.
     pub next: Option<Source>,
-    /// The axis of time, if cellc keeps the last frames of a stream in the variable. `None`: a
-    /// variable of another kind.
+    /// The axis of time, if cellc keeps the last frames of a stream in the variable. `None` for
+    /// other variables, and with independent streams.
     pub history: Option<usize>,
 }
 
@@ -108,7 +108,8 @@ pub struct CoreModel {
     pub constants: Vec<Tensor>,
     /// True if the model file has constants of type i8 or u8.
     pub has_bytes: bool,
-    /// The variables, in the order of their first use in the input.
+    /// The variables of the model in the order of their first use, then the variables that cellc
+    /// adds.
     pub variables: Vec<Variable>,
     /// The values of all nodes, including those in bodies of loops.
     pub values: Vec<CoreValue>,
@@ -127,7 +128,7 @@ pub struct CoreModel {
     /// compute one step.
     pub steps: Option<Steps>,
     /// The number of independent streams: the size of the first axis that every input, output and
-    /// variable has gained. `None`: no axis was added.
+    /// variable has gained. `None`: no axis was added, or the added axis holds channels.
     pub streams: Option<usize>,
 }
 
@@ -149,13 +150,14 @@ impl Steps {
     }
 }
 
-/// True for a product or a convolution that computes in f32 whatever precision the options ask for.
+/// True for a product of two matrices or a convolution whose precision the options cannot choose:
+/// the operation computes in f32.
 pub(crate) fn is_f32_product(node: &CoreNode) -> bool {
     matches!(node.op, CoreOp::MatMul(_) | CoreOp::Convolve(_)) && !node.op.has_precision()
 }
 
 impl CoreModel {
-    /// The names of the layers in [`Self::in_f32`], each with the reason.
+    /// The names of the layers in [`Self::in_f32`] with a product in f32, each with the reason.
     pub(crate) fn names_in_f32(&self) -> impl Iterator<Item = (&str, &'static str)> {
         let nodes = self.all_nodes();
         self.in_f32.iter().filter_map(move |&(layer, why)| {

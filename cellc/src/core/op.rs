@@ -40,10 +40,12 @@ pub(super) trait Operation {
     /// [`CoreOp::states`].
     fn states(&mut self) -> Vec<StateEndsMut<'_>>;
 
-    /// Visits all references to tensors; for a loop, also the references in the body.
+    /// Visits all references to tensors, except the parameter of an [`IntegerInput`] and of
+    /// sequence lengths; for a loop, also the references in the body.
     fn visit(&mut self, visit: &mut dyn FnMut(Reference));
 
-    /// Adds a first axis to every tensor, with a row for each of [`Rows::count`] streams.
+    /// Adds a first axis with [`Rows::count`] rows to every tensor but weights, filters and tables,
+    /// or as many rows to a batch.
     fn repeat(&mut self, rows: &mut Rows<'_>);
 
     /// [`CoreOp::same_attributes`].
@@ -126,8 +128,8 @@ impl CoreOp {
         self.operation().facts()
     }
 
-    /// True if another operation has the same attributes. Sizes may differ by the number of steps
-    /// and are not compared, nor are weights, operands, windows and attributes that follow from
+    /// True if another operation has the same attributes. Sizes that may differ by the number of
+    /// steps are not compared, nor are weights, operands, windows and attributes that follow from
     /// sizes.
     pub(crate) fn same_attributes(&self, other: &Self) -> bool {
         self.operation().same_attributes(other)
@@ -139,12 +141,12 @@ impl CoreOp {
         self.operation_mut().drop_outputs(needed);
     }
 
-    /// The states of [`Facts::recurrence`], in its order.
+    /// The states in [`Facts::recurrence`], in the same order.
     pub(crate) fn states(&mut self) -> Vec<StateEndsMut<'_>> {
         self.operation_mut().states()
     }
 
-    /// Adds a first axis to every tensor, with a row for each stream.
+    /// Adds a row for each stream, as [`Operation::repeat`].
     pub(super) fn repeat(&mut self, rows: &mut Rows<'_>) {
         self.operation_mut().repeat(rows);
     }
@@ -169,7 +171,8 @@ impl CoreOp {
         self.outputs()[0]
     }
 
-    /// The product of vectors and fixed matrices with sizes in the plan, if the operation is one.
+    /// The product of vectors and fixed matrices, if the plan has sizes for the product. `None` for
+    /// other operations and depthwise convolutions.
     pub(crate) fn planned(&self) -> Option<PlannedProduct<'_>> {
         match self.facts().product?.matrices {
             FixedMatrices::Planned(product) => Some(product),
@@ -177,8 +180,8 @@ impl CoreOp {
         }
     }
 
-    /// True if the operation multiplies constant matrices by vectors and the plan has panel sizes
-    /// for the product.
+    /// True if the operation multiplies fixed matrices by vectors and the plan has panel sizes for
+    /// the product: a cell or a dense layer.
     pub fn is_product(&self) -> bool {
         self.planned().is_some()
     }
@@ -190,7 +193,8 @@ impl CoreOp {
     }
 }
 
-/// Visits all references of operations to tensors, in bodies of loops, too.
+/// Visits the references of operations to tensors, in bodies of loops, too, as
+/// [`Operation::visit`].
 pub(crate) fn visit_references(nodes: &mut [CoreNode], visit: &mut dyn FnMut(Reference)) {
     for node in nodes {
         node.op.operation_mut().visit(visit);

@@ -127,7 +127,7 @@ impl Operation for Pointwise {
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
-        // a lower-rank operand broadcasts along the new axis only after its rank is extended
+        // an operand of lower rank gets the rank of the output first, so that both new axes align
         rows.align(&mut self.inputs, self.out);
     }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::model::{Binary, counted};
 
-/// An operation on two elements. A reduction combines all elements with it.
+/// An operation on two elements, by which a reduction combines all elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combiner {
     /// The sum.
@@ -54,11 +54,12 @@ impl Combiner {
 
 /// A reduction of all elements along neighbouring axes by one operation.
 ///
-/// k chains reduce n elements in this order:
+/// The order for n elements and k chains:
 ///
-/// 1. Chain c combines the elements c, c + k, c + 2k and so on, of the first n - n mod k elements.
-/// 2. The chains of the second half are combined with the chains of the first half. If at least as
-///    many elements remain as chains, each chain is combined with one of the remaining elements.
+/// 1. Chain c combines the elements c, c + k, c + 2k and so on. The last n mod k elements remain.
+/// 2. Each chain of the second half is combined into one chain of the first half. If at least as
+///    many elements remain as chains are left, each chain is combined with one of the remaining
+///    elements.
 /// 3. Step 2 repeats until one chain is left.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduce {
@@ -77,7 +78,8 @@ pub struct Reduce {
 }
 
 impl Reduce {
-    /// The number of chains for rows of `size` elements, `inner` elements apart.
+    /// The number of chains for rows of `size` elements. `inner`: the distance from one element of
+    /// a row to the next.
     pub fn chains(size: usize, inner: usize) -> usize {
         if inner == 1 && size >= 32 { 16 } else { 1 }
     }
@@ -91,7 +93,7 @@ impl Reduce {
 }
 
 /// The number of chains for reductions within softmax and TopK, over rows of `size` adjacent
-/// elements. The operation waits for the result of the reduction, and several chains hide the
+/// elements. Softmax and TopK wait for the result of the reduction, and several chains hide the
 /// latency of additions and comparisons.
 pub fn chains_of_short_rows(size: usize) -> usize {
     [16, 8, 4].into_iter().find(|chains| 2 * chains <= size).unwrap_or(1)

@@ -50,7 +50,7 @@ pub enum WeightSource {
     Constant(usize),
     /// The i-th of `CoreModel::parameters`, with `Parameter::weight` set.
     Parameter(usize),
-    /// All zero: an optional B that the model omits.
+    /// All zero: the model omits the bias tensor.
     Zero,
 }
 

@@ -1,4 +1,5 @@
-//! Independent streams, or channels of a sound: every input, output and state gets a row for each.
+//! Independent streams, or channels of a sound: every input, output and state gets a row for each
+//! stream or channel.
 
 use super::{CoreModel, CoreNode, CoreOp, CoreValue, Source, View};
 use crate::model::Tensor;
@@ -12,8 +13,9 @@ pub enum RowKind {
     Channels,
 }
 
-/// Gives every input, state, value and output a first axis of `count` rows. Weights and constants
-/// are shared. Each row computes what the model computed, in the same order.
+/// Gives every input, state, value and output a first axis of `count` rows. Weights, filters,
+/// tables and constants that broadcast are shared; other constants are copied for each row. Each
+/// row computes what the model computed, in the same order.
 ///
 /// `check` has checked the shapes with `count` rows, and refused models with run-time sizes.
 pub fn repeat(model: &mut CoreModel, count: usize, kind: RowKind) {
@@ -137,9 +139,9 @@ impl<'m> Rows<'m> {
             })
     }
 
-    /// Extends the rank of broadcast operands to the rank of the value, so that the axes behind the
-    /// first one still align at the last one. Constants are shared by all rows and stay as they
-    /// are.
+    /// Extends the rank of broadcast operands to the rank of the value, so that all axes but the
+    /// new one still align from the last axis on. Constants are shared by all rows and stay
+    /// unchanged.
     pub(super) fn align(&mut self, inputs: &mut [Source], out: usize) {
         let rank = self.model.values[out].shape.len();
         for input in inputs {

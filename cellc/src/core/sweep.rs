@@ -1,4 +1,4 @@
-//! Removes operations, values and constants without effect on outputs and variables, and renumbers
+//! Removes operations, values and constants without effect on Results and variables, and renumbers
 //! the rest.
 
 use super::{

@@ -28,8 +28,8 @@ pub(crate) struct DynamicLength {
     pub(crate) by: Divider,
     /// True if the elements behind the run-time length are zero.
     pub(crate) is_zero: bool,
-    /// The truth value whether the output was cut off at the limit. `None` if the model states the
-    /// limit.
+    /// The truth value whether the output was cut off at the limit of the options. `None` if the
+    /// output is never cut off.
     pub(crate) truncated: Option<Source>,
     /// The axis with the run-time length. `None` for the last value of a loop: its axes have fixed
     /// lengths.
@@ -46,8 +46,9 @@ pub(crate) struct ValueFacts {
     /// By value: the integer input from which the elements come, and true if the value has all
     /// elements of the input in order.
     pub(crate) parameter_of: BTreeMap<usize, (usize, bool)>,
-    /// By value of a convolution over several dimensions: the value that also contains the elements
-    /// across line ends, and the view that leaves them out.
+    /// By value of a convolution over several dimensions, or of element-wise operations on the
+    /// convolution: the value that also contains the elements across line ends, and the view that
+    /// leaves them out.
     pub(crate) lines: BTreeMap<usize, (usize, Geometry)>,
 }
 
@@ -60,7 +61,8 @@ impl ValueFacts {
         self.lines.split_off(&first);
     }
 
-    /// The input that has exactly the elements of an integer tensor, in order.
+    /// The input that has exactly the elements of an integer tensor, in order. `None` for other
+    /// tensors.
     pub(crate) fn given_integers(&self, source: Source) -> Option<usize> {
         match source {
             Source::Parameter(parameter) => Some(parameter),
@@ -73,7 +75,7 @@ impl ValueFacts {
         }
     }
 
-    /// The known range of an integer tensor.
+    /// The known range of an integer tensor. [`ANY`] if unknown.
     pub(crate) fn range_of(&self, known: &Known) -> Interval {
         match known {
             Known::Source(_, ElementType::Bool) => TRUTH,

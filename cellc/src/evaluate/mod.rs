@@ -27,7 +27,8 @@ pub(crate) trait Domain {
     /// An element of a parameter or variable.
     fn input(&self, number: f64) -> Self::Value;
 
-    /// The magnitude below which inputs, states and outputs are flushed to zero.
+    /// The magnitude below which inputs, states and outputs are flushed to zero. `None`: nothing is
+    /// flushed.
     fn flush_below(&self) -> Option<f32> {
         None
     }
@@ -53,8 +54,8 @@ pub(crate) trait Domain {
 
     /// The first `length` steps of one row of a sequence.
     ///
-    /// Returns h of every step in the order of time (zero for missing steps), and the last state. A
-    /// `length` of NaN is unknown.
+    /// Returns h of every step in the order of time (zero for missing steps), and the last state
+    /// (zero if `length` is 0). A `length` of NaN is unknown.
     fn sequence(
         &self,
         cell: &CoreCell,
@@ -98,7 +99,8 @@ pub(crate) trait Domain {
     fn softmax(&self, values: &[Self::Value], log: bool) -> Vec<Self::Value>;
 }
 
-/// The first `length` steps of one row of a sequence, as defined by [`Domain::sequence`].
+/// The first `length` steps of one row of a sequence, as defined by [`Domain::sequence`]. NaN is
+/// not a valid `length` here.
 pub(crate) fn steps_of<A: Domain + ?Sized>(
     arithmetic: &A,
     cell: &CoreCell,
@@ -151,7 +153,7 @@ pub(crate) struct Row<'a, V> {
     input_size: usize,
     /// The initial state.
     pub(crate) initial: State<V>,
-    /// True if the cell begins with the last step.
+    /// True if the steps run from the last to the first.
     pub(crate) reverse: bool,
 }
 
@@ -231,7 +233,8 @@ impl<'a> MatrixRow<'a> {
         self.operand == RowOperand::Rounded
     }
 
-    /// A unique key of the row among the model's constants. `None` for run-time weights.
+    /// A unique key of the row among the rows of constant matrices of one layout. `None` for
+    /// run-time weights.
     pub(crate) fn key(self) -> Option<(usize, usize)> {
         match self.numbers {
             WeightNumbers::Constant(tensor) => {
@@ -245,7 +248,8 @@ impl<'a> MatrixRow<'a> {
 /// The weights of a cell: each tensor, and the index of its first element for the cell's set of
 /// weights.
 ///
-/// The kind of the cell defines the order of gates and of the parts of B.
+/// Arguments count gates and parts of B in the order of the kind of the cell; the layout of the
+/// weights gives their places.
 pub(crate) struct CellWeights<'a> {
     cell: &'a CoreCell,
     w: (WeightNumbers<'a>, usize),
