@@ -8,7 +8,7 @@ use super::{NumberError, parse_f32};
 /// The shape of the graph of an activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CurveShape {
-    /// Another curve, perhaps with a jump.
+    /// Any other curve, perhaps with a jump.
     Curve,
     /// The logistic function: the slope at the value z is z (1 - z).
     Logistic,

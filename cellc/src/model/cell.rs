@@ -36,7 +36,7 @@ struct FamilyRow {
     gates: &'static str,
     /// The default activations, one for each activation that the cell takes.
     activations: &'static [Activation],
-    /// As of [`Family::has_variants`].
+    /// As [`Family::has_variants`].
     has_variants: bool,
 }
 
@@ -179,7 +179,7 @@ impl CellKind {
         self.family().row().gates
     }
 
-    /// The letter of the gate at `index`. `None` if the cell has one gate.
+    /// The letter of the gate at `index`. `None` if the cell has one gate, and for larger indices.
     fn gate(self, index: usize) -> Option<char> {
         self.gate_letters().chars().nth(index).filter(|_| self.gates() > 1)
     }
@@ -443,7 +443,8 @@ impl Cell {
         }
     }
 
-    /// The activations of a direction. 0: the only or the forward direction.
+    /// The activations of a direction. 0: the only or the forward direction; 1: the reverse
+    /// direction of a bidirectional sequence.
     pub fn activations_of(&self, direction: usize) -> &[Activation] {
         let count = self.kind.default_activations().len();
         self.activations

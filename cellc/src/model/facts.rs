@@ -251,12 +251,13 @@ impl Op {
     }
 }
 
-/// The outputs of a recurrent operation: `before`, h, and c if the cell has it.
+/// The allowed numbers of outputs of a recurrent operation: from one to `before` outputs, h, and c
+/// if the cell has a cell state.
 fn states(cell: &Cell, before: usize) -> RangeInclusive<usize> {
     1..=before + 1 + usize::from(cell.kind.has_cell_state())
 }
 
-/// The inputs of a linear attention.
+/// The number of inputs of a linear attention.
 fn inputs_of(attention: &LinearAttention) -> usize {
     let optional = [attention.rule.has_decay(), attention.rule.has_rate(), attention.has_past];
     3 + optional.map(usize::from).iter().sum::<usize>()

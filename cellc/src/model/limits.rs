@@ -32,7 +32,7 @@ pub(crate) const MOST_PAST: u64 = 1 << 24;
 pub(crate) const MOST_NESTED: usize = 8;
 /// The most sizes or axes in a list.
 pub(crate) const LONGEST_LIST: usize = 1 << 16;
-/// The most elements of a constant: 1 GiB of f32.
+/// The most elements of a constant or of an input: 1 GiB of f32.
 pub(crate) const MOST_ELEMENTS: usize = 1 << 28;
 /// The most elements of the result of an operation on constants. If the operands have more elements
 /// together, their number is the limit.

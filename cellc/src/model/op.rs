@@ -9,7 +9,7 @@ use crate::diagnostic::Message;
 /// inputs, outputs, dimensions and gates of other formats.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    /// An input of the model, or of a [`Loop`]'s body.
+    /// An input of the model, or of the body of a [`Loop`] or of a branch of an [`If`].
     Parameter,
     /// A compile-time tensor.
     Constant(Tensor),
@@ -22,7 +22,7 @@ pub enum Op {
     /// `[N, D, H]`, c0 (LSTM), lengths `[N]`, W, R, B, P (LSTM with peepholes), each with D in
     /// front, A `[N, T, 1]` (AUGRU). Outputs: Y `[N, D, T, H]`, Ho `[N, D, H]`, Co (LSTM).
     Sequence(Cell, Direction),
-    /// An output of the model, or of a [`Loop`]'s body.
+    /// An output of the model, or of the body of a [`Loop`] or of a branch of an [`If`].
     Result,
     /// An element-wise operation. Shapes broadcast by NumPy's rules.
     Elementwise(Elementwise),
@@ -45,8 +45,9 @@ pub enum Op {
         /// The axis; negative values count from the end.
         axis: i64,
     },
-    /// A state with a window of elements, and new elements behind it along the last of three axes.
-    /// The last elements of the whole are the next state.
+    /// The concatenation of a state, which is a window of elements, and new elements along the last
+    /// of three axes. Inputs: state, new elements. The last elements of the concatenation are the
+    /// next state.
     Window,
     /// Data cut into equal parts along an axis. Inputs: data, axis. Outputs: the parts.
     Split {
@@ -192,7 +193,8 @@ pub enum Op {
         /// The variable.
         variable: String,
     },
-    /// A convolution. Inputs: data `[N, C, ..]`, weights, optional bias per output channel.
+    /// A convolution. Inputs: data `[N, C, ..]`, weights, and optionally a bias per output channel,
+    /// or the sizes of the output ([`OutputSizes::Input`]).
     Convolution(Box<Convolution>),
     /// The maximum or the mean of each window. Input: data `[N, C, ..]`.
     Pool(Box<Pool>),

@@ -1,4 +1,5 @@
-//! The constant matrices of a model, and the loss of their storage.
+//! The constant matrices of a model, and the errors of storing the matrices in other formats than
+//! f32.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -17,7 +18,8 @@ pub(crate) struct Matrix<'a> {
     pub(crate) tensor: &'a Tensor,
     /// The index of the first element of the matrix in the constant.
     first: usize,
-    /// The number of rows: units of a cell, outputs of a dense layer, or channels.
+    /// The number of rows: units of a cell, outputs of a dense layer, or output channels of a
+    /// depthwise convolution.
     pub(super) rows: usize,
     /// The number of columns: elements of x or h, or taps.
     pub(super) columns: usize,
@@ -56,13 +58,13 @@ impl Matrix<'_> {
     }
 }
 
-/// The matrices that a format stores: W and R of each gate of a cell, the matrices of dense layers,
-/// and the taps of depthwise convolutions.
+/// The constant matrices of products: W and R of each gate of a cell, the matrices of dense layers,
+/// and the taps of depthwise convolutions. Matrices given at run time are left out.
 pub(crate) fn matrices(model: &CoreModel) -> Vec<Matrix<'_>> {
     model.all_nodes().into_iter().flat_map(|node| matrices_of(model, node)).collect()
 }
 
-/// The matrices of one operation.
+/// The constant matrices of one operation.
 pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<Matrix<'a>> {
     let mut matrices = Vec::new();
     let mut push = |name, source, first, [rows, columns]: [usize; 2], strides| {
@@ -119,8 +121,9 @@ pub struct Loss {
     /// True for weights of depthwise convolutions. Their integers are stored in 16 bits, even if
     /// they are rounded to 8 bits.
     pub is_windows: bool,
-    /// The largest ratio of the distance of a weight from the model's weight to the largest weight
-    /// of the row. 0 if every weight is exact.
+    /// The largest error of a stored weight, divided by the largest magnitude in the weight's row.
+    /// The product of stored value and scale is not rounded to f32 here, so the ratio may be above
+    /// 0 although every weight is exact.
     pub largest: f64,
     /// The number of weights.
     pub weights: usize,
@@ -158,7 +161,7 @@ impl Loss {
             loss.exact += stored.exact(&row);
             for error in stored.errors(&row) {
                 loss.weights += 1;
-                // a row of zeros has no errors: the division is not by MIN_POSITIVE
+                // an error above 0 implies a weight other than 0, so `most` is above MIN_POSITIVE
                 loss.largest = loss.largest.max(if error > 0.0 {
                     error / most.max(f64::MIN_POSITIVE)
                 } else {

@@ -84,8 +84,8 @@ impl ProductPrecision {
         self.arithmetic().stored(format)
     }
 
-    /// The format of matrices that multiply the model's integers. `None` if the model has no such
-    /// integers, or if the products have no scales.
+    /// The format of matrices that multiply the model's integers. `None` if the product has no
+    /// matrix in 8 bits, or if all scales are 1.
     pub(crate) fn own_format(&self) -> Option<WeightFormat> {
         self.quantised
             .as_ref()
@@ -100,7 +100,7 @@ impl ProductPrecision {
     }
 
     /// The quantisation of the operand that a row of weights multiplies: `x` or `h`, by its length.
-    /// `None` if the operand is neither.
+    /// `None` if the operand is neither or is not quantised.
     pub(crate) fn own_of_row(&self, [x, h]: [Option<usize>; 2]) -> Option<Multiples> {
         let vector = x.map(|len| (Vector::X, len)).or(h.map(|len| (Vector::H, len)));
         vector.and_then(|(vector, len)| self.own(vector, len))
@@ -148,7 +148,8 @@ impl Precisions {
     /// The precision of the operation with this first value.
     ///
     /// # Panics
-    /// If the model has no operation with this first value.
+    /// If the model has no operation with this first value, unless the precisions are
+    /// [`Self::F32`].
     pub fn get(&self, value: usize) -> &ProductPrecision {
         if self.by_value.is_empty() {
             return F32;
@@ -168,8 +169,8 @@ impl Precisions {
         })
     }
 
-    /// Counts the weights that a quantised model stores in 8 bits: first the weights of products in
-    /// f32, then the weights of products that multiply integers by the model's scales.
+    /// Counts the weights that a quantised model stores in 8 bits: first the weights of products
+    /// for which [`Quantised::is_scaled`] is false, then the weights of the other products.
     pub(crate) fn quantised_weights(&self) -> [usize; 2] {
         let mut counts = [0; 2];
         for quantised in self.quantised().filter(|quantised| quantised.is_stored()) {
@@ -183,7 +184,7 @@ impl Precisions {
         self.by_value.values().filter_map(|precision| precision.quantised.as_ref())
     }
 
-    /// These precisions with f32 products for all layers except one.
+    /// These precisions, with f32 asked for all layers except `layer`.
     pub(crate) fn only(&self, model: &CoreModel, layer: &str) -> Self {
         let mut only = self.clone();
         for node in model.all_nodes().into_iter().filter(|node| node.name != layer) {

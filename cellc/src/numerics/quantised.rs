@@ -12,9 +12,10 @@ use crate::request::Numerics;
 pub(super) enum Storage {
     /// The storage that the options ask for.
     Asked,
-    /// Integers of 8 bits, for every `--precision`.
+    /// Integers of 8 bits, instead of the format that the options ask for.
     Integers,
-    /// Integers of 8 bits times a scale for each row, for every `--precision`.
+    /// Integers of 8 bits times a scale for each row, instead of the format that the options ask
+    /// for.
     Scaled,
 }
 
@@ -23,16 +24,16 @@ pub(super) enum Storage {
 pub(crate) struct Quantised {
     /// The storage of the matrices.
     pub(super) weights: Storage,
-    /// The quantisation of x, if no sum exceeds 32 bits.
+    /// The quantisation of x. `None` if x is not quantised, or if a sum may exceed 32 bits.
     pub(super) x: Option<Multiples>,
-    /// The quantisation of h, for cells of one step, if no sum exceeds 32 bits.
+    /// The quantisation of h, for cells of one step. `None` as for `x`.
     pub(super) h: Option<Multiples>,
     /// The number of weights.
     pub(super) count: usize,
 }
 
 impl Quantised {
-    /// True if the matrices are stored in 8 bits for every `--precision`.
+    /// True if the matrices are stored in 8 bits, instead of the format that the options ask for.
     pub(super) fn is_stored(&self) -> bool {
         self.weights != Storage::Asked
     }
@@ -47,7 +48,8 @@ impl Quantised {
         self.vectors().any(|v| !self.has_integer_weights() || v.scale != 1.0)
     }
 
-    /// True if the matrices are stored in 8 bits, and all scales of the products are 1.
+    /// True if the matrices are stored in 8 bits, and products use no scale other than 1 for x and
+    /// h.
     pub(crate) fn is_stored_alone(&self) -> bool {
         self.is_stored() && !self.is_scaled()
     }
@@ -93,15 +95,16 @@ impl Quantised {
     }
 }
 
-/// The least number of weights of a model to store in 8 bits for every `--precision`. Models with
-/// fewer such weights keep the storage that the options ask for.
+/// The least number of weights of a model to store in 8 bits where the options do not ask for 8
+/// bits. Models with fewer such weights keep the storage that the options ask for.
 const LEAST_INTEGERS: usize = 256;
 
 /// The operations that multiply integers of a quantised model, by their first value.
 ///
-/// Matrices are stored in 8 bits if this is exact: integers, or, in a model with constants of 8
-/// bits, integers times a scale for each row. If x is quantised as well, the model's integers are
-/// multiplied. A precision given by the user prevails. Weights given at run time keep f32.
+/// Matrices are stored in 8 bits if they are integers of 8 bits or, in a model with constants of 8
+/// bits or with a quantised x, integers times a scale for each row. If x is quantised, the model's
+/// integers are multiplied. A precision given for a layer prevails, and so do f32, f16 and bf16
+/// given for all layers. Empty for a model with weights as inputs.
 pub(super) fn quantised(
     model: &CoreModel,
     asked: &Numerics,
@@ -138,7 +141,8 @@ struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
-    /// The integers of one operation. `None` if the operation multiplies no integers.
+    /// The integers of one operation. `None` if the operation has no constant matrix, a weight
+    /// given at run time, or neither a matrix to store in 8 bits nor a quantised operand.
     fn quantised(&self, node: &CoreNode) -> Option<Quantised> {
         let matrices = matrices_of(self.model, node);
         if matrices.is_empty() || has_weights_at_run_time(node) {
@@ -168,6 +172,7 @@ impl Analysis<'_> {
     }
 
     /// The storage in 8 bits if all weights stay exact, else the storage that the options ask for.
+    /// Scales for each row need a model with constants of 8 bits.
     fn storage(&self, matrices: &[Matrix<'_>]) -> Storage {
         if matrices.iter().all(has_integers) {
             Storage::Integers
@@ -227,7 +232,7 @@ fn fits(matrix: &Matrix<'_>, operand: Multiples) -> bool {
         <= i32::MAX as usize
 }
 
-/// True if all elements are integers of 8 bits.
+/// True if all elements are integers from -127 to 127.
 fn has_integers(matrix: &Matrix<'_>) -> bool {
     let in_8_bits = |w: f32| w.fract() == 0.0 && w.abs() <= INT8_MOST;
     matrix.elements().all(|k| in_8_bits(matrix.tensor.get_f32(k)))

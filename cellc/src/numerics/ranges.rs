@@ -112,7 +112,8 @@ impl<'m> NumberRanges<'m> {
     }
 
     /// The scale of a tensor, the range of integers that multiply the scale, and the largest
-    /// distance from a multiple. `None` if no scale is known, or if an integer exceeds 16 bits.
+    /// distance from a multiple. `None` if no scale is known, if the scale is not in [`SCALES`], if
+    /// an integer exceeds 16 bits, or if the distance exceeds [`MOST_OFF`].
     pub(crate) fn multiples(&self, source: Source) -> Option<(f32, [i16; 2], f64)> {
         let NumberFacts { ends, scale } = self.known(source);
         let (scale, off) = scale?;

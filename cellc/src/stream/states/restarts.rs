@@ -283,8 +283,7 @@ impl<'m> PartsSearch<'m> {
             && pointwise.inputs.iter().any(is_state)
     }
 
-    /// True if an operation on a gate, or on a view of the gate, blends the constant state of a
-    /// cell, by [`Self::blends`].
+    /// True if [`Self::blends`] holds for an operation that reads a gate or a view of the gate.
     fn meets_state(&self, gate: usize, cell: (&Dense, CellForm)) -> bool {
         let parts = self.readers[gate]
             .iter()
