@@ -339,8 +339,10 @@ fn errors(problems: &Diagnostics, tokens: &TokenTable, origin: &Origin) -> Token
         of_severity(problems, Severity::Error).take(MOST_ERRORS).map(error).collect();
     let more = of_severity(problems, Severity::Error).count().saturating_sub(MOST_ERRORS);
     if more > 0 {
-        errors
-            .extend(error(&Diagnostic::error(origin.clone(), format!("and {more} more problems"))));
+        errors.extend(error(&Diagnostic::error(
+            origin.clone(),
+            format!("and {}", crate::model::counted(more, "more problem")),
+        )));
     }
     errors
 }

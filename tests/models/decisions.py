@@ -453,6 +453,19 @@ def narrow_integers(rng):
     return graph, [feed], [None] * 6
 
 
+def large_remainders(rng):
+    """Remainders of integers near the largest that f32 holds, by divisors of either sign: a multiple of the divisor may be larger."""
+    nodes = [h.make_node('Mul', ['a', 'four'], ['wide']), h.make_node('Mul', ['b', 'two'], ['even']), h.make_node('Sub', ['even', 'one'], ['odd']),
+             h.make_node('Mod', ['wide', 'odd'], ['rest']), h.make_node('Mod', ['wide', 'c'], ['rest_by_constant'])]
+    graph = h.make_graph(nodes, 'large_remainders', [info(name, T.INT32, [2, 6]) for name in 'ab'],
+                         [info(name, T.INT32, [2, 6]) for name in ('rest', 'rest_by_constant')],
+                         constants(one=np.int32(1), two=np.int32(2), four=np.int32(4), c=np.int32([8388605, -8388605, 3, -3, 5592403, -16777213])))
+    most = (1 << 22) - 1
+    a = np.int32([[-most, most, -most, most, 7, -7], [2 - most, most - 2, -most, -1, 1, 0]])
+    b = np.int32([[most, -most, 3, -3, -5, 5], [most, 1 - most, 2796202, most - 1, 1 - most, 9]])
+    return graph, [[a, b], [rng.integers(-most, most, (2, 6)).astype(np.int32), rng.integers(1, most, (2, 6)).astype(np.int32)]], [None] * 2
+
+
 def no_axes(rng):
     """Reductions along no axes, which compute what they do of each element."""
     kinds = ('L1', 'L2', 'SumSquare', 'LogSum', 'LogSumExp', 'Sum', 'Mean', 'Max')
@@ -831,7 +844,7 @@ def write_ir(folder, name, corpus):
 for seed, make in enumerate([scan_until, decode_until, counting_loop, if_at_run_time, decisions, arrangements, normalizations, moves, table_of_one_row, gru_in_a_branch, ends_early,
                              qdq_layers, qdq_gru, qdq_axis_0, qdq_pairs_by_axis, steps_first, scan_from_the_end, narrow_integers, no_axes, rarely, row_scales,
                              scales_of_run_time, masked_half, log_sum_exp, lists, places, q_operators, attention_heads, first_steps, windows_and_states, computed_weights, cumulative_norm,
-                             matrices_of_state, windows_of_state], 1):
+                             matrices_of_state, windows_of_state, large_remainders], 1):
     write(sys.argv[1], make, seed)
 if len(sys.argv) > 2:
     write_ir(sys.argv[1], 'if_at_run_time', sys.argv[2])

@@ -175,6 +175,14 @@ impl IntegerOperands {
         self.b[0] <= 0.0 && self.b[1] >= 0.0
     }
 
+    /// True if the divisor times the quotient, rounded down, may exceed what f32 holds exactly: such
+    /// a product is at most one divisor larger than the dividend.
+    fn products_exceed(&self) -> bool {
+        let may_differ_in_sign = self.a[0] < 0.0 || self.b[0] < 0.0;
+        let divisor = self.b[0].abs().max(self.b[1].abs());
+        may_differ_in_sign && self.most() + divisor - 1.0 > EXACT
+    }
+
     /// The largest magnitude of the first operand.
     fn most(&self) -> f64 {
         self.a[0].abs().max(self.a[1].abs())
@@ -288,9 +296,20 @@ pub(super) fn remainder(
     shape: &[usize],
 ) -> Rule<Known> {
     let operands = IntegerOperands::new(core, inputs)?;
-    let quotient = whole_quotient(core, &operands, remainder.rounding(), shape)?;
-    let product = pointwise(core, Binary::Multiply, &[quotient, operands.sources[1]], shape)?;
-    let rest = pointwise(core, Binary::Subtract, &[operands.sources[0], product], shape)?;
+    let [dividend, divisor] = [0, 1].map(|at| operands.sources[at]);
+    let truncates = remainder == Remainder::OfDividend || operands.products_exceed();
+    let rounded = if truncates { Activation::Truncate } else { remainder.rounding() };
+    let quotient = whole_quotient(core, &operands, rounded, shape)?;
+    let product = pointwise(core, Binary::Multiply, &[quotient, divisor], shape)?;
+    let mut rest = pointwise(core, Binary::Subtract, &[dividend, product], shape)?;
+    if truncates && remainder == Remainder::OfDivisor {
+        // a rest with the other sign than the divisor lacks one divisor
+        let zero = core.scalar(0.0);
+        let signs = pointwise(core, Binary::Multiply, &[rest, divisor], shape)?;
+        let lacks = pointwise(core, PointwiseFunction::Less, &[signs, zero], shape)?;
+        let missing = pointwise(core, Binary::Multiply, &[lacks, divisor], shape)?;
+        rest = pointwise(core, Binary::Add, &[rest, missing], shape)?;
+    }
     let divisor = operands.b[0].abs().max(operands.b[1].abs());
     let dividend = if operands.may_divide_by_zero() { operands.most() } else { 0.0 };
     let most = dividend.max(divisor - 1.0);

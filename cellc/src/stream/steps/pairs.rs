@@ -32,7 +32,7 @@ pub(super) fn same_but_for_time(
     times: &HashMap<usize, Time>,
 ) -> Result<Vec<Option<usize>>, NotStepwise> {
     let mut pairing =
-        Pairing { long, one, steps, times, values: HashMap::new(), pairs: Vec::new(), tried: 0 };
+        Pairing { long, one, steps, times, values: HashMap::new(), pairs: Vec::new(), attempts: 0 };
     let mut next = 0;
     for layer in long.nodes.chunk_by(|a, b| a.layer == b.layer) {
         let in_one =
@@ -57,8 +57,8 @@ struct Pairing<'m> {
     /// By value of the long model: the matching tensor of the model of one step.
     values: HashMap<usize, Source>,
     pairs: Vec<Option<usize>>,
-    /// Attempts so far for the current layer.
-    tried: usize,
+    /// The attempts that are left for the current layer.
+    attempts: usize,
 }
 
 impl Pairing<'_> {
@@ -68,7 +68,7 @@ impl Pairing<'_> {
         of_long: &[CoreNode],
         of_one: std::ops::Range<usize>,
     ) -> Result<(), NotStepwise> {
-        self.tried = 0;
+        self.attempts = MOST_TRIED.max(of_long.len());
         let start = self.pairs.len();
         let views = of_long.len().checked_sub(of_one.len());
         if let Some(views) = views
@@ -94,10 +94,10 @@ impl Pairing<'_> {
     fn align(&mut self, mut of_long: &[CoreNode], mut of_one: std::ops::Range<usize>) -> bool {
         loop {
             let [node, rest @ ..] = of_long else { return of_one.is_empty() };
-            self.tried += 1;
-            if self.tried > MOST_TRIED.max(of_long.len()) {
+            if self.attempts == 0 {
                 return false;
             }
+            self.attempts -= 1;
             let partner =
                 self.one.nodes[of_one.clone()].first().filter(|found| self.fits(node, found));
             let vanished = (of_long.len() > of_one.len()).then(|| self.vanished(node)).flatten();
@@ -134,6 +134,10 @@ impl Pairing<'_> {
     /// step that matches the input of the view. `None` for other nodes.
     fn vanished(&self, node: &CoreNode) -> Option<(usize, Source)> {
         let CoreOp::View(view) = &node.op else { return None };
+        // the models number their constants apart
+        if matches!(view.input, Source::Constant(_)) {
+            return None;
+        }
         let input = self.of_one(view.input)?;
         self.is_shaped(view.out, self.one.shape(input)).then_some((view.out, input))
     }
@@ -210,7 +214,8 @@ impl Pairing<'_> {
                 let one_number = || {
                     is_one_number(a)
                         && is_one_number(b)
-                        && a.get_f32(0).to_bits() == b.get_f32(0).to_bits()
+                        && a.get_f64(0).to_bits() == b.get_f64(0).to_bits()
+                        && a.get_i64(0) == b.get_i64(0)
                 };
                 a.element() == b.element()
                     && (as_many || alike(a.shape(), b.shape(), self.steps) && one_number())
