@@ -34,7 +34,7 @@ impl Declaration {
         }
     }
 
-    /// The errors for sizes that neither a key nor a file gives.
+    /// The errors for sizes and numbers of steps that neither a key nor a file gives.
     fn missing_keys(&self, seen: &[Key], has_model: bool, has_tensors: bool) -> Diagnostics {
         let called = self.called;
         // a file of tensors has no number of steps
@@ -105,8 +105,8 @@ impl Declaration {
         )
     }
 
-    /// The options for compiling a model file: a batch size is for open sizes, which the pipeline
-    /// judges; against fixed sizes, [`Self::check`] compares it.
+    /// The options for compiling a model file. The key `batch` is an option only if a size of an
+    /// input is open; if all sizes are fixed, [`Self::check`] compares the key with the model.
     pub(crate) fn options_for(&self, model: &Model) -> Options {
         let is_open = model.parameters.iter().any(|&at| {
             let shape = model.values[model.nodes[at].outputs[0].0].shape.as_deref();
@@ -116,8 +116,8 @@ impl Declaration {
         self.options.clone().with_batch(batch)
     }
 
-    /// Checks that a model file contains one cell of the macro's kind, and that the cell agrees
-    /// with all given keys.
+    /// Checks that a model file contains one cell of the macro's kind, that the cell agrees with
+    /// all given keys, and that a macro may embed the weights. No errors without a model file.
     pub(crate) fn check(&self, model: &CoreModel) -> Diagnostics {
         let Some(file) = self.model_file() else { return Diagnostics::default() };
         let Some(operation) = Operation::only_one(model) else {

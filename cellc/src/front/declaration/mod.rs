@@ -27,7 +27,7 @@ pub(crate) struct Declaration {
     pub(crate) attributes: TokenStream,
     pub(crate) visibility: TokenStream,
     pub(crate) name: Ident,
-    /// The keys of the layers, and of the model or weights file.
+    /// All keys with valid values, those of options included.
     pub(crate) keys: Keys,
     /// False after an error in a key that reading the model file requires, such as the batch size.
     pub(crate) readable: bool,
@@ -190,20 +190,20 @@ impl Declaration {
     }
 
     /// The file of weights, relative to the folder of Cargo.toml: a `.bin` with a model, else a
-    /// `.safetensors`. `None`: the `.bin` next to the model.
+    /// `.safetensors`. `None`: the `.bin` next to the model, or weights given at run time.
     pub(crate) fn weights_file(&self) -> Option<Spanned<String>> {
         self.keys.get(Key::Weights)
     }
 
-    /// The `.safetensors` file with the weights.
+    /// The `.safetensors` file with the weights. `None` with a model file, or without such weights.
     pub(crate) fn tensor_file(&self) -> Option<Spanned<String>> {
         // a macro of an AUGRU takes no such file, as PyTorch has no AUGRU
         let taken = self.model_file().is_none() && self.called.takes(Key::Prefix);
         self.weights_file().filter(|said| taken && is_tensor_file(&said.value))
     }
 
-    /// The keys that declare the layers in a file of PyTorch's weights. `None` if a required key is
-    /// missing.
+    /// The keys that declare the layers in a file of PyTorch's weights. `None` if a sequence lacks
+    /// the key `steps`.
     pub(crate) fn keys_of_file(&self) -> Option<Keys> {
         if self.called.is_sequence() && self.keys.origin(Key::Steps).is_none() {
             return None;
@@ -214,7 +214,7 @@ impl Declaration {
     }
 
     /// The declared layers without weights. `sizes`: hidden size and input size in a file of
-    /// tensors. `None` for a model file, or if a size is unknown.
+    /// tensors. `None` if a size or the number of steps is unknown.
     pub(crate) fn declared(&self, sizes: Option<(usize, usize)>) -> Option<Declared> {
         let name = Spanned { value: self.name.unraw().to_string(), origin: NAME };
         let size = |key: Key, told: Option<usize>| {

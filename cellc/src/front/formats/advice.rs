@@ -115,7 +115,7 @@ fn of_tflite_variables(named: &UnreadFile, is: &'static str) -> Advice {
 }
 
 /// Advice for a file of unknown content. A `.bin` file counts as weights of OpenVINO: the advice
-/// compiles the `.xml` file next to it.
+/// compiles the `.xml` file next to it, if there is one.
 fn of_text(named: &UnreadFile, is: &'static str) -> Advice {
     let beside = named.path.with_extension("xml");
     if named.path.extension() == Some(OsStr::new("bin")) {

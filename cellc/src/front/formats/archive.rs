@@ -28,7 +28,7 @@ pub(super) fn names(file: &mut (impl Read + Seek)) -> io::Result<Option<Vec<Stri
 }
 
 /// The bytes of the first file with a name that ends in `name`. `None` if the archive has no such
-/// file, or if the file is compressed or too large.
+/// file, or if the file is compressed, too large or damaged.
 pub(super) fn stored(file: &mut (impl Read + Seek), name: &str) -> io::Result<Option<Vec<u8>>> {
     let entries = entries(file)?.unwrap_or_default();
     let Some(entry) = entries.iter().find(|entry| entry.name.ends_with(name)) else {

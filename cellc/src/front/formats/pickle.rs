@@ -40,7 +40,8 @@ enum Made {
     Other,
 }
 
-/// The checkpoint in a pickle. `None` for pickles of other programs and damaged pickles.
+/// The checkpoint in a pickle. `None` for a damaged pickle, and for one with operations that
+/// `torch.save` does not write.
 pub(super) fn checkpoint(pickle: &[u8]) -> Option<Checkpoint> {
     let mut machine = Machine {
         bytes: pickle,

@@ -160,7 +160,7 @@ const AMPLIFIER: Format = Format {
 /// All supported formats.
 pub(super) static FORMATS: [Format; 5] = [OPENVINO, ONNX, STATE_DICT, AMPLIFIER, SAFETENSORS];
 
-/// The formats that macros read: OpenVINO and ONNX.
+/// The formats of models that macros read: OpenVINO and ONNX.
 pub(crate) fn of_macros() -> &'static [Format] {
     &FORMATS[..2]
 }

@@ -174,7 +174,8 @@ fn trust(found: &Checkpoint) -> String {
     }
 }
 
-/// The first module with the weights of an nn.RNN, nn.GRU or nn.LSTM.
+/// The first module with the weights of an nn.RNN, nn.GRU or nn.LSTM. `None` if there is none, or
+/// if the shape of the weights fits none of the three.
 fn recurrent(found: &Checkpoint) -> Option<Recurrent> {
     let shape =
         |name: &str| found.tensors.iter().find(|(own, _)| own == name).map(|(_, shape)| &shape[..]);

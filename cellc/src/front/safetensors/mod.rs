@@ -1,5 +1,5 @@
-//! Weights from `.safetensors` files: PyTorch's by the names in a `state_dict`, Apple's by the
-//! names of `gru`'s arguments.
+//! Weights from files of tensors, `.safetensors` or another format: PyTorch's by the names in a
+//! `state_dict`, Apple's by the names of `gru`'s arguments.
 
 mod header;
 
@@ -71,7 +71,7 @@ fn error(found: impl Into<Message>) -> Diagnostic {
     Diagnostic::error(Origin::Unknown, found)
 }
 
-/// Reads a file's table of tensors.
+/// Reads the tensors and the metadata of a `.safetensors` file.
 ///
 /// # Errors
 /// If the file cannot be read or is no `.safetensors` file.
@@ -130,8 +130,8 @@ impl TensorFile {
         self.metadata.iter().map(|(name, text)| (&name[..], &text[..]))
     }
 
-    /// The error for the first tensor of a layer that no option declares. `None` if options declare
-    /// all layers.
+    /// The error for the first of the tensors `names` that belongs to a layer that no option
+    /// declares. `None` if there is none.
     pub(super) fn undeclared(&self, names: &[String]) -> Option<Diagnostic> {
         let axes = |name: &str| self.get(name).map_or(0, |tensor| tensor.shape().len());
         let (name, what) = undeclared(names.iter().map(|name| (&name[..], axes(name))))?;
@@ -148,9 +148,9 @@ impl TensorFile {
         Some(error(found).valid("recurrent layers, and one dense layer behind them").help(help))
     }
 
-    /// The error for a file that no options can declare: one with an LSTM with projections, or with
-    /// a layer that is neither recurrent nor dense. For messages to users who have given no kind of
-    /// cell.
+    /// The error for a file that no options can declare: one whose LSTM layers under `prefix` all
+    /// have projections, or one with a layer that is neither recurrent nor dense. For messages to
+    /// users who have given no kind of cell.
     pub(super) fn obstacle(&self, prefix: Option<&str>) -> Option<Diagnostic> {
         let prefix = with_dot(prefix);
         let members = || self.tensors.keys().filter(|name| name.starts_with(&prefix));
@@ -240,8 +240,8 @@ impl TensorFile {
         }
     }
 
-    /// Possible input sizes of a dense layer: the hidden sizes of the file's layers, doubled for
-    /// bidirectional layers.
+    /// Possible input sizes of a dense layer: the hidden sizes of the file's layers, and twice the
+    /// hidden sizes of bidirectional layers.
     fn head_inputs(&self) -> BTreeSet<usize> {
         let units = |name: &String| {
             let last_part =
@@ -378,8 +378,8 @@ impl<'a> TensorReader<'a> {
         }
     }
 
-    /// Help with the names of other modules that contain a tensor of this name. `None` if no module
-    /// does.
+    /// Help with the names of other modules that contain a tensor of this name and, for
+    /// [`Key::Head`], may be the dense layer. `None` if no module does.
     fn elsewhere(&self, name: &str, key: Key) -> Option<Message> {
         let last_part = name.rsplit('.').next()?;
         let inputs = self.file.head_inputs();
@@ -442,7 +442,9 @@ fn with_dot(prefix: Option<&str>) -> String {
 /// direction; for a cell module, without `_l0`. Biases are present in all layers or in none.
 ///
 /// # Errors
-/// Every tensor that is missing, surplus, or of the wrong shape or type.
+/// Every tensor that is missing, surplus, or of the wrong shape or type. Or a module with
+/// projections, with weights of another kind of cell, with both directions where one is declared,
+/// or with fewer tensors than declared layers.
 pub(crate) fn pytorch(
     file: &TensorFile,
     kind: CellKind,
@@ -579,7 +581,7 @@ impl<'s> Module<'s> {
         Err(Diagnostics(vec![error(found).valid("layers that run forward").help(help)]))
     }
 
-    /// The number of layers to read, and the number of layers in the file.
+    /// The number of layers to read, and the number of numbered layers in the file.
     fn layers(&self, file: &TensorFile) -> Result<(usize, usize), Diagnostics> {
         // PyTorch numbers layers without gaps, and a file has at least one tensor per layer
         let is_there = |layer: &usize| {
