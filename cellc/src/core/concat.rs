@@ -12,7 +12,7 @@ pub struct Concat {
     pub axis: usize,
     /// The concatenated tensors, in order.
     pub inputs: Vec<Source>,
-    /// True if the first input is a window of earlier elements by the definition of the operation.
+    /// True for the operation Window of the model: the first input holds earlier elements.
     pub is_window: bool,
     /// The value.
     pub out: usize,

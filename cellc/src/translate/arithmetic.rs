@@ -57,8 +57,8 @@ pub(super) fn fold_or_emit(
     emit(core, function, &inputs, &shape)
 }
 
-/// An operation folded on constants with operands of type `element`. `None` if an input is computed
-/// at run time.
+/// An operation folded on constants. `element`: the type of the result, for the limits of
+/// constants. `None` if an input is not constant.
 pub(super) fn folded(
     core: &mut CoreBuilder,
     inputs: &[Known],
@@ -84,8 +84,8 @@ pub(super) fn broadcast_shape(core: &CoreBuilder, inputs: &[Known]) -> Rule<Vec<
     })
 }
 
-/// The index of the operand that a constant condition selects for all elements. `None` if the
-/// condition is computed or its elements differ.
+/// The index of the operand that a constant condition selects for all elements. `None` for a
+/// run-time or an empty condition, or if the elements of the condition differ.
 fn chosen(condition: &Known) -> Option<usize> {
     let condition = condition.tensor().filter(|condition| !condition.is_empty())?;
     let is_true = |i: usize| condition.get_f64(i) != 0.0;
@@ -102,7 +102,7 @@ fn no_float_conditions(conditions: &[Known]) -> Rule<()> {
     Ok(())
 }
 
-/// Refuses integers as operands of activations, constant or not. Roundings keep integers.
+/// Refuses integers, constant or not, as operands of PRelu and of activations other than roundings.
 fn no_integers(function: Primitive, operands: &[Known]) -> Rule<()> {
     let name = match function {
         Primitive::Activation(activation) if activation.graph() != CurveShape::Stairs => {
@@ -174,7 +174,7 @@ fn with_sources(
     Ok(Known::Source(emit(core, &sources)?, inputs[0].element()))
 }
 
-/// Emits a PRelu. A constant slope of one element becomes the parameter of a LeakyRelu.
+/// Emits a PRelu. A finite constant slope of one element becomes the parameter of a LeakyRelu.
 fn prelu(
     core: &mut CoreBuilder,
     slope: Option<&Tensor>,
@@ -231,8 +231,9 @@ fn unary(core: &mut CoreBuilder, unary: Unary, source: Source, shape: &[usize]) 
     }
 }
 
-/// Aligns the slopes of a PRelu: one slope for each channel lies along axis 1, and a single slope
-/// has no more axes than the scaled operand.
+/// Aligns the slopes of a PRelu: one slope for each channel lies along axis 1, or along the axis of
+/// a vector. A single slope gets no more axes than the scaled operand. Refuses other slopes that do
+/// not broadcast to the scaled operand.
 fn slope_by_channel(core: &mut CoreBuilder, inputs: &mut [Known]) -> Rule<()> {
     let (shape, slope) = (core.shape_of(&inputs[0]), core.shape_of(&inputs[1]));
     let channel = usize::from(shape.len() > 1);

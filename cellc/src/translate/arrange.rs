@@ -1,5 +1,5 @@
-//! Operations that are composed of core operations: running sums, one-hot rows, triangles, repeated
-//! elements, resizing.
+//! Operations that rearrange or select elements: running sums, one-hot rows, triangles and
+//! identities, Roll, blocks in space, resizing.
 
 use super::elementwise::compute;
 use super::layout::concats::put_together;
@@ -16,7 +16,7 @@ use crate::model::{
     ResizeBy, Sampling, Scaling, shape_text,
 };
 
-/// Largest size of an axis that Resize computes.
+/// The most elements along an axis that Resize interpolates.
 const MOST_RESIZED: usize = 1 << 20;
 
 /// CumSum. Inputs: x, axis.
@@ -66,8 +66,8 @@ fn running_sum_along(
 ) -> Rule<Known> {
     let shape = core.shape_of(&x);
     let size = shape[axis];
-    // a RunningSum computes floats alone: sums of integers need a range, which the additions below
-    // have
+    // RunningSum computes only floats. Sums of integers need a range: `compute` notes the range of
+    // each addition below.
     if x.tensor().is_none() && x.element().is_float() {
         let sum = running_sum_of(core, &x, axis, reverse)?;
         return if exclusive { shifted(core, &sum, axis, 1, reverse) } else { Ok(sum) };
@@ -82,8 +82,8 @@ fn running_sum_along(
         };
     }
     let mut sum = if exclusive { shifted(core, &x, axis, 1, reverse)? } else { x };
-    // after k rounds, each element is the sum of the last 2^k elements up to its own, or of all
-    // elements up to its own
+    // after k rounds, each element is the sum of 2^k elements of the start value, its own and the
+    // preceding ones (following ones if `reverse`), or of all of them if there are fewer
     let mut by = 1;
     while by < size {
         let before = shifted(core, &sum, axis, by, reverse)?;
@@ -357,7 +357,8 @@ pub(super) fn resize(core: &mut CoreBuilder, args: &Operands, attributes: Resize
                     places.iter().map(|&at| nearest.index(at, scale, from)).collect();
                 repeated(core, &x, axis, &places)?
             }
-            // every position is the position of an element, so the axis stays unchanged
+            // the position of each output element is that of the equal element of the data, so the
+            // axis stays unchanged
             _ if size == from
                 && places.iter().enumerate().all(|(at, &position)| position == at as f32) =>
             {

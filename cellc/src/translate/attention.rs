@@ -11,7 +11,8 @@ use crate::core::{Geometry, Known, broadcast};
 use crate::model::{Binary, ElementType, Primitive};
 
 /// ScaledDotProductAttention. Inputs: query `[.., L, E]`, key `[.., S, E]`, value `[.., S, V]`,
-/// mask (booleans, or numbers to add), scale.
+/// mask (booleans, or numbers to add), scale. `causal`: true for a causal mask in place of the
+/// input.
 pub(super) fn attention(core: &mut CoreBuilder, args: &Operands, causal: bool) -> Rule<Known> {
     let [query, key, value] = [0, 1, 2].map(|port| args.get(port));
     let (query, key, value) = (query?, key?, value?);
@@ -51,8 +52,8 @@ pub(super) fn attention(core: &mut CoreBuilder, args: &Operands, causal: bool) -
     product(core, &[weights, value], false, false)
 }
 
-/// The masked scores. A mask of booleans sets scores to minus infinity where it is false. A mask of
-/// numbers is added to the scores.
+/// The masked scores. A mask of booleans sets scores to minus infinity where the mask is false. A
+/// mask of numbers is added to the scores.
 fn masked(core: &mut CoreBuilder, scores: Known, mask: Known) -> Rule<Known> {
     if mask.element() != ElementType::Bool {
         return compute(core, Binary::Add, vec![scores, mask]);

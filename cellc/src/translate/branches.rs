@@ -1,4 +1,5 @@
-//! If: the chosen branch takes the node's place.
+//! If. For a constant condition, the chosen branch takes the place of the node; for a run-time
+//! condition, both branches are computed.
 
 use super::elementwise::compute;
 use super::operands::shapes_differ;
@@ -170,7 +171,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// The input and the number that a condition compares. A condition that is an input is compared
-    /// with 1. `None` for other conditions.
+    /// with 1. `None` for other conditions, and in bodies.
     fn decides(&self, condition: ValueId) -> Option<Decision> {
         if self.depth > 0 {
             return None;
@@ -208,8 +209,7 @@ impl<'a> Translator<'_, 'a> {
         Some(Decision { input: named(*at)?, number, equal })
     }
 
-    /// The node that computes a value, except for conversions and changes of the shape on the way
-    /// to the value.
+    /// The node that computes a value, behind conversions, changes of shape and Gathers.
     fn moved(&self, mut value: ValueId) -> Option<&'a Node> {
         loop {
             let made = self.model.nodes.iter().find(|node| node.outputs.contains(&value))?;

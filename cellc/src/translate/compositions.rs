@@ -159,8 +159,8 @@ pub(super) fn remainder(core: &mut CoreBuilder, kind: Remainder, inputs: &[Known
     }
 }
 
-/// The remainder of a division of floats by a constant power of two. All operations but the last
-/// one are exact.
+/// The remainder of a division of floats by a constant power of two; other divisors are refused.
+/// All operations but the last one are exact.
 fn remainder_of_floats(
     core: &mut CoreBuilder,
     remainder: Remainder,

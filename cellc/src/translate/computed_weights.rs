@@ -36,9 +36,10 @@ struct CellOperands {
     inputs: Vec<Known>,
     /// By gate: R transposed, `[H, H]`.
     r: Vec<Known>,
-    /// Rbh, `[1, H]`, if the reset gate of a GRU is applied after the product.
+    /// Rbh, `[1, H]`, if the reset gate of a GRU is applied after the product. `None` also without
+    /// B.
     late_bias: Option<Known>,
-    /// The peepholes of f, i and o, `[1, H]`.
+    /// The peepholes of f, i and o, `[1, H]`. `None`: the cell has none.
     peepholes: Option<[Known; 3]>,
     activations: Vec<Activation>,
 }
@@ -238,7 +239,7 @@ fn steps_of_rows(core: &mut CoreBuilder, recurrent: &Recurrent, sizes: CellSizes
     let lengths = operand(recurrent, CellPort::Lengths)?;
     let element = lengths.element();
     let lengths = match lengths {
-        // an input of lengths alone has no conversion yet
+        // an input that gives only lengths has no conversion yet
         &Known::Source(Source::Parameter(parameter), element) => {
             let out = core.value(vec![batch]);
             let most = i32::try_from(steps).map_err(|_| Refusal::Reported)?;
@@ -282,7 +283,7 @@ fn initial(
     Ok(State { h, c })
 }
 
-/// The operands of a direction's set of weights that are constant over the steps.
+/// The operands of one direction that do not depend on the state.
 fn constant_operands(
     core: &mut CoreBuilder,
     recurrent: &Recurrent,
@@ -335,7 +336,7 @@ fn constant_operands(
     Ok(CellOperands { inputs, r: of_h, late_bias, peepholes, activations })
 }
 
-/// The biases `[1, H]` of a part of B. Empty for a cell without B.
+/// The biases `[1, H]` of a part of B. Empty if the model omits the bias tensors of the part.
 fn biases_of(
     core: &mut CoreBuilder,
     recurrent: &Recurrent,
@@ -442,7 +443,7 @@ impl StepBuilder<'_> {
         self.active(1, sum)
     }
 
-    /// A gate f, i or o of an LSTM, by its place in W and among the peepholes.
+    /// A gate f, i or o of an LSTM, by its indices among the gates and among the peepholes.
     fn gate(&mut self, [gate, peephole]: [usize; 2], h: &Known, c: &Known) -> Rule<Known> {
         let mut sum = self.sum(gate, h)?;
         if let Some(peepholes) = &self.operands.peepholes {

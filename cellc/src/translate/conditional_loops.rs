@@ -32,15 +32,16 @@ const MOST_COUNTED: usize = (1 << 24) - 1;
 struct Count {
     /// The upper limit.
     most: usize,
-    /// True if the model states no upper limit, so that the limit of the options may cut the loop
-    /// off.
+    /// True if the model states no upper limit up to [`MOST_COUNTED`], so that the limit of the
+    /// options may cut the loop off.
     may_cut: bool,
     /// The upper limit of the model, if above [`MOST_COUNTED`]. Such a loop needs a condition, and
     /// the upper limit of the options.
     huge: Option<usize>,
 }
 
-/// A loop with a run-time number of iterations.
+/// A loop with a run-time number of iterations, or a loop that carries integers or reads the
+/// iteration number.
 #[derive(Clone, Copy)]
 struct CountedLoop<'a, 'b> {
     node: &'a Node,
@@ -73,7 +74,7 @@ struct CarriedValue {
     result: Option<usize>,
 }
 
-/// The ranges of carried integers, one for each back edge.
+/// The ranges of carried integers, one for each back edge; not used for back edges of floats.
 type Ranges = Vec<[f64; 2]>;
 
 /// A constant of one integer.
@@ -82,7 +83,8 @@ fn number(value: i64, element: ElementType) -> Known {
 }
 
 impl<'a> Translator<'_, 'a> {
-    /// Translates a loop with a run-time number of iterations. `None` after an error.
+    /// Translates a loop with a run-time number of iterations, or a loop that carries integers or
+    /// reads the iteration number. `None` after an error.
     pub(super) fn conditional_loop(
         &mut self,
         node: &'a Node,
@@ -241,7 +243,7 @@ impl<'a> Translator<'_, 'a> {
                     self.core.facts.set_range(&piece, self.core.facts.range_of(outside));
                     piece
                 }
-                // the body computes only iterations whose condition is true, so it reads true
+                // the body computes only iterations whose condition is true, so the body reads true
                 (None, Some(result)) if body.condition == Some(result) => {
                     self.build(node, |core| {
                         let shape = core.shape_of(outside);
@@ -262,7 +264,8 @@ impl<'a> Translator<'_, 'a> {
         Some((slices, edges))
     }
 
-    /// Refuses a back edge between values of different types or shapes. `None` after an error.
+    /// Refuses a back edge between tensors of different shapes, or from floats to integers or back.
+    /// `None` after an error.
     fn back_edges_agree(
         &mut self,
         node: &'a Node,
@@ -337,8 +340,8 @@ impl<'a> Translator<'_, 'a> {
         Some(carried)
     }
 
-    /// The number of iterations and the condition after the last iteration, which the loop carries.
-    /// `Some(None)` for a loop without a condition, `None` after an error.
+    /// Carries the number of iterations and the condition. Returns both after the last iteration.
+    /// `Some(None)` for a loop without a run-time condition, `None` after an error.
     fn count_and_condition(
         &mut self,
         counted: &CountedLoop<'a, '_>,

@@ -36,8 +36,9 @@ struct Shortening {
     count: usize,
 }
 
-/// By value: true for the outputs of padded convolutions, and for element-wise functions of these
-/// outputs, if all of them are read on the way to a single slice only.
+/// By value: true for the outputs of convolutions with [`pads_behind`], and for element-wise
+/// functions of these outputs, if all readers of these values lie between the convolutions and a
+/// single slice.
 pub(super) fn between(model: &Model) -> Vec<bool> {
     let mut producers: Vec<Option<usize>> = vec![None; model.values.len()];
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); model.values.len()];

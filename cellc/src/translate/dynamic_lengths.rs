@@ -128,7 +128,7 @@ impl<'a> Translator<'_, 'a> {
         self.current_length = Some(length);
     }
 
-    /// Refuses an element-wise operation whose operands have different run-time lengths.
+    /// Refuses an element-wise operation on a run-time length and another or a fixed length.
     fn refuse_elements(&mut self, node: &'a Node, length: DynamicLength, found: &str) {
         match length.by {
             Divider::Loop => {
@@ -189,7 +189,8 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Adds the outputs NAME_len and NAME_truncated for outputs with a run-time length.
+    /// Adds the output NAME_len for outputs with an axis of run-time length, and NAME_truncated for
+    /// outputs of loops that the limit of the options may cut off.
     pub(super) fn add_length_outputs(&mut self) {
         for at in 0..self.core.model.results.len() {
             let result = &self.core.model.results[at];

@@ -226,7 +226,7 @@ fn product_of_two(
 }
 
 /// The labels of the result: the labels of the term, or without a term `...` and the letters that
-/// occur once, in alphabetical order.
+/// occur once, in alphabetical order. `None` for a term with other or repeated labels.
 fn output(operands: &[Vec<Label>], term: Option<&str>) -> Option<Vec<Label>> {
     let all_labels: Vec<Label> = operands.concat();
     let rest = all_labels

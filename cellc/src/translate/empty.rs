@@ -9,7 +9,8 @@ use crate::core::{CoreBuilder, Known, broadcast, without_axes};
 use crate::model::{Axes, Node, Op, Reduce, Reduction, shape_text};
 
 impl<'a> Translator<'_, 'a> {
-    /// True if a node computes with a tensor without elements. The node is then folded or refused.
+    /// True if a node computes with a tensor of floats without elements. The node is then folded or
+    /// refused.
     pub(super) fn reads_empty(&mut self, node: &'a Node) -> bool {
         let is_empty = |known: &Known| {
             known.element().is_float()
@@ -40,7 +41,7 @@ impl<'a> Translator<'_, 'a> {
 }
 
 /// The result of an operation on tensors without elements. `Ok(None)` if the operation has no
-/// result.
+/// result, or none that cellc computes.
 fn result_of_none(core: &mut CoreBuilder, args: &Operands) -> Rule<Option<Known>> {
     let shapes: Vec<Vec<usize>> = args.all()?.iter().map(|known| core.shape_of(known)).collect();
     let result = match &args.node.op {

@@ -135,7 +135,8 @@ pub(super) fn wrapped(
         core.facts.set_range(&known, range);
         return Ok(known);
     }
-    // subtracts the largest multiple of `size` not above the number; every step is exact
+    // subtracts `size` as often as `size` fits into the number minus `least`. The first subtraction
+    // may round above 2^24, but never across a multiple of `size`; all other steps are exact.
     let shape = core.shape_of(&known);
     let size = (most - least + 1.0) as f32;
     let [first, size, part] = [least as f32, size, 1.0 / size].map(|number| core.scalar(number));
@@ -156,7 +157,7 @@ struct IntegerOperands {
     shapes: Vec<Vec<usize>>,
     /// The range of the first operand.
     a: Interval,
-    /// The range of the second operand, or [`TRUTH`].
+    /// The range of the second operand. Without a second operand [`TRUTH`], which nothing reads.
     b: Interval,
 }
 
@@ -316,7 +317,7 @@ pub(super) fn remainder(
     exact_integers(core, rest, inputs[0].element(), [-most, most])
 }
 
-/// The sign: -1, 0 or 1.
+/// The sign: -1, 0 or 1; NaN for NaN.
 pub(super) fn sign(core: &mut CoreBuilder, input: Source, shape: &[usize]) -> Rule<Source> {
     let zero = core.scalar(0.0);
     let above = pointwise(core, PointwiseFunction::Less, &[zero, input], shape)?;
@@ -400,7 +401,7 @@ fn is_not_zero(core: &mut CoreBuilder, source: Source, shape: &[usize]) -> Rule<
     not(core, equal, shape)
 }
 
-/// A conversion at run time from or to integers or booleans.
+/// A conversion at run time. A conversion to floating point changes only the element type.
 pub(super) fn converted(
     core: &mut CoreBuilder,
     known: &Known,
@@ -444,7 +445,8 @@ pub(super) fn integers_of(core: &mut CoreBuilder, parameter: usize, element: Ele
     Known::Source(Source::Value(out), element)
 }
 
-/// The range of the reduction of `size` elements.
+/// The range of a reduction of `size` integers. Refused above [`EXACT`]. For floats: the range of
+/// the input, which nothing reads.
 pub(super) fn reduced_range(
     core: &mut CoreBuilder,
     combiner: Combiner,

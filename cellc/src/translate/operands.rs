@@ -111,7 +111,8 @@ impl Operands<'_> {
     }
 }
 
-/// Refuses a number of elements along an axis above the limit.
+/// Refuses numbers (sizes or pads along an axis) whose magnitude is above the limit. `what`: the
+/// number in messages.
 pub(super) fn legal_extents(what: &str, numbers: impl IntoIterator<Item = i64>) -> Rule<()> {
     match numbers.into_iter().find_map(|number| wrong_extent(what, number)) {
         Some([found, valid, help]) => Err(Refusal::new(found, valid, help)),
@@ -129,7 +130,7 @@ pub(super) fn one_for_each_axis(name: &str, entries: &[impl Display], axes: usiz
     Err(Refusal::new(found, "one entry for each axis", "correct the list"))
 }
 
-/// Refuses integer or boolean tensors computed at run time.
+/// Refuses integer and boolean tensors, constants included.
 pub(super) fn all_floats(inputs: &[Known]) -> Rule<()> {
     let Some(wrong) = inputs.iter().map(Known::element).find(|element| !element.is_float()) else {
         return Ok(());
@@ -157,7 +158,7 @@ pub(super) fn differ_in_type(inputs: &[Known]) -> Refusal {
     Refusal::new(found, "one type for all inputs", "convert the others")
 }
 
-/// Refuses integer constants that f32 does not represent exactly.
+/// Refuses integer constants above [`EXACT`] in magnitude: f32 does not hold all of these.
 pub(super) fn all_exact(inputs: &[Known]) -> Rule<()> {
     for input in inputs.iter().filter(|input| !input.element().is_float()) {
         let wrong = match input {
@@ -174,7 +175,7 @@ pub(super) fn all_exact(inputs: &[Known]) -> Rule<()> {
     Ok(())
 }
 
-/// The refusal of an integer that f32 does not represent exactly.
+/// The refusal of an integer above [`EXACT`] in magnitude: f32 does not hold all of these.
 pub(super) fn too_large_integer(found: String) -> Refusal {
     let valid = format!("integers of at most {EXACT} in magnitude, which f32 holds");
     let help = "clip the integers before, or compute this part outside of the model";

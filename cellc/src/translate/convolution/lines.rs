@@ -1,5 +1,5 @@
-//! Convolutions along several axes whose lines are joined into one line. With strides, x is first
-//! divided into phases, over which windows move element by element.
+//! Convolutions along one or several axes, whose lines are joined into one line. With strides, x is
+//! first divided into phases, over which windows move element by element.
 
 use super::pads::padded;
 use super::windows::{Axis, common_divisor};
@@ -14,7 +14,7 @@ use crate::translate::refusal::Rule;
 /// The most computed positions for each four valid positions, if lines are joined into one.
 const MOST_OF_FOUR: usize = 6;
 
-/// As [`MOST_OF_FOUR`], for depthwise convolutions. Without joined lines they become scalar
+/// As [`MOST_OF_FOUR`], for depthwise convolutions, which without joined lines become scalar
 /// products.
 const MOST_OF_FOUR_DEPTHWISE: usize = 12;
 
@@ -23,8 +23,8 @@ const MOST_PHASES: usize = 16;
 
 /// Windows that move element by element along several axes, joined into one axis.
 pub(super) struct Lines {
-    /// The axes with padding. Lines have no padding at their end, as the padding in front of the
-    /// next line serves both lines.
+    /// The axes with padding. Of several axes without strides, the last one has no padding at its
+    /// end: the padding in front of the next line serves both lines.
     pub(super) padded: Vec<Axis>,
     /// The first element of the joined lines that windows read.
     pub(super) start: usize,
@@ -39,8 +39,8 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// The joined lines. `None` if too many of the computed positions lie across line ends, or for
-    /// too many phases.
+    /// The joined lines. `None` if too many of the computed positions lie across line ends, for too
+    /// many phases, or if windows with strides read padding alone.
     pub(super) fn new(axes: &[Axis], counts: &[usize], is_depthwise: bool) -> Option<Self> {
         let most = if is_depthwise { MOST_OF_FOUR_DEPTHWISE } else { MOST_OF_FOUR };
         let valid: usize = counts.iter().product();
@@ -113,7 +113,7 @@ impl Lines {
 /// An axis with `count` windows, in phases. [`Lines::in_phases`] sets the places of the phases.
 fn phased(axis: &Axis, count: usize) -> Phased {
     let Axis { size, kernel, dilation, begin, .. } = *axis;
-    // a single window has each tap in a phase of its own
+    // each tap of a single window of few taps has a phase of its own
     let stride = if count == 1 && kernel <= MOST_PHASES { axis.reach() } else { axis.stride };
     let period = stride / common_divisor(stride, dilation);
     Phased {
@@ -148,7 +148,8 @@ fn taps_in_phases(kernel: usize, phased: &Phased) -> Vec<TapLoop> {
     (0..kernel).map(|tap| TapLoop { first: offset(tap), ..TapLoop::even(1, 0) }).collect()
 }
 
-/// Windows over lines that are joined into one line, with zeros between the lines.
+/// Windows over lines that are joined into one line, with zeros between the lines, or over x in
+/// phases.
 pub(super) fn along_lines(
     core: &mut CoreBuilder,
     x: &Known,

@@ -1,9 +1,10 @@
-//! Convolutions and pools. A convolution with many windows becomes a Convolve. With few windows,
-//! the windows become patches of the padded input, which are the rows of a dense layer. Both forms
-//! give equal bits: a model of one step has one position, whose window is a row of a dense layer.
+//! Convolutions and pools. A convolution with constant weights and many windows becomes a Convolve.
+//! Otherwise the windows become patches of the padded input, which are the rows of a dense layer
+//! or, with computed weights, of a matrix product. All forms give equal bits: a model of one step
+//! has one position, whose window is a row of a dense layer.
 //!
 //! Sums run in the order of the weights: over input channels, and within a channel over the taps of
-//! the kernel. Depthwise convolutions have one channel.
+//! the kernel. Groups of a depthwise convolution have one input channel.
 
 mod lines;
 mod pads;
@@ -31,7 +32,8 @@ pub(super) use pools::pool;
 use transposed::transposed;
 use windows::{Axis, Patches, note_windows, window_axes, window_counts};
 
-/// The least number of window positions for which lanes run along the positions.
+/// The least number of window positions for which lanes run along the positions. Depthwise
+/// convolutions have no such limit.
 const LEAST_POSITIONS: usize = 8;
 
 /// The end of an axis of a convolution's output that a slice drops.
@@ -135,7 +137,8 @@ fn factors(core: &mut CoreBuilder, args: &Operands, convolution: &Convolution) -
 }
 
 /// A convolution along an axis with a run-time number of elements, with zeros behind the last
-/// element. `Ok(None)` unless windows move element by element along the axis.
+/// element. `Ok(None)` for transposed convolutions, negative padding, and strides or channels along
+/// the axis.
 pub(super) fn convolution_of_open_length(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -327,7 +330,8 @@ fn channel_by_channel(
     Ok(core.view(&y, Geometry::reshaped([&[batch, groups * each], counts].concat()))?)
 }
 
-/// The optional third input: a number for each of `channels` output channels.
+/// The bias: a third input with a number for each of `channels` output channels. `None` without a
+/// third input, or if the third input gives the shape of the output.
 fn bias(core: &CoreBuilder, args: &Operands, channels: usize) -> Rule<Option<Known>> {
     let gives_shape = match &args.node.op {
         Op::Convolution(attributes) => attributes.output_sizes == OutputSizes::Input,
@@ -364,7 +368,7 @@ fn with_bias(core: &mut CoreBuilder, bias: Option<&Known>, y: Known, axis: usize
     pointwise_of(core, Binary::Add, &[y, bias], to)
 }
 
-/// An element-wise operation on floats, at least one of which is computed.
+/// An element-wise operation at run time on floats; Maximum also on integers.
 fn pointwise_of(
     core: &mut CoreBuilder,
     function: Binary,

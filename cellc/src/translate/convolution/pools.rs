@@ -135,7 +135,8 @@ fn maximum_of_windows(
     Ok(most)
 }
 
-/// The mean of the elements of each window. `count_pads`: true if padding counts as elements.
+/// The mean of the elements of each window. `count_pads`: true if the padding that the model states
+/// counts as elements.
 fn average_of_windows(
     core: &mut CoreBuilder,
     Pooled { x, stated, axes, counts, taps, to }: Pooled,

@@ -42,7 +42,7 @@ impl Axis {
         self
     }
 
-    /// The number of windows. `None` if the axis is shorter than a window.
+    /// The number of windows. `None` if the padded axis is shorter than a window.
     pub(super) fn windows(self, rounding: Rounding) -> Option<usize> {
         let padded = self.size as i64 + self.begin + self.end;
         let rest = usize::try_from(padded - self.reach() as i64).ok()?;
