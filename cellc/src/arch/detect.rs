@@ -48,8 +48,9 @@ pub struct Processor {
     /// C: the header file that `c` needs.
     pub c_header: &'static str,
     /// C: a function that returns a bit for each instruction set of the machine. PREFIX is replaced
-    /// by the prefix of the file, BASELINE by the baseline's number, and a line with SETS by the
-    /// questions.
+    /// by the prefix of the file, CONDITION by the condition under which the program asks the
+    /// processor, BASELINE by the baseline's enumerator, and the line SETS by a statement for each
+    /// question.
     pub c: &'static str,
     /// C: the value of FEATURES in questions, in files without and with binary16 weights.
     pub c_features: [&'static str; 2],

@@ -95,13 +95,13 @@ pub struct Costs {
 /// The caches of one core.
 #[derive(Clone, Copy, Debug)]
 pub struct Caches {
-    /// Bytes of the L1 cache of the smallest machine. A panel that several rows share is at most as
-    /// large.
+    /// Bytes of the L1 cache of the smallest machine. Panels that several rows share fit this cache
+    /// if panels of one cache line of columns do.
     pub first_level: usize,
     /// Range of weight sizes, in bytes, for which alternating order keeps a part of the weights in
     /// L1; a panel has at most the lower bound. Zeros: no alternating order for L1.
     pub alternate_near: [usize; 2],
-    /// Smallest size of weights, in bytes, that uses alternating order for L2.
+    /// Weights of more than this number of bytes use alternating order for L2.
     pub alternate_from: usize,
     /// Largest size of weights, in bytes, of which L2 keeps a useful part in alternating order.
     pub partly_near: usize,
@@ -114,14 +114,15 @@ pub struct Caches {
 /// Limits of kernels on all instruction sets of a target.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Largest number of rows of a batch that are computed together: the most sums that fit into
-    /// the registers of any instruction set.
+    /// Largest number of rows of a batch, or steps of a sequence, that vectors compute together
+    /// unless the user asks for a number: the most sums that fit into the registers of any
+    /// instruction set.
     pub most_rows: usize,
     /// Largest number of output channels with interleaved weights: the most sums that any
     /// instruction set keeps in registers.
     pub most_channels: usize,
     /// Largest number of cache lines of sums per pass: the registers of every instruction set with
-    /// vectors hold as many.
+    /// vectors hold this number.
     pub most_sums: usize,
     /// Widest panel, in columns, if several rows of a batch share each weight.
     pub most_shared: usize,

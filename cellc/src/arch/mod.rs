@@ -85,7 +85,7 @@ pub struct Isa {
     /// True if multiply-adds are fused (one rounding).
     pub fma: bool,
     /// The instruction set that machines of this one run if a file contains no body of this one.
-    /// `None`: every file contains a body of this one.
+    /// `None`: whether a file contains a body of this one does not depend on the weights.
     pub extends: Option<&'static Self>,
     /// The instruction set whose body this one shares, if the file contains that body. The two
     /// differ only in fused multiply-adds, and every machine with this one has both.
@@ -415,8 +415,9 @@ pub static ANY: Arch = Arch {
 /// Networks with fewer weights than this number may be computed in scalars.
 pub const MOST_SCALAR_WEIGHTS: usize = 64;
 
-/// Creates the target for networks that fill no vector: name, instruction counts and compiler of a
-/// target, and everything else, such as the scalar body and the costs, of [`PORTABLE`].
+/// Creates the target for networks that fill no vector: name, triples, instruction counts, compiler
+/// and largest tensor of a target, and everything else, such as the scalar body and the costs, of
+/// [`PORTABLE`].
 macro_rules! scalar_form {
     ($arch:expr) => {
         Arch {
@@ -448,7 +449,7 @@ targets! {
     CORTEX_M55, RISCV32, RISCV64, WASM32, PORTABLE,
 }
 
-/// [`GENERIC`], and every instruction set that targets add to a baseline, best last.
+/// [`GENERIC`], and one form of every instruction set that targets add to a baseline, best last.
 pub static ALL: [&Isa; 13] = [
     &GENERIC,
     &NEON_OF_ANY,
@@ -523,7 +524,7 @@ impl Isa {
 
     /// Numbers of integers per word in the dot products that this instruction set adds to
     /// [`Self::extends`]. A file without words of such numbers contains no body of this instruction
-    /// set. Empty: every file contains a body.
+    /// set. Empty: whether a file contains a body does not depend on the weights.
     pub fn words(&self) -> Vec<usize> {
         let Some(extended) = self.extends else { return Vec::new() };
         let added = self.dots.iter().filter(|dot| !extended.dots.contains(dot));
@@ -536,8 +537,8 @@ impl Isa {
         std::iter::successors(self.extends, |isa| isa.extends)
     }
 
-    /// The compile-time condition of the instruction set. `None`: every machine of the target has
-    /// the instruction set.
+    /// The compile-time condition of the instruction set, or of the run-time question. `None`:
+    /// every machine of the target has the instruction set.
     pub(crate) fn condition(&self) -> Option<Condition> {
         match self.detection {
             Detection::Baseline => None,

@@ -327,7 +327,7 @@ impl Value {
 pub(super) struct Gate {
     pub(super) value: Value,
     /// The error of the argument, and the error of the sigmoid's arithmetic. `None` for other
-    /// functions.
+    /// functions, and if the argument has no bound.
     sigmoid: Option<[f64; 2]>,
 }
 
@@ -354,7 +354,7 @@ impl Gate {
     }
 
     /// Maximum of `(1 - z) a + z b + |z - z'| c` for the computed gate z and the exact gate z';
-    /// `None` if the gate is no sigmoid.
+    /// `None` if the gate is no sigmoid, or if the gate's range exceeds 0..=1.
     ///
     /// The slope of a sigmoid with value z is `z (1 - z)`: small near 0 and 1. With an error E of
     /// the argument and an error o of the arithmetic, `|z - z'|` is at most

@@ -121,8 +121,8 @@ fn multiply_adds(plan: &Plan) -> String {
     if plan.isas.len() > 1 { format!("{fusing}; {order}") } else { fusing }
 }
 
-/// The lines about the arithmetic of matrix products, with names of layers if the arithmetics of
-/// layers differ. Empty if all products are f32.
+/// The lines about the arithmetic of matrix products, with names of layers if formats or
+/// arithmetics of layers differ. Empty if all products are f32 in one format, as the user asked.
 pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numerics) -> Vec<String> {
     let mut layers: Vec<(WeightFormat, Arithmetic, Vec<String>)> = Vec::new();
     for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {

@@ -40,7 +40,7 @@ pub(super) fn lines(model: &CoreModel, plan: &Plan, interface: &Interface) -> Ve
 }
 
 /// The line with the number of operations of each kind, without recurrent layers. Empty without
-/// operations.
+/// other operations.
 fn counted(model: &CoreModel) -> Vec<String> {
     let nodes = model.operations();
     // a recurrent layer adds operations to join directions and to cut sequences

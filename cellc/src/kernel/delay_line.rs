@@ -11,7 +11,7 @@ const UNIT: usize = 16;
 /// The layout of a delay line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayLine {
-    /// The distance between taps, in steps.
+    /// The greatest common divisor of the history's length and the taps' ages, in steps.
     pub phases: usize,
     /// Frames per phase: the line holds `phases * frames` frames.
     pub frames: usize,
@@ -120,7 +120,7 @@ impl DelayLine {
     /// of time.
     ///
     /// # Panics
-    /// If the array has another length.
+    /// If the array is shorter.
     pub fn in_rows<T: Copy>(&self, values: &[T], phase: usize) -> Vec<T> {
         let mut memory = values.to_vec();
         if let FrameOrder::Rings { .. } = self.order {

@@ -89,8 +89,8 @@ impl Kernel {
         vectors
     }
 
-    /// The bases of vector loads, copies, tiles and sums over blocks, for which alignment to cache
-    /// lines matters.
+    /// The bases of vector loads, sources of copies, tiles and sums over blocks, for which
+    /// alignment to cache lines matters.
     pub fn loaded_lanes(&self) -> BTreeSet<Base> {
         self.vectors().loaded.into_keys().collect()
     }

@@ -56,12 +56,13 @@ pub enum Role {
     Weights,
     /// The i-th constant of the model, read only, with its elements in the order of the model.
     Constant(usize),
-    /// The i-th variable of the model: read, and written at the end of a step.
+    /// The i-th variable of the model: read, and written at the end of a step or by the operation
+    /// that updates the variable in place.
     Variable(usize),
     /// Compile-time integers, from [`Program::tables`].
     Table,
-    /// One u32, 0 and 1 in alternating steps: the direction in which large weights are read.
-    /// Results do not depend on the direction.
+    /// One u32, 0 and 1 in alternating steps: the direction in which cells of one step read panels
+    /// in alternating order. Results do not depend on the direction.
     Backwards,
     /// One u32: the number of steps so far, modulo this number. Selects places in [delay
     /// lines](DelayLine).
@@ -393,7 +394,7 @@ pub enum Stmt {
         /// The two values.
         less: (Expr, Expr),
     },
-    /// Copies elements of f32 in another order.
+    /// Copies f32 elements in another order, or encodes lines of f32 elements.
     Copy(Copied),
     /// Sums of integer products over many rows and columns, for instruction sets with
     /// [tiles](crate::arch::Dot::Tiles) or with sums [across](crate::arch::Dot::Across) lanes.
@@ -419,7 +420,8 @@ pub struct Copied {
     pub dims: Vec<CopiedDim>,
     /// True to add to the destination. Packing only.
     pub add: bool,
-    /// The encoding of each line. Kernels use [`Encoding::LowBytes`] only, packing uses all others.
+    /// The encoding of each line. Kernels use [`Encoding::F32`] and [`Encoding::LowBytes`]; packing
+    /// uses all encodings but `LowBytes`.
     pub encoding: Encoding,
     /// Interleave factor: elements of an encoded line that are neighbours in the destination. The
     /// stride of the innermost loop is the distance between groups of neighbours.
@@ -606,8 +608,8 @@ impl LaneOp {
         ) || self.lane().is_some()
     }
 
-    /// The lane of the second operand that multiplies every lane of the first. `None`: each lane
-    /// multiplies its own.
+    /// The lane of the second operand that multiplies every lane of the first. `None`: each lane is
+    /// combined with the same lane of all operands.
     pub fn lane(self) -> Option<usize> {
         match self {
             Self::DotPairsByLane(lane) | Self::DotQuadsByLane(lane) => Some(lane),
@@ -772,7 +774,7 @@ impl Kernel {
     /// The sums of a loop that only adds rows of weights: each iteration reads one row and one
     /// element, and the element multiplies the columns of every sum. Returns the sums, their lanes,
     /// the offset of the first sum's columns in a row, and the distance to the next sum's columns.
-    /// `None` for any other loop.
+    /// `None` for any other loop, and if hints name one of the sums or windows.
     pub fn row_sums(
         &self,
         walks: &[Walk],
@@ -1207,8 +1209,8 @@ impl Expr {
 }
 
 impl Kernel {
-    /// The kernel without a name and with buffers numbered by declaration. Kernels that are equal
-    /// in this form differ only in names and memory.
+    /// The kernel without a name, operations of the model and concurrency, and with buffers
+    /// numbered by declaration. Kernels that are equal in this form share their text.
     pub fn anonymous(&self) -> Self {
         let buffers = self.params.iter().map(|(id, _)| id).chain(&self.scratch);
         let numbers: BTreeMap<BufferId, BufferId> =

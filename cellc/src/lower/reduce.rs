@@ -36,7 +36,7 @@ impl ReducedRow {
 pub(super) struct Elements {
     /// The elements, or the operands from which they are computed.
     pub(super) operands: Vec<Expr>,
-    /// Their places in the row; 0 if the row has no numbers.
+    /// The places of the elements in the row; 0 if the row has no numbers.
     pub(super) index: Expr,
 }
 

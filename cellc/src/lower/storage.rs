@@ -34,8 +34,8 @@ impl<'m> Lowering<'m> {
         wanted
     }
 
-    /// The new state of a recurrent operation that may overwrite a variable. `None` if anything
-    /// else reads the variable.
+    /// The new state of a recurrent operation that may overwrite a variable. `None` for other
+    /// operations, in kernels of several steps, or if anything else reads the variable.
     fn updated_in_place(&self, variable: usize) -> Option<usize> {
         let Some(Source::Value(next)) = self.model.variables[variable].next else { return None };
         let before = Source::Variable(variable);

@@ -37,7 +37,7 @@ impl Choice {
         Self { largest: top.largest, last: top.last, nowhere }
     }
 
-    /// The better one of two elements; the second one if the first is NaN.
+    /// The better one of two elements; the second one if either is NaN.
     fn better(self, first: Expr, second: Expr) -> Expr {
         op(if self.largest { LaneOp::Max } else { LaneOp::Min }, vec![first, second])
     }

@@ -14,7 +14,8 @@ const MAGIC: [u8; 8] = *b"cellcwt1";
 /// The weights of a program with a file of weights.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
-    /// The weights as little-endian f32, in the order in which the kernels read them.
+    /// Weights, constants of kernels and initial values as little-endian f32; weights are in the
+    /// order in which kernels read them.
     pub contents: Arc<Vec<u8>>,
     /// The layout. A generated file takes the weights of equal layouts only.
     pub layout: Layout,
@@ -25,7 +26,7 @@ pub struct Loaded {
 pub struct Layout {
     /// The hash of the operations of the model, the shapes of its tensors, and its states.
     pub shapes: u64,
-    /// The hash of all kernels with their constants, and of the places of all weights.
+    /// The hash of the program without names, and of the places of all arrays and initial values.
     pub program: u64,
 }
 
@@ -66,7 +67,7 @@ impl Loaded {
     }
 }
 
-/// The hash of the operations of a model and of the shapes of its tensors.
+/// The hash of the operations of a model, of the shapes of its tensors, and of its states.
 fn shapes(model: &CoreModel) -> u64 {
     let operations: Vec<_> =
         model.all_nodes().iter().map(|node| format!("{:?}", discriminant(&node.op))).collect();

@@ -2,9 +2,10 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{Base, Body, Copied, Expr, Kernel, Place, Stmt, Tiles, Walk, WindowId};
 
-/// Replaces loops of one iteration by their bodies. If a kernel has as many loops in another body
-/// of the program, and the corresponding loop there has several iterations, the loop stays: emitted
-/// kernels of several instruction sets may then share one text.
+/// Replaces loops of one iteration by their bodies, unless the statements need the loop. If a
+/// kernel has as many loops in another body of the program, and the corresponding loop there has
+/// several iterations, the loop stays: emitted kernels of several instruction sets may then share
+/// one text.
 pub(crate) fn single(bodies: &mut [Body]) {
     let counts: Vec<Vec<(String, Vec<Counted>)>> =
         bodies.iter().map(|body| counts_of(&body.kernels)).collect();

@@ -6,8 +6,8 @@ use crate::kernel::{Base, Body, BufferId, Expr, LaneOp, Loops, Place, Stmt, Var,
 
 /// Removes products of zero weights from kernels whose products have no loops. Sums of finite
 /// elements keep their bits: sums of integers are exact, and sums of f32 begin at +0, to which the
-/// addition of a product with 0 adds nothing. `is_zero`: true if as many neighbouring elements of a
-/// buffer are zero.
+/// addition of a product with 0 adds nothing. `is_zero`: true if, from a place on, this number of
+/// neighbouring elements is zero.
 pub(crate) fn remove_zeros(body: &mut Body, is_zero: &impl Fn(Place, usize) -> bool) {
     for kernel in body.kernels.iter_mut().filter(|kernel| kernel.loops == Loops::WithoutZeros) {
         let is_product_of_zeros = |stmt: &Stmt| match stmt {

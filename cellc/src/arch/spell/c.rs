@@ -168,7 +168,8 @@ pub struct CAcross {
 }
 
 /// C: operations on a vector of f32 that no operator provides. `{0}`, `{1}`, .. are the arguments,
-/// PREFIX is the prefix of names in the file.
+/// PREFIX is the prefix of names in the file. An empty text stands for plain C, unless the field
+/// says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CVector {
     /// Lanes.

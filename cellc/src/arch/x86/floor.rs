@@ -4,7 +4,8 @@ use super::super::floor::Loops;
 use super::super::{GENERIC, Isa};
 use super::{AVX_VNNI, AVX2, AVX512, AVX512_VNNI};
 
-/// The loops of an instruction set. `None` if this machine lacks the instruction set, and for AMX.
+/// The loops of an instruction set. `None` if this machine lacks the instruction set, and for AMX
+/// and code of one lane.
 pub(in crate::arch) fn loops(isa: &Isa) -> Option<Loops> {
     if *isa == GENERIC {
         Some(sse2::LOOPS)

@@ -163,7 +163,7 @@ pub static AVX2: Isa = Isa {
     ..GENERIC
 };
 
-/// AVX-512 as in every machine since Skylake-SP.
+/// AVX-512 with the extensions of Skylake-SP and later servers.
 pub static AVX512: Isa = Isa {
     id: IsaId::Avx512,
     name: "avx512",

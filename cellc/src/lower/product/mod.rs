@@ -119,7 +119,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// True if all sums are stored before the pointwise part begins: several rows together without
-    /// tiles, and products without zeros, whose code differs from panel to panel.
+    /// tiles, and products that leave out zero weights, whose code differs from panel to panel.
     pub(super) fn stores_sums(&self) -> bool {
         (self.count > 1 || self.leaves_out_zeros()) && !self.tiled
     }
@@ -157,7 +157,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// True if passes of equal size over the columns of a panel form a loop: in Rust with vectors,
-    /// and in C if all instruction sets share one text.
+    /// and in C if all instruction sets share one text. False for integer products.
     fn walks_columns(&self) -> bool {
         match self.builder.lowering.plan.values.of_product(self.product()) {
             Values::Registers | Values::Joined => false,

@@ -128,7 +128,8 @@ impl Rows<'_, '_, '_> {
         matches!(choice.kernel, Microkernel::Tiles(_))
     }
 
-    /// Words or elements of a vector in a phase, padded to whole vectors.
+    /// Words or elements of a vector in a phase, padded to whole vectors of operations that sum
+    /// across lanes.
     pub(super) fn taken_at_once(&self, phase: Phase) -> usize {
         let rows = self.product().phase_rows(phase);
         self.words(phase).map_or(rows, |words| words.room(rows))

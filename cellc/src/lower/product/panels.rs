@@ -4,8 +4,8 @@ use super::Rows;
 use crate::kernel::{BufferId, Place, Stmt};
 use crate::plan::{self, Blocks, Panels};
 
-/// An operand or result of the pointwise part of a cell, and how a loop over units and rows steps
-/// through its elements.
+/// An operand or result of the pointwise part of a cell or a dense layer, or stored sums, and how a
+/// loop over units and rows steps through the elements.
 #[derive(Clone, Copy)]
 pub(in crate::lower) struct Column {
     pub(in crate::lower) name: &'static str,
@@ -46,7 +46,7 @@ impl Column {
 /// The operands of the pointwise part of a panel.
 pub(in crate::lower) struct Panel<'p> {
     pub(in crate::lower) panels: &'p Panels,
-    /// The biases and peepholes of the panel. `None` if several rows are computed together.
+    /// The biases and peepholes of the panel. `None` for stored sums, which include biases.
     pub(in crate::lower) biases: Option<Place>,
     /// The place of the panel in each [`Column`].
     pub(in crate::lower) columns: &'p [Place],
@@ -57,7 +57,7 @@ pub(in crate::lower) struct Panel<'p> {
 pub(super) struct PanelWeights {
     /// The start of the panel's block, from which offsets of phases count.
     pub(super) rows: Place,
-    /// The biases, peepholes and scales.
+    /// The biases, peepholes, scales and zero-point corrections.
     pub(super) biases: Place,
     /// Elements by which the window of rows ends before the panel does.
     pub(super) short: usize,
@@ -155,8 +155,9 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
     }
 
     /// `body` for every pass over the columns of a panel. Neighbouring passes of equal width become
-    /// a loop in two cases: code memory is scarce; or all instruction sets share one text and, by
-    /// `loops`, one of them has several passes.
+    /// a loop in two cases: the instruction set [limits passes](plan::most_per_pass); or [passes
+    /// form loops](Self::walks_columns), all passes have one width and, by `loops`, an instruction
+    /// set has several passes.
     pub(super) fn passes(
         &mut self,
         (panels, stage, loops): (&Panels, Stage, bool),

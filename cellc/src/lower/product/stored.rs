@@ -1,4 +1,5 @@
-//! Sums of several rows: each load of weights serves all rows, and the sums are stored.
+//! Stored sums: of several rows that share each load of weights, and of products that leave out
+//! zero weights.
 
 use std::ops::Range;
 
