@@ -1,8 +1,9 @@
 //! Causal networks under construction: convolutions that reach back in time, and operations on each
 //! sample. The number of samples is open, so generated code has `step` and `steps`.
 //!
-//! The state is the past input of each convolution. It starts at rest: as if silence had been
-//! played forever. At rest every signal is constant, so one value for each channel describes it.
+//! The state is the past input of each convolution. The state starts at rest: as if silence had
+//! been played forever. At rest every signal is constant, so one value for each channel describes
+//! the signal.
 
 use super::rate::Rates;
 use super::refusal;
@@ -14,7 +15,7 @@ use crate::model::{
     counted, wrong_deviation,
 };
 
-/// A tensor `[1, channels, samples]`.
+/// A tensor `[1, channels, samples]`, or a constant that broadcasts to this shape.
 #[derive(Clone, Debug)]
 pub(super) struct Signal {
     value: ValueId,

@@ -1,9 +1,9 @@
 //! Models of guitar amplifiers: Neural Amp Modeler's `.nam`, and the JSON of RTNeural and AIDA-X.
 //!
-//! A call of a recurrent network processes one sample: x `[1, inputs]` in, out `[1, outputs]` out,
-//! with the states as variables. Networks of convolutions have an open number of samples. Numbers
-//! are rounded to the nearest f64, then to the nearest f32, as in the programs that play these
-//! files.
+//! The model of NAM's LSTM or of RTNeural's layers computes one sample: x `[1, inputs]` in, out
+//! `[1, outputs]` out, with the states as variables. NAM's networks of convolutions have an open
+//! number of samples. Numbers are rounded to the nearest f64, then to the nearest f32, as in the
+//! programs that play these files.
 
 mod causal;
 mod json;
@@ -33,7 +33,7 @@ const LIMIT: Limit = Limit { file_kind: "the JSON of an amplifier model", bytes:
 /// The result of a reader.
 struct AmplifierModel {
     network: Network,
-    /// Facts about the model without influence on its results.
+    /// Entries about the model as a whole: facts, gains, rates and the like.
     ledger: Vec<LedgerEntry>,
     warnings: Diagnostics,
     /// The sample rate of the code, in Hz. `None` for the model's.
@@ -42,9 +42,9 @@ struct AmplifierModel {
 
 /// The network that a reader builds.
 enum Network {
-    /// Recurrent and dense layers, one sample per call.
+    /// NAM's LSTM, or the layers of RTNeural, one sample per call.
     Stack(Box<Stack>),
-    /// A network of convolutions with an open number of samples.
+    /// A network of NAM's convolutions with an open number of samples.
     Model(Box<Model>),
 }
 
@@ -59,8 +59,8 @@ fn read_file(file: ModelFile) -> Result<Vec<u8>, Diagnostic> {
 /// Reads an amplifier model. Returns the model and the warnings. `size`: see [`ModelSize`].
 /// `sample_rate`: the rate of the code in Hz, `None` for the rate of the model.
 ///
-/// # Errors
-/// All errors in the file.
+/// # Errors If the file cannot be read or is invalid, or if the size or the rate does not fit the
+/// model.
 pub(super) fn read(
     file: ModelFile,
     size: Option<ModelSize>,
@@ -75,8 +75,7 @@ pub(super) fn read(
 /// Reads PyTorch's weights as JSON: an object with the tensors of a `state_dict` by name, as nested
 /// lists of numbers.
 ///
-/// # Errors
-/// All errors in the file.
+/// # Errors If the file cannot be read or is invalid.
 pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics> {
     let bytes = read_file(file)?;
     let shown = file.shown();
@@ -140,7 +139,8 @@ pub(crate) fn read_bytes(
     {
         entry.text = Some(file.clone());
     }
-    // the header lists the facts with the first cell, or else with the first product
+    // the header lists the entries with the first cell, or else with the first matrix product or
+    // convolution
     let first = |is: fn(&Op) -> bool| model.nodes.iter().position(|node| is(&node.op));
     let first = first(|op| matches!(op, Op::Cell(_)))
         .or_else(|| first(|op| matches!(op, Op::MatMul { .. } | Op::Convolution(_))));

@@ -75,7 +75,7 @@ impl Config {
         }
     }
 
-    /// Takes a number that f32 holds, or `default` if the key is missing.
+    /// Takes a number that f32 holds, or `default` if the key is missing or null.
     pub(super) fn number_or(&mut self, key: &str, default: f32) -> Result<f32, Diagnostic> {
         match self.take(key) {
             Some(number) => number.f32(&self.path_of(key)),

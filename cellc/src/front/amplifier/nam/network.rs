@@ -24,11 +24,11 @@ pub(super) trait Network {
 /// The reader of an architecture. Arguments: the configuration, the weights, the file around.
 pub(super) type Reader = fn(Config, Vec<f32>, &mut Outer) -> Result<Box<dyn Network>, Diagnostic>;
 
-/// The file around a nested model.
+/// The file around the model that is read, the model itself or one nested in it.
 pub(super) struct Outer {
     /// Samples per second. `None` if the file does not say.
     pub sample_rate: Option<Json>,
-    /// Facts about nested models without influence on their results.
+    /// Entries about the network and about nested models.
     pub ledger: Vec<LedgerEntry>,
     pub warnings: Diagnostics,
     /// The size to compile, until a reader takes it.

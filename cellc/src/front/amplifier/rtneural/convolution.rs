@@ -36,7 +36,7 @@ struct FrameKeys {
 enum FramePadding {
     /// None.
     Valid,
-    /// Zeros for one output for each stride.
+    /// As many zeros as give one output for each stride, a partial stride at the end included.
     Same,
 }
 
@@ -156,7 +156,7 @@ impl ConvKeys {
             [Some(kernel), wide, Some(in_group), Some(gives)].into_iter().flatten().collect();
         expect(of_file, &wanted, of_file.shape() == wanted, "kernel", key_path)?;
         expect(bias, &[gives], bias.shape() == [gives], "bias", key_path)?;
-        // as many taps in all as a unit has for each input
+        // the taps of a unit for one input, those along the features included
         let taps = kernel * wide.unwrap_or(1);
         let weight = |unit: usize, input: usize, tap: usize| {
             of_file.get_f32((tap * in_group + input) * gives + unit)

@@ -48,8 +48,7 @@ const VALID_LAYERS: &str = "lstm, gru, dense, time-distributed-dense, conv1d, co
 /// Reads a model of RTNeural or AIDA-X. `sample_rate`: the rate of the code in Hz; default: the
 /// rate of the model.
 ///
-/// # Errors
-/// All errors in the file.
+/// # Errors If the file is invalid, or if the rate does not fit the model.
 pub(super) fn read(
     mut file: Object,
     name: Spanned<String>,
@@ -250,7 +249,7 @@ struct Layer {
 /// The keys of a batch normalisation besides its shape and weights.
 struct NormKeys {
     epsilon: f32,
-    /// The number of means: of the units, or of the filters of all features.
+    /// The number of means: one for each unit, or one for each filter, shared by its features.
     filters: usize,
 }
 
@@ -539,7 +538,7 @@ impl Function {
     }
 }
 
-/// The key "activation" of a layer. `None` for a missing or empty text, and for linear.
+/// The key "activation" of a layer. `None` for a missing key, null, an empty text, and linear.
 fn activation(value: Option<Json>, key_path: &str) -> Result<Option<Function>, Diagnostic> {
     Ok(match value {
         None | Some(Json::Null) => None,

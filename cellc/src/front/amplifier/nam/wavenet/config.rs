@@ -293,7 +293,7 @@ fn head(config: &mut Config, inputs: usize) -> Result<ConvSizes, Diagnostic> {
     Ok(sizes)
 }
 
-/// Numbers of channels that a player may compute, ascending; empty: all channels.
+/// Numbers of channels that a player may compute, ascending. Empty: only the full number.
 fn slimmable(config: &mut Config, channels: usize) -> Result<Vec<usize>, Diagnostic> {
     const METHOD: &str = "slice_channels_uniform";
     let Some(value) = config.take("slimmable") else { return Ok(Vec::new()) };

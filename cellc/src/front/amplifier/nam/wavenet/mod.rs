@@ -21,7 +21,7 @@ struct Array {
     layers: Vec<Layer>,
     /// From the sum of the layers to the head of the next array, or to the output.
     head: ConvSizes,
-    /// Numbers of channels that a player may compute, ascending; empty: all channels.
+    /// Numbers of channels that a player may compute, ascending. Empty: only the full number.
     allowed: Vec<usize>,
 }
 
