@@ -8,9 +8,9 @@ use crate::diagnostic::{Cause, Diagnostic, Diagnostics};
 
 /// The error of a compilation: the input was refused, or the output could not be written.
 ///
-/// Its `Display` is every problem of the input, each with its place, the fault, the valid input and
-/// the remedy. Its `Debug` is equal, so build scripts that return the error from `main` show all
-/// problems.
+/// `Display` shows every problem of the input, each with its place, the fault, the valid input and
+/// the remedy. `Debug` shows the same text without the first `error: `, so build scripts that
+/// return the error from `main` show all problems.
 pub struct Error(Reason);
 
 enum Reason {

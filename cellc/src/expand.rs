@@ -68,8 +68,8 @@ pub fn expand(called: Macro, input: TokenStream) -> TokenStream {
     quote!(#item #warnings)
 }
 
-/// The name of the module: the declared name in snake_case. Unlike names in generated code, the
-/// module's name may have letters beyond ASCII.
+/// The name of the module: the function prefix of generated code for an ASCII name; else the
+/// declared name in snake_case, with its letters beyond ASCII.
 fn module_name(name: &Ident, interface: &Interface) -> String {
     let name = name.unraw().to_string();
     if name.is_ascii() {
@@ -241,7 +241,8 @@ fn shown(file: &str) -> PathBuf {
     path.strip_prefix(folder).map(Path::to_path_buf).unwrap_or(path)
 }
 
-/// Moves the attributes in front of the declaration to the type.
+/// Puts the user's attributes, which precede the declaration, in front of the type in the generated
+/// module.
 fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = module.into_iter().collect();
     let is = |i: usize, text: &str| match tokens.get(i) {
@@ -251,7 +252,7 @@ fn with_attributes(module: TokenStream, type_name: &str, attributes: &TokenStrea
     let at =
         (0..tokens.len()).find(|&i| is(i, "pub") && is(i + 1, "struct") && is(i + 2, type_name));
     let mut at = at.expect("the generated module declares its type");
-    // in front of the type's own attributes: the attributes of the user come first
+    // the attributes of the user come before the type's own attributes
     while at >= 2
         && matches!(&tokens[at - 1], TokenTree::Group(_))
         && matches!(&tokens[at - 2], TokenTree::Punct(punct) if punct.as_char() == '#')
@@ -278,7 +279,8 @@ fn item(
     let module = Ident::new(module, Span::call_site());
     let generated = Ident::new(type_name, Span::call_site());
     let doc = format!("What `{}` generated for `{name}`.", declaration.called.name());
-    // a name that is not CamelCase and ASCII keeps its own spelling outside
+    // outside of the module, the type has the declared name, even if generated code spells it in
+    // another way
     let renamed = (*name != type_name).then(|| quote!(as #name));
     let item = if renamed.is_none() { name } else { &generated };
     let tracked = tracked(declaration, read).into_iter().map(|file| {
@@ -299,7 +301,7 @@ fn item(
     }
 }
 
-/// The files of the model, relative to the folder of Cargo.toml.
+/// The files of the model, or the file of tensors, relative to the folder of Cargo.toml.
 fn tracked(declaration: &Declaration, read: &[&str]) -> Vec<String> {
     let Some(model) = declaration.model_file() else {
         return declaration.tensor_file().map(|file| file.value).into_iter().collect();

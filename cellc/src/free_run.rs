@@ -21,8 +21,8 @@ pub(crate) const SEED: u64 = 1;
 /// errors of the same steps.
 const MOST_WORK: usize = 1 << 22;
 
-/// The maximum work of all steps of [`IntegerRuns`] for the header, as [`bound::work`] counts: half
-/// a second.
+/// The maximum work of all steps of [`IntegerRuns`] for the header, or of the only step of the
+/// reference, as [`bound::work`] counts: half a second.
 const MOST_DENSE_GROUPS: usize = 1 << 28;
 
 /// The maximum number of measured steps.
@@ -119,7 +119,7 @@ struct Run {
     /// The only layer with integer products; `None`: all layers named by the options.
     layer: Option<String>,
     products: Precisions,
-    /// The states after the previous step; empty before the first step.
+    /// The states after the previous step. Empty before the first step.
     states: Vec<Vec<f64>>,
     variables: Vec<Vec<f64>>,
     /// By result, then by variable.
@@ -233,13 +233,13 @@ impl<'a> ReferenceRun<'a> {
         outcome
     }
 
-    /// Computes one step without a memory of rows: the rows of ten million weights are 80 MB.
+    /// Computes one step without a memory of rows, which takes 80 MB for ten million weights.
     fn only_step(mut self) -> Outcome<f64> {
         self.draw();
         FLOAT64.outcome(self.model, &self.parameters, &self.variables)
     }
 
-    /// Draws the inputs of the next step.
+    /// Draws the inputs of the next step. The inputs of states take the states after the last step.
     fn draw(&mut self) {
         let Self { model, range, .. } = *self;
         let held = states(model);

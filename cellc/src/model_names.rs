@@ -1,4 +1,5 @@
-//! The names of a model's tensors in generated code.
+//! The [`Interface`] of generated code for a core model: names of tensors, memory, and constants
+//! for the program around the model.
 
 use crate::core::{CoreCell, CoreModel, Parameter, ResultValue, Steps, Variable};
 use crate::diagnostic::{Diagnostic, Origin, quoted};
@@ -12,8 +13,9 @@ use crate::model::{ElementType, lasting};
 use crate::request::Language;
 
 impl Interface {
-    /// The names for `model` under the name chosen by the user or by the file. `program`: the
-    /// compiled model. `pool`: see [`Interface::pool`]. `language`: the language of the file.
+    /// The interface of generated code for `model`. `program`: the kernels of the model. `name`:
+    /// the name chosen by the user or by the file. `pool`: see [`Interface::pool`]. `language`: the
+    /// language of the generated code.
     pub fn new(
         model: &CoreModel,
         program: &Program,
@@ -198,8 +200,8 @@ fn said(model: &CoreModel, key: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// The only input and the only output besides states, if their shapes agree and both are f32. If
-/// all outputs are states, the only output of all may be a state.
+/// The only input and the only output that are no states, if both are f32 and have equal shapes
+/// apart from axes of size 1. If all outputs are states, the model's only output may be a state.
 fn in_place(inputs: &[Field], outputs: &[Field], states: &[StateField]) -> Option<InPlace> {
     let input =
         (0..inputs.len()).filter(|i| states.iter().all(|s| s.input != *i)).collect::<Vec<_>>();
@@ -239,9 +241,9 @@ fn of_parameters<'a>(
 }
 
 impl Interface {
-    /// The field names of parameters, given by names and element types, before the compilation
-    /// under a name. The conditions: a pool of threads, an open number of steps, independent
-    /// streams.
+    /// The field names of parameters, given by names and element types, for a model not yet
+    /// compiled under `name`. The conditions are true for a pool of threads, an open number of
+    /// steps, and independent streams.
     pub fn input_fields<'a>(
         name: &str,
         [pool, steps, streams]: [bool; 3],
@@ -250,8 +252,9 @@ impl Interface {
         of_parameters(&prefix(name, pool), [pool, steps, streams], parameters).1
     }
 
-    /// The notice for generated code with another name than the given one (`--name`, or the file's
-    /// name). Differences in case, and in the separators of a file's name, cause no notice.
+    /// The notice that generated code has another name than `asked`, the name of `--name`
+    /// (`by_option`) or of the file. `None` if the names differ only in case, underscores, or the
+    /// separators of a file's name.
     pub fn renamed(&self, asked: &str, by_option: bool) -> Option<Diagnostic> {
         let plain = |text: &str| -> String {
             let kept = |c: &char| c.is_alphanumeric() || by_option && *c != '_';

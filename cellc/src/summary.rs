@@ -7,7 +7,8 @@ use crate::model::{LedgerEntry, counted};
 use crate::model_names::SAMPLE_RATE;
 use crate::request::Options;
 
-/// The purpose of the type, a line for each cell, and the treatment of denormals.
+/// A line for each cell, the sample rate and the levels of an amplifier, and the treatment of
+/// denormals.
 pub(crate) fn lines(model: &CoreModel, options: &Options) -> Vec<String> {
     let mut lines = Vec::new();
     for (node, cell) in model.cell_nodes() {

@@ -6,8 +6,8 @@ use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::request::{Language, Options, Threads, WeightsAs};
 
-/// Refuses languages other than C, weights loaded at run time, two threads, and file names unfit
-/// for an `#include`.
+/// If the common interface is asked for: refuses languages other than C, weights loaded at run
+/// time, two threads, and file names unfit for an `#include`.
 pub(super) fn of_options(options: &Options, diagnostics: &mut Diagnostics) {
     let Some(path) = &options.output.interface else { return };
     let mut refuse = |found: String, valid: &str, help: &str| {
@@ -46,7 +46,8 @@ pub(super) fn of_options(options: &Options, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Refuses models with weights as inputs: the table has no function that takes weights.
+/// If the common interface is asked for: refuses models with weights as inputs, as the table has no
+/// function that takes weights.
 pub(crate) fn common_interface(options: &Options, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let weight = core.parameters.iter().find(|parameter| parameter.weight);
     let Some(first) = weight.filter(|_| options.output.interface.is_some()) else { return };

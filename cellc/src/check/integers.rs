@@ -11,8 +11,8 @@ pub(crate) fn limits_of_integers(model: &Model, core: &CoreModel, diagnostics: &
         let CoreOp::IntegerInput(IntegerInput { parameter, least, most, .. }) = node.op else {
             continue;
         };
-        // indices of tables, lengths of sequences and integers of up to 16 bits are within the
-        // limits
+        // no notice for indices of tables and lengths of sequences, whose limits the model gives,
+        // and for integers of up to 16 bits, which are within the limits
         let Parameter { rows, length, element, .. } = &core.parameters[parameter];
         let of_steps = length.is_some_and(|steps| least == 0 && i32::try_from(steps) == Ok(most));
         if rows.is_some() || of_steps || element.bits() < 32 {

@@ -1,16 +1,16 @@
 //! The checks of a model, whatever reader made the model: ranks, types, shapes, options, states and
 //! limits. [`crate::compile`] lists the passes in order.
 //!
-//! * Before the translation: `options` alone, then `structure` and `inputs`.
+//! * Before the translation: `structure`, the numbers of `options`, and `inputs`.
 //! * [`crate::rules`] has the rules that the translation asks too. Rules for one operation stand
 //!   beside its translation.
-//! * After the translation: `states` words the findings of [`crate::stream`], `steps` its proof for
-//!   an open number of steps. `rows` checks a model before each independent stream or channel
-//!   becomes a row.
+//! * After the translation: `states` puts the findings of [`crate::stream`] into words, and
+//!   `options` checks the options alone. `steps` puts the errors of a model with an open number of
+//!   steps into words. `rows` checks a model before each independent stream or channel becomes a
+//!   row.
 //! * With all rows: `integers`, `precision`, `threads`, `common_interface`, `loaded_weights`. After
 //!   these checks, nothing can fail.
-//! * `steps` words the errors of a model with an open number of steps. `hints` runs the pipeline
-//!   with the shapes and options that a message proposes.
+//! * `hints` runs the pipeline with the shapes and options that a message proposes.
 
 mod batch_axes;
 mod common_interface;

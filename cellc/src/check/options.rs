@@ -1,4 +1,4 @@
-//! Rules on the options alone, checked before the model.
+//! Rules on the options alone.
 
 use super::common_interface;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
@@ -16,9 +16,10 @@ pub(crate) fn options(options: &Options) -> Diagnostics {
     diagnostics
 }
 
-/// Refuses sizes of 0, a wrong number of streams, a batch size in addition to streams, and
-/// magnitudes that are negative, infinite or NaN. [`super::inputs`] checks the sizes of inputs.
-/// `None` after an error: later passes compute with these numbers.
+/// Refuses sizes of 0, a wrong number of streams, a batch size above 1 in addition to streams, a
+/// place of the size control outside of 0 to 1, and magnitudes that are negative, infinite or NaN.
+/// [`super::inputs`] checks the sizes of inputs. `None` after an error: later passes compute with
+/// these numbers.
 pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Option<()> {
     let before = diagnostics.0.len();
     let mut refuse = |found: String, valid: &str, flag: &Flag| {

@@ -133,8 +133,8 @@ fn stored_as(options: &Options, layer: &str) -> Option<String> {
     }
 }
 
-/// Refuses precisions of layers without a matrix, and two precisions for one layer. Warns of a
-/// precision that no layer uses.
+/// Refuses precisions for layers that do not take them, and two precisions for one layer. Warns of
+/// a precision that no layer uses.
 fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnostics) {
     let nodes = core.all_nodes();
     let mut seen = BTreeSet::new();

@@ -10,8 +10,8 @@ const NEW_PROCESS: &str = "# in a new process: PyTorch 2.15 ignores dynamic_shap
     has exported this module without them";
 
 /// The lines that export a PyTorch model with open axes of inputs, each an input and an axis. Empty
-/// for models of other programs, and for an input with an unknown shape. `counted`: the name of the
-/// open size.
+/// without open axes, for recorded calls, for models of other programs, and if an input has an
+/// unknown shape. `counted`: the name of the open size.
 pub(crate) fn export_again(model: &Model, open: &[(usize, usize)], counted: &str) -> Vec<String> {
     let from_pytorch =
         model.producer.as_deref() == Some("pytorch") && model.sizes != SizesOf::Calls;

@@ -66,8 +66,8 @@ fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, out
     }
 }
 
-/// Adds the readers of a loop's body, and the loop as a reader of the inputs that its body cuts or
-/// changes. `parameter_of`: the input that holds the elements of a value.
+/// Adds the readers of a loop's body, and the loop as the reader of all inputs that do not enter
+/// the body unchanged. `parameter_of`: the input of the model that holds the elements of a value.
 fn read_loop(
     all: &mut [Uses],
     node: &Node,

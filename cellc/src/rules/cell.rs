@@ -48,8 +48,9 @@ impl CellPort {
     }
 }
 
-/// The roles of the inputs of a recurrent operation, in port order; `None` for a wrong number of
-/// inputs. Only B may be missing, and only for one step.
+/// The roles of the inputs of a recurrent operation, in port order. `None` for other operations,
+/// and for a wrong number of inputs. Only B may be missing, and only in a cell of one step without
+/// P and attention.
 pub(crate) fn roles(op: &Op, inputs: usize) -> Option<Vec<CellPort>> {
     let (cell, sequence) = match op {
         Op::Cell(cell) => (cell, false),
@@ -255,7 +256,8 @@ fn is_as_specified(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool
     before == diagnostics.0.len()
 }
 
-/// True if all inputs of a cell except lengths are floating point.
+/// True if the lengths are integers and all other inputs of the operation are floating point. Warns
+/// of floating-point inputs that differ in type.
 fn types_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
     let node = recurrent.node;
     let mut is_legal = true;

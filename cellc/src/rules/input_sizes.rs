@@ -5,7 +5,8 @@
 pub(crate) struct Uses {
     /// The role as weights, in words for messages.
     pub(crate) weight: Option<String>,
-    /// True if a cell reads the input and its first size is the batch.
+    /// True if a recurrent operator outside of loops reads the input as x, h, c, attention or
+    /// lengths: the first size is the batch.
     pub(crate) batch: bool,
     /// The last size of the input that the weights of its reader require.
     pub(crate) features: Option<usize>,
@@ -26,8 +27,8 @@ impl Uses {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BatchAxes {
     pub(crate) axes: Vec<usize>,
-    /// True if a name in the file or a recurrent operator says so; else the first axis is taken for
-    /// the batch.
+    /// True if a name in the file or a recurrent operator shows the axes; else the first axis is
+    /// taken for the batch.
     pub(crate) is_known: bool,
     /// True if the input is an initial state of recurrent operators: it has no axis of time.
     pub(crate) is_state: bool,

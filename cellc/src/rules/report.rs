@@ -22,7 +22,7 @@ pub(crate) fn refusal(
     Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid).help(help)
 }
 
-/// Refuses a node for its wrong attributes. True if there are none.
+/// Refuses a node for each wrong attribute. True if no attribute is wrong.
 pub(crate) fn attributes_are_legal(
     node: &Node,
     wrong: &[WrongAttribute],

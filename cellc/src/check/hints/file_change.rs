@@ -4,7 +4,7 @@ use super::HintContext;
 
 impl HintContext<'_, '_> {
     /// The lines that open axes of inputs in the file and compile the new file. Empty for formats
-    /// other than ONNX and OpenVINO, and if a name of the file or of an input does not fit between
+    /// other than ONNX and OpenVINO, and if the file or an input has no name that fits between
     /// quotes.
     pub(crate) fn open_in_file(&self, axes: &[(usize, usize)]) -> Vec<String> {
         let plain = |name: &str| {

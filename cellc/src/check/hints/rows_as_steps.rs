@@ -15,14 +15,15 @@ pub(crate) struct Mistaken {
 }
 
 impl HintContext<'_, '_> {
-    /// The first input whose axis `axis_of(input)` counts the batch rows of a sequence.
+    /// The first input whose axis `axis_of(input)` counts the batch rows of a sequence and not the
+    /// steps.
     pub(crate) fn rows_as_steps(
         &self,
         axis_of: impl Fn(usize) -> Option<usize>,
     ) -> Option<Mistaken> {
         let inputs = self.inputs.sequence_axes.iter().enumerate();
         inputs.filter_map(|(input, axes)| Some(Mistaken { input, axes: (*axes)? })).find(|found| {
-            // an axis that sequences read both as rows and as steps is no mistake
+            // an axis that is both the rows and the steps of a sequence is no mistake
             found.axes.rows != found.axes.steps && axis_of(found.input) == Some(found.axes.rows)
         })
     }
@@ -54,7 +55,8 @@ impl HintContext<'_, '_> {
     }
 
     /// Advice to fix the batch at 1, and the lines of an export with an open number of steps.
-    /// `None` if the model has errors with a batch of 1, or leaves another axis open.
+    /// `None` if the model has errors with a batch of 1, leaves another axis open, or gives the
+    /// input no shape.
     pub(crate) fn batch_first(&self, found: &Mistaken) -> Option<(Message, Vec<String>)> {
         let &Mistaken { input, axes } = found;
         let node = &self.context.model.nodes[self.context.model.parameters[input]];

@@ -26,10 +26,10 @@ const ANOTHER_SIZE: usize = 113;
 /// The most sizes of weights to try.
 const MOST_SIZES: usize = 8;
 
-/// The most checks for the hints of one model.
+/// The most checks of shapes for inputs with open sizes, for one model.
 const MOST_RECHECKS: usize = 40;
 
-/// The most nodes that the checks for the hints of one model look at.
+/// The most nodes that these checks look at together. Two checks are allowed for any model.
 const MOST_NODES_RECHECKED: usize = 200_000;
 
 /// Shapes of inputs, each with the place of its input. `None` leaves a size open.
@@ -223,7 +223,8 @@ impl HintContext<'_, '_> {
     }
 
     /// Shapes with one row for inputs whose first axis counts rows, not steps. `time`: by input,
-    /// the axis taken for steps. `None` if the model has errors with the shapes.
+    /// the axis taken for steps. `None` if the model has errors with the shapes, or if an input
+    /// does not show that its first axis counts rows.
     pub(crate) fn rows_first(&self, time: &[Option<usize>]) -> Option<Shapes> {
         let shapes =
             time.iter().enumerate().filter(|(_, axis)| **axis == Some(0)).map(|(index, _)| {
@@ -252,7 +253,8 @@ impl HintContext<'_, '_> {
     pub(crate) fn numbers_of_steps(&self) -> Vec<usize> {
         let mut numbers = STEPS.to_vec();
         numbers.extend(sizes_of_weights(self.context.model));
-        // no single step, which would be the running sum itself
+        // no single step next to a running sum that starts at zero in every call: the sum would be
+        // the element itself
         let steps = self.inputs.open.unwrap_or(1);
         let is_sum = |lookback: &Lookback| {
             matches!(lookback.before, ElementsBefore::Zero) && lookback.along(&[steps]).is_some()
@@ -553,8 +555,8 @@ fn combinations(inputs: &[OpenInput], sizes: &[usize]) -> Vec<Vec<usize>> {
     combinations.iter().map(|places| places.iter().map(|&at| sizes[at]).collect()).collect()
 }
 
-/// The first [`MOST_SIZES`] sizes above 1 of constants, inputs and cells, each once, in the order
-/// of the model.
+/// The first [`MOST_SIZES`] sizes above 1 of constant matrices, inputs and cells, each once, in the
+/// order of the model.
 fn sizes_of_weights(model: &Model) -> Vec<usize> {
     let mut sizes: Vec<usize> = Vec::new();
     for node in &model.nodes {

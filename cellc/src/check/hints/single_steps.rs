@@ -1,5 +1,5 @@
-//! Inputs with several steps, of which the network reads one. Keras writes such models for
-//! recurrent layers with an open number of steps.
+//! Inputs with several steps, of which the network reads one. Keras writes models with such inputs
+//! for recurrent layers with an open number of steps.
 
 use super::HintContext;
 use crate::core::axis_index;
@@ -213,7 +213,7 @@ fn read(
     let numbers = |port: usize| constant(port).filter(|tensor| tensor.len() <= 8).map(integers);
     match node.op.facts().axes {
         Axes::Sizes => Read::One,
-        // not an output of the model, which holds all steps
+        // except for an output of the model, which holds all steps
         Axes::Same if node.op != Op::Result => Read::Each(steps),
         Axes::Broadcast(function) if function != Primitive::PRelu.into() => {
             let other_ports = (0..node.inputs.len()).filter(|&other| other != port);

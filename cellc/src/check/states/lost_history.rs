@@ -91,8 +91,9 @@ impl StateMessages<'_, '_> {
 }
 
 impl StateMessages<'_, '_> {
-    /// True if a running sum along an axis of size 1 may sum over the steps: with an open number of
-    /// steps, no running sum within one step is left of the node.
+    /// True if a running sum along an axis of size 1 may sum over the steps: once the likely axes
+    /// of steps are open, the node has no running sum within one step. Also true if none of these
+    /// axes can be open.
     fn sums_steps(&self, node: &Node) -> bool {
         let is_within =
             |other: &&CoreNode| other.name == node.name && other.op.facts().over_time.accumulates();

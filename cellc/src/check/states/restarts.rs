@@ -9,7 +9,8 @@ use crate::request::State;
 use crate::request::flag;
 use crate::stream::states::{InitialValue, Lost, LostStates, RestartingLayer, StartsEvery};
 
-/// The lost states in words: h, c, both, or a value carried by a loop.
+/// The lost states in words: h, c, both, the state of a cell of separate operations, or a value
+/// carried by a loop.
 fn states_in_words(states: &LostStates) -> String {
     match states {
         LostStates::OfCell(letters) => {
@@ -45,8 +46,8 @@ impl StateMessages<'_, '_> {
         self.warn(node, warning);
     }
 
-    /// Warns that a layer starts every call from its initial state. `opens`: true if the help may
-    /// propose an open number of steps: the layer has one row and no lengths.
+    /// Warns that a layer starts every call from its initial state. `opens`: as
+    /// [`StartsEvery::Call`].
     fn warn_of_restart(&mut self, node: &Node, lost: &Lost, opens: bool) {
         let direction = match &node.op {
             Op::Sequence(_, direction) => Some(*direction),

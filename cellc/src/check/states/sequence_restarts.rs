@@ -9,8 +9,8 @@ use crate::request::flag;
 use crate::stream::states::FoundStates;
 
 impl StateMessages<'_, '_> {
-    /// Adds a notice of layers with several steps per call and the same constant initial state in
-    /// each call.
+    /// Adds a notice of the layers with several steps per call whose states begin anew at each
+    /// call.
     pub(super) fn begin_anew(&mut self) {
         let layers = &self.found.begin_anew;
         let Some(&(first, steps)) = layers.first() else { return };

@@ -105,7 +105,7 @@ const MOST_PAIRS: usize = 4;
 pub(crate) fn refused(long: &CoreAtSize) -> Option<Diagnostic> {
     let model = long.context.model;
     let mut caches = growing(model);
-    // an input without a shape has sizes that stay unknown
+    // an input without a known shape counts, as its open sizes are unknown
     caches.retain(|cache| {
         long.inputs.shapes[cache.input].is_none()
             || long.inputs.open_axes[cache.input].contains(&cache.axis)

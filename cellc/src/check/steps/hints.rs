@@ -58,7 +58,8 @@ pub(crate) fn fixed_steps(long: &CoreAtSize, time: &[Option<usize>]) -> Message 
 }
 
 /// How to make windows without pads take any number of steps: by pads in front of the first step.
-/// `None` if the model has errors with the pads.
+/// `None` if the model has errors with the pads, if no window is too long for one step, or if more
+/// than [`MOST_PADDED`] are.
 pub(crate) fn pads_in_front(long: &CoreAtSize) -> Option<String> {
     let Pipeline { core_at_size, .. } = long.context.pipeline?;
     let mut model: Model = long.context.model.clone();
@@ -97,8 +98,8 @@ pub(crate) fn pads_in_front(long: &CoreAtSize) -> Option<String> {
     ))
 }
 
-/// Adds pads in front of an axis of an operation. `None` if the operation is no convolution or
-/// pool, or if its padding is not given in elements.
+/// Adds pads in front of an axis of an operation. `None` if the operation is neither a pool nor a
+/// convolution that is not transposed, or if its padding depends on sizes.
 fn add_pads(op: &mut Op, short: ShortOf) -> Option<()> {
     let window = match op {
         Op::Convolution(convolution) if !convolution.transposed => &mut convolution.window,

@@ -119,7 +119,7 @@ fn not_stepwise(long: &CoreAtSize, time: &[Option<usize>], refused: &NotStepwise
         let found = format!("the number of steps is open, but {}", long.hints().counts_rows(found));
         return Diagnostic::error(origin, found).valid(ONE_BY_ONE).help(help).lines(lines);
     }
-    // with a given number of steps, the model would read one step only
+    // the help proposes no number of steps, as the model would read one step only
     if !long.hints().single_steps().is_empty() {
         let error = Diagnostic::error(origin, message!("the number of steps is open, but {}", why));
         return error
