@@ -59,8 +59,8 @@ fn read_file(file: ModelFile) -> Result<Vec<u8>, Diagnostic> {
 /// Reads an amplifier model. Returns the model and the warnings. `size`: see [`ModelSize`].
 /// `sample_rate`: the rate of the code in Hz, `None` for the rate of the model.
 ///
-/// # Errors If the file cannot be read or is invalid, or if the size or the rate does not fit the
-/// model.
+/// # Errors
+/// If the file cannot be read or is invalid, or if the size or the rate does not fit the model.
 pub(super) fn read(
     file: ModelFile,
     size: Option<ModelSize>,
@@ -75,7 +75,8 @@ pub(super) fn read(
 /// Reads PyTorch's weights as JSON: an object with the tensors of a `state_dict` by name, as nested
 /// lists of numbers.
 ///
-/// # Errors If the file cannot be read or is invalid.
+/// # Errors
+/// If the file cannot be read or is invalid.
 pub(super) fn read_state_dict(file: ModelFile) -> Result<TensorFile, Diagnostics> {
     let bytes = read_file(file)?;
     let shown = file.shown();

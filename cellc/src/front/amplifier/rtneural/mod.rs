@@ -48,7 +48,8 @@ const VALID_LAYERS: &str = "lstm, gru, dense, time-distributed-dense, conv1d, co
 /// Reads a model of RTNeural or AIDA-X. `sample_rate`: the rate of the code in Hz; default: the
 /// rate of the model.
 ///
-/// # Errors If the file is invalid, or if the rate does not fit the model.
+/// # Errors
+/// If the file is invalid, or if the rate does not fit the model.
 pub(super) fn read(
     mut file: Object,
     name: Spanned<String>,
