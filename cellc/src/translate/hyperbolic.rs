@@ -13,7 +13,8 @@ use crate::core::CoreBuilder;
 use crate::core::Known;
 use crate::model::{Activation, Binary, Comparison, Primitive, Unary};
 
-/// From this magnitude on, asinh and acosh are log(2 v) to the last bit, and v * v may overflow.
+/// From this magnitude on, asinh and acosh are log(2 v) to the last bit. The square of larger
+/// numbers may overflow.
 const LARGE: f32 = 1_073_741_824.0;
 
 /// Below this magnitude, asinh is v to the last bit.

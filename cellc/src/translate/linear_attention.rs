@@ -8,8 +8,8 @@ use crate::core::{
 };
 use crate::model::{self, Activation, ElementType, Heads, shape_text};
 
-/// Linear attention. Outputs: `[N, T, heads * V]` with the larger number of heads, and the last
-/// state.
+/// Linear attention. Outputs: `[N, T, heads * V]`, or for [`Heads::Axis`] `[N, T, heads, V]`, with
+/// the larger number of heads, and the last state.
 pub(super) fn linear_attention(
     core: &mut CoreBuilder,
     args: &Operands,
@@ -146,7 +146,7 @@ fn decay_of(core: &mut CoreBuilder, decay: &Known, sizes: AttentionSizes) -> Rul
     Ok(if of_heads { Decay::OfHeads(source) } else { Decay::OfKeys(source) })
 }
 
-/// The rate of each head.
+/// The rate of each head. One rate for all heads is repeated.
 fn rate_of(core: &mut CoreBuilder, rate: &Known, sizes: AttentionSizes) -> Rule<Source> {
     let AttentionSizes { batch, steps, heads, .. } = sizes;
     let of_all = vec![batch, steps, heads];

@@ -1,4 +1,5 @@
-//! Translation of TensorIterator, and of Loop with a known number of iterations.
+//! Translation of TensorIterator and Loop, as one body for all iterations or as unrolled
+//! iterations. [`super::conditional_loops`] translates all other loops.
 
 use std::collections::HashMap;
 
@@ -121,7 +122,8 @@ impl<'a> Translator<'_, 'a> {
         })
     }
 
-    /// The outputs of a loop without iterations: carried values keep their initial values.
+    /// The outputs of a loop without iterations: carried values keep their initial values. Refuses
+    /// other outputs that an operation reads.
     fn never(&mut self, node: &'a Node, body: &Loop, inputs: &[Known]) {
         for (port, output) in body.outputs.iter().enumerate() {
             let first = |input: &&LoopInput| input.back_edge == Some(output.result);
@@ -502,7 +504,8 @@ impl<'a> Translator<'_, 'a> {
         results.filter(|_| !wrong).map(|results| (results, nodes))
     }
 
-    /// Refuses a condition of the body that is not constantly true. `None` after an error.
+    /// Refuses a condition of the body that is not constantly true, if the loop has several
+    /// iterations. `None` after an error.
     fn goes_on(
         &mut self,
         node: &'a Node,
@@ -579,7 +582,8 @@ impl<'a> Translator<'_, 'a> {
         Some(self.loop_result(known, Some((axis, slicing.stride < 0)), shape, results))
     }
 
-    /// The axis along which pieces are concatenated, and the size of the concatenation.
+    /// The axis along which pieces are concatenated, and the size of the concatenation. `None`
+    /// after an error.
     pub(super) fn concatenated(
         &mut self,
         node: &'a Node,

@@ -13,9 +13,9 @@ use crate::model::Tensor;
 /// The most matrices of a constant that become dense layers. Each dense layer has code of its own.
 const MOST_MATRICES: usize = 32;
 
-/// Largest product of two constants, in multiply-adds, that stays an operation. Checks of states
-/// find by such a product a recurrent layer that starts every call anew. Larger products are
-/// folded.
+/// Largest product of two constants, in multiply-adds, that stays an operation: checks of states
+/// recognise a recurrent layer that starts every call anew by its product of constants. Larger
+/// products are folded.
 const MOST_REPEATED: usize = 1 << 24;
 
 /// A factor as one or many matrices. A vector on the left is one row, a vector on the right is one
@@ -306,7 +306,7 @@ fn both_computed(
     Ok(Source::Value(out))
 }
 
-/// A factor in C order, transposed if the factor says so, broadcast to a batch.
+/// A factor as matrices in C order, transposed if [`Factor::transposed`], broadcast to a batch.
 fn matrices(core: &mut CoreBuilder, factor: &Factor, batch: &[usize]) -> Rule<Known> {
     let (rows, columns) = factor.rows_and_columns();
     if !factor.transposed && factor.batch() == batch {

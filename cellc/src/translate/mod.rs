@@ -1,8 +1,7 @@
-//! The translation of models to core operations. A node becomes core operations, or a constant if
-//! all its inputs are constants. `walk` visits the nodes, and `operations` calls the rule for each
-//! kind of node. Every other file has one rule or a family of rules, which refuse nodes without a
-//! translation.
-//! [`crate::compile`] lists the passes.
+//! The translation of models to core operations. A node becomes core operations, or in most cases a
+//! constant if all its inputs are constants. `walk` visits the nodes, and `operations` calls the
+//! rule for each kind of node. Every other file has one rule or a family of rules, which refuse
+//! nodes without a translation.
 
 mod arithmetic;
 mod arrange;

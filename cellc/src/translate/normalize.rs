@@ -1,6 +1,6 @@
 //! Normalisations: means, variances and the arithmetic with them, as reductions and pointwise
-//! operations. Each row has one division: its elements are multiplied by the reciprocal of the
-//! row's deviation.
+//! operations. Elements are not divided but multiplied by the reciprocal of the deviation of their
+//! row.
 
 use super::arithmetic::squared;
 use super::elementwise::compute;

@@ -1,4 +1,4 @@
-//! Operations whose indices are coordinates: GatherND, Gather with a batch, and ScatterND.
+//! Gather, and GatherND and ScatterND, whose indices are coordinates.
 
 use super::elementwise::compute;
 use super::integers::converted;
@@ -35,8 +35,8 @@ pub(super) fn gather_nd(core: &mut CoreBuilder, args: &Operands, gather: GatherN
     Ok(core.view(&found, Geometry::reshaped(to))?)
 }
 
-/// The number of leading axes that data and indices share. A negative number counts from `rank`, if
-/// `least` allows negative numbers.
+/// The number of leading axes that data and indices share, from `least` to `most`. A negative
+/// number counts from `rank`.
 fn batch_axes(args: &Operands, given: i64, [least, most]: [i64; 2], rank: i64) -> Rule<usize> {
     let counted = if given < 0 { given.saturating_add(rank) } else { given };
     match usize::try_from(counted) {
@@ -205,7 +205,8 @@ pub(super) fn scatter_nd(
     }
 }
 
-/// Data with parts replaced at computed indices, one update after the other.
+/// Data with parts replaced at computed indices, or combined with the updates, one update after the
+/// other.
 fn scattered_parts(
     core: &mut CoreBuilder,
     [data, indices, updates]: [&Known; 3],

@@ -28,8 +28,8 @@ pub(super) fn power(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
     raised(core, &base, exponent)
 }
 
-/// `base^exponent` as `exp(exponent log(|base|))`, with the sign of the base for odd exponents,
-/// and NaN for a negative base with a fractional exponent.
+/// `base^exponent` as `exp(exponent log(|base|))`, with the sign of the base for odd exponents, 1
+/// for an exponent of 0 or a base of 1, and NaN for a negative base with a fractional exponent.
 fn raised_to_any(core: &mut CoreBuilder, base: &Known, exponent: &Known) -> Rule<Known> {
     let [zero, half, one, two] =
         [0.0, 0.5, 1.0, 2.0].map(|number| Known::number_like(exponent, number));
@@ -56,7 +56,8 @@ fn raised_to_any(core: &mut CoreBuilder, base: &Known, exponent: &Known) -> Rule
 }
 
 /// `base^exponent`: by multiplications for a small whole exponent, by multiplications and a root
-/// for a small whole number and a half, otherwise as `exp(exponent log(base))`.
+/// for a small whole number and a half, otherwise as `exp(exponent log(base))`. A small negative
+/// exponent of the first two kinds becomes a division.
 fn raised(core: &mut CoreBuilder, base: &Known, exponent: f32) -> Rule<Known> {
     let one = Known::number_like(base, 1.0);
     if exponent < 0.0

@@ -34,7 +34,8 @@ fn number(value: i64) -> Known {
     Known::integers(Vec::new(), &[value], ElementType::I64)
 }
 
-/// The axis of a Slice from 0 to a computed stop, with step 1. `None` for other slices.
+/// The axis of a Slice of a run-time tensor from 0 to a computed stop, with step 1. `None` for
+/// other slices.
 pub(super) fn axis_of_prefix(core: &CoreBuilder, args: &Operands) -> Option<usize> {
     let constant = |port: usize| match args.known(port)? {
         Known::Constant(tensor, _) if tensor.len() == 1 => tensor.get_i64(0),
@@ -83,7 +84,8 @@ pub(super) fn prefix(core: &mut CoreBuilder, args: &Operands, axis: usize) -> Ru
 }
 
 /// The axis of a matrix product with a run-time length, if one factor has a run-time length. `None`
-/// if the product sums along the run-time length. `transposed`: true for a transposed factor.
+/// if the product sums along the run-time length, for a product with a vector, and if the other
+/// factor has a batch of fixed size along the axis. `transposed`: true for a transposed factor.
 pub(super) fn axis_of_product(
     core: &CoreBuilder,
     args: &Operands,

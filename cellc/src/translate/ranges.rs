@@ -76,7 +76,7 @@ struct BoundedRange {
     most: usize,
 }
 
-/// A Range of integers with a computed stop. `None` if the stop has no limit.
+/// A Range of integers with a computed stop. `None` if the stop has no limit, and for other Ranges.
 fn bounded_range(core: &CoreBuilder, args: &Operands, what: &str) -> Option<BoundedRange> {
     let known = |port: usize| match args.known(port) {
         Some(Known::Constant(tensor, element)) if !element.is_float() && tensor.len() == 1 => {

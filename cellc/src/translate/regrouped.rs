@@ -261,7 +261,8 @@ fn sources(
     let Biases { sums, tensors: b } = biases(&layout, &of_b).map_err(computed(CellPort::B(0)))?;
     layout.biases = sums;
     for (tensor, parts) in b.iter().zip(layout.bias_tensors()) {
-        // a tensor whose last parts are unread has sets that begin at other places
+        // if the cell reads no last parts of a tensor, the layout counts fewer parts for each set
+        // of weights than the tensor has
         if sets > 1 && core.model.len(*tensor) != sets * parts * hidden {
             return Err(computed(CellPort::B(0))(NO_WHOLE_GATES.to_owned()));
         }

@@ -98,14 +98,14 @@ pub(super) fn rounded(tensor: &Tensor, element: ElementType) -> Option<Tensor> {
     Tensor::new(tensor.shape().to_vec(), element, bytes.into(), 0..size)
 }
 
-/// An element as f32, rounded to odd: a second rounding to a type of at most 22 bits of mantissa is
-/// then exact.
+/// An element as f32, rounded to odd: a second rounding, to a type of at most 22 bits of mantissa,
+/// then gives the number that one rounding gives.
 fn odd_f32(tensor: &Tensor, i: usize) -> f32 {
     if matches!(tensor.element(), ElementType::F32) {
         return tensor.get_f32(i);
     }
     let nearest = tensor.get_f32(i);
-    // whether the rounded magnitude is below or above the magnitude of the element
+    // compares the rounded magnitude with the magnitude of the element
     let magnitude = match tensor.get_i64(i) {
         // i128, as the magnitude of the least i64 is 2^63
         Some(exact) => (nearest.abs() as i128).cmp(&i128::from(exact).abs()),

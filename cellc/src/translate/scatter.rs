@@ -13,8 +13,8 @@ use crate::core::axis_index;
 use crate::core::{Geometry, Known, strides};
 use crate::model::{Binary, Comparison, Primitive, ReverseSequence, Unary, shape_text};
 
-/// The most updates at run-time indices: kernels compare each update with each place along the
-/// axis.
+/// The most updates at run-time indices, as kernels compare each update with each place along the
+/// axis, and the most combined updates of one element at constant indices.
 const MOST_SCATTERED: usize = 64;
 
 /// Refuses more updates at computed indices than [`MOST_SCATTERED`].
@@ -33,7 +33,8 @@ const MOST_PIECES: usize = 4096;
 /// A run of elements: its tensor, first element and length.
 type Run = (usize, usize, usize);
 
-/// Appends an element to a list of runs. A list of more than [`MOST_PIECES`] runs stays as it is.
+/// Appends an element to a list of runs. A list of more than [`MOST_PIECES`] runs gets no further
+/// run.
 fn add(runs: &mut Vec<Run>, operand: usize, at: usize) {
     let many = runs.len() > MOST_PIECES;
     match runs.last_mut() {
@@ -402,7 +403,8 @@ pub(super) fn gather_elements(core: &mut CoreBuilder, args: &Operands, axis: i64
     of_runs(core, &[&data], &runs, to)
 }
 
-/// ScatterUpdate. Inputs: data, indices, updates, axis.
+/// ScatterUpdate with constant indices that follow one another. Inputs: data, indices, updates,
+/// axis.
 pub(super) fn scatter_update(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let (data, indices, new) = (args.get(0)?, args.get(1)?, args.get(2)?);
     let (numbers, axis) = (args.integers(1, "the indices")?, args.integer(3, "the axis")?);

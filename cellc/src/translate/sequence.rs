@@ -86,7 +86,7 @@ pub(super) fn cells(
     Ok(outputs.collect())
 }
 
-/// The ledger of a recurrent operation. A missing B gets an entry.
+/// The ledger of a recurrent operation. A missing bias tensor gets an entry.
 fn ledger(node: &Node, weights: &WeightSources) -> Vec<LedgerEntry> {
     let mut ledger = node.ledger.clone();
     if weights.b.contains(&WeightSource::Zero) {

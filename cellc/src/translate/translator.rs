@@ -38,7 +38,7 @@ pub(super) enum LoopForm {
 #[derive(Clone, Copy, Default)]
 pub(super) struct LoopForms {
     /// The form that the current loop needs, if a form failed that another form may replace. `None`
-    /// if the body has an error.
+    /// before a form has failed, and if only errors made a form fail.
     pub(super) wanted: Option<LoopForm>,
     /// True if a loop takes its upper limit from the options.
     pub(super) needs_max_steps: bool,
@@ -73,7 +73,8 @@ pub(super) struct Translator<'c, 'a> {
     pub(super) core: CoreBuilder,
     /// The nesting depth of loops and branches.
     pub(super) depth: usize,
-    /// The number of visited nodes; nodes of bodies count once per iteration.
+    /// The number of visited nodes. Nodes of bodies count each time that they are translated: in
+    /// unrolled loops once per iteration.
     pub(super) visited: usize,
     pub(super) loops: LoopForms,
     /// The run-time length of the outputs of the current operation.
@@ -165,7 +166,7 @@ impl<'c, 'a> Translator<'c, 'a> {
         (result, self.core.swap_nodes(outside))
     }
 
-    /// The tensor of a node's input. `None` after an error.
+    /// The tensor of a node's input. `None` for a missing input or after an error.
     pub(super) fn input(&self, node: &Node, port: usize) -> Option<Known> {
         self.known[node.inputs.get(port)?.0].clone()
     }

@@ -5,8 +5,9 @@ use crate::diagnostic::{Diagnostics, quoted};
 use crate::model::Model;
 use crate::rules::report::refusal;
 
-/// Clears the mark [`crate::core::Parameter::weight`] of inputs that operations read as data:
-/// `pack` then skips these inputs. Refuses an input that another cell needs packed.
+/// Clears the mark [`crate::core::Parameter::weight`] of inputs that operations read only as data:
+/// `pack` then skips these inputs. Refuses an input that operations read as data and another cell
+/// needs packed.
 pub(crate) fn unpack_weights_read_as_data(
     model: &Model,
     core: &mut CoreModel,

@@ -81,7 +81,7 @@ impl<'a> Translator<'_, 'a> {
         if fits.is_none() {
             return;
         }
-        // a variable without an initial value starts as zeros
+        // a variable without a constant starts as zeros
         let initial =
             tensor.filter(|tensor| (0..tensor.len()).any(|i| tensor.get_f32(i).to_bits() != 0));
         if let Some(index) = self.variable(node, name, shape, initial) {
@@ -143,7 +143,8 @@ impl<'a> Translator<'_, 'a> {
         Some(index)
     }
 
-    /// The declared shape of a variable without an initial value.
+    /// The declared shape of a variable without an initial value, with the batch size of the
+    /// options for an open first axis. `None` after an error.
     fn stated_shape(&mut self, node: &Node) -> Option<Vec<usize>> {
         let value = &self.model.values[node.outputs[0].0];
         let batch = self.context.options.bindings.batch_size();

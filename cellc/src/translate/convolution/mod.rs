@@ -1,7 +1,7 @@
 //! Convolutions and pools. A convolution with constant weights and many windows becomes a Convolve.
-//! Otherwise the windows become patches of the padded input, which are the rows of a dense layer
-//! or, with computed weights, of a matrix product. All forms give equal bits: a model of one step
-//! has one position, whose window is a row of a dense layer.
+//! Otherwise the windows become patches of the padded input, which are the rows of a dense layer or
+//! of a matrix product. All forms give equal bits: a model of one step has one position, whose
+//! window is a row of a dense layer.
 //!
 //! Sums run in the order of the weights: over input channels, and within a channel over the taps of
 //! the kernel. Groups of a depthwise convolution have one input channel.
@@ -137,8 +137,8 @@ fn factors(core: &mut CoreBuilder, args: &Operands, convolution: &Convolution) -
 }
 
 /// A convolution along an axis with a run-time number of elements, with zeros behind the last
-/// element. `Ok(None)` for transposed convolutions, negative padding, and strides or channels along
-/// the axis.
+/// element. `Ok(None)` unless windows move element by element along the axis, without negative
+/// padding, and for transposed convolutions.
 pub(super) fn convolution_of_open_length(
     core: &mut CoreBuilder,
     args: &Operands,

@@ -19,7 +19,7 @@ pub(in crate::translate) fn concat(
     put_together(core, &inputs, axis)
 }
 
-/// A window, and new elements behind it.
+/// A window, and new elements behind the window, along axis 2.
 pub(in crate::translate) fn window(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
     let inputs = args.all()?;
     note_front(core, &inputs, 2);

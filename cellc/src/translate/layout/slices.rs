@@ -19,8 +19,9 @@ impl AxisSlice {
     }
 
     /// The slice from `start` to before `stop`. Negative numbers count from the end. Both are
-    /// clamped by ONNX's rules: a backward slice starts within the axis. `None`: the slice starts
-    /// or stops at the end of the axis.
+    /// clamped by ONNX's rules: a backward slice starts within the axis. `None` as `start`: the
+    /// first element in the direction of `step`; as `stop`: all elements up to the last in this
+    /// direction.
     pub(in crate::translate) fn range(
         size: usize,
         start: Option<i64>,
@@ -62,8 +63,8 @@ enum SliceEntry {
     NewAxis,
     /// One element along an axis, which the output drops. Without a begin, the first element.
     Index { has_begin: bool },
-    /// A range along an axis. Without a begin or an end, the range starts or stops at the end of
-    /// the axis.
+    /// A range along an axis. Without a begin or an end, the range begins or ends with the
+    /// outermost element of the axis.
     Range { has_begin: bool, has_end: bool },
 }
 
