@@ -57,7 +57,7 @@ fn kept_behind(steps: isize, between: Between) -> Graph {
     graph
 }
 
-/// The warnings about operations that do not see earlier calls, with one step per call.
+/// The warnings about operations that do not see earlier calls.
 fn said(graph: &Graph, options: &Options) -> String {
     let (_, warnings) = core_model(&graph.0, options).unwrap_or_else(|d| panic!("{d}"));
     let all = warnings.0.into_iter().filter(|warning| warning.found.contains(SEES));
@@ -68,8 +68,8 @@ fn open() -> Options {
     Options::default().with_shapes(vec![("x".to_owned(), vec![Some(1), None, Some(H)])])
 }
 
-/// Operations that read earlier steps by windows, by pads or by one element in front. With an open
-/// number of steps, all of them keep the earlier steps between calls.
+/// Operations that read two earlier steps: behind the pads of a convolution, a Pad, or a Concat of
+/// zeros in front. With an open number of steps, all of them keep the earlier steps between calls.
 fn causal() -> Vec<(&'static str, Between)> {
     vec![
         ("convolution", |g, x| convolved(g, x, 3, [2, 0])),

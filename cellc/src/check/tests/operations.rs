@@ -666,7 +666,7 @@ fn products_of_every_shape() {
 
 #[test]
 fn compressed_weights_are_not_rounded_in_between() {
-    // (q - zero) * scale in f32; f16 has no 0.1, and its product with 77 is no f16
+    // (q - zero) * scale in f32: f16 holds neither 0.1 nor the product of the nearest f16 and 77
     let scale = half::f16::from_f32(0.1);
     let f16 =
         |values: &[half::f16]| values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>();
@@ -766,7 +766,7 @@ fn what_nothing_reads_is_not_there() {
 }
 
 /// A part without elements may be left unused, or be concatenated with other parts. No operation
-/// computes it.
+/// computes the part.
 #[test]
 fn parts_without_elements_are_left_out() {
     let split = |g: &mut Graph, x: ValueId| {

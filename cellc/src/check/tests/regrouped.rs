@@ -104,7 +104,7 @@ fn weights_in_another_order_are_packed_from_the_inputs() {
         let folded = converted(kind, [As::Constant; 3]);
         let wanted = computed(&folded.graph, &folded.inputs);
         assert_ne!(wanted[0].1[0], wanted[0].1[1]);
-        // if only W or only R is a constant, it is reordered when compiling
+        // constants among W, R and B are reordered when compiling
         let mixed = [[As::Input, As::Constant, As::Input], [As::Constant, As::Input, As::Constant]];
         for given in [[As::Input; 3]].into_iter().chain(mixed) {
             let built = converted(kind, given);

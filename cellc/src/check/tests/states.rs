@@ -46,11 +46,11 @@ pub(super) enum LayerSplit {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Join {
-    /// Concatenated along axis 1, then transposed.
+    /// The states of all layers, concatenated along axis 1, then transposed.
     Turned,
-    /// Each transposed, then concatenated along axis 0.
+    /// Each state transposed, then all concatenated along axis 0.
     EachTurned,
-    /// The axis of directions of each moved to the front, then concatenated.
+    /// Each state with the axis of directions moved to the front, then all concatenated.
     Squeezed,
     /// As [`Self::EachTurned`], with the last layer first.
     Backwards,
@@ -529,7 +529,7 @@ fn steps_stay_open_only_where_states_go_on_from_step_to_step() {
     insta::assert_snapshot!(said(cases));
 }
 
-/// The last of three steps of Y is the last state, however it is taken.
+/// The last of three steps of Y is the last state, whichever operation takes the step.
 #[test]
 fn the_last_step_of_y_is_the_last_state() {
     let graph = |how: LayerSplit, step: i64, all_steps: bool| {
@@ -674,7 +674,7 @@ fn passed(how: &str) -> Graph {
             graph.result("hn", cut[1]);
         }
         _ => {
-            // as wide as the state and computed from it, but no state
+            // as wide as the state and computed from the state, but not the next state
             let y = graph.elementwise(Binary::Add, &[h, done]);
             graph.result("y", y);
             let twice = graph.elementwise(Binary::Add, &[x, x]);
