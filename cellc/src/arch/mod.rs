@@ -82,7 +82,7 @@ pub struct Isa {
     pub registers: usize,
     /// Registers for integer sums.
     pub integer_registers: usize,
-    /// True if multiply-adds are fused (one rounding).
+    /// True if the instruction set has a fused multiply-add (one rounding).
     pub fma: bool,
     /// The instruction set that machines of this one run if a file contains no body of this one.
     /// `None`: whether a file contains a body of this one does not depend on the weights.

@@ -19,8 +19,8 @@ pub struct Bounds {
     range: String,
     /// True if the model keeps a state or a variable from step to step.
     continues: bool,
-    /// The name of the profile of the last instruction set. The body of this instruction set is run
-    /// to measure errors.
+    /// The name of the profile of the last instruction set, whose body is interpreted to measure
+    /// errors unless products are integers.
     measured: &'static str,
     profiles: Vec<OfProfile>,
 }

@@ -241,8 +241,8 @@ pub struct Buffer {
     pub element: Element,
     /// Elements.
     pub len: usize,
-    /// The layout of packed weights, for documentation. Empty for other buffers, and if words or
-    /// rows hold several weights.
+    /// The layout of packed weights, for documentation. Empty for other buffers, if words hold
+    /// several weights, if rows hold several words of a column, and if blocks have an index.
     pub layout: Vec<PanelGroup>,
 }
 
@@ -268,7 +268,7 @@ pub struct PanelPart {
     pub sums: Vec<&'static str>,
     /// The index of the part's first element in the panel.
     pub at: usize,
-    /// The sizes of the array: rows, sums, columns.
+    /// The sizes of the array: rows (of weights only), sums, columns.
     pub shape: Vec<usize>,
 }
 

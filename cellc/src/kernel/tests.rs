@@ -255,7 +255,7 @@ kernel cell(x, weights, mut out) {
     assert!(text(&hostile).len() < 3000);
 }
 
-/// The verifier finds a violation of each of its rules.
+/// The verifier finds a violation of each rule that [`program`] can break.
 #[test]
 fn wrong_programs_are_found() {
     type Break = fn(&mut Program);
@@ -447,8 +447,8 @@ fn less(a: Expr, b: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt>) -> Stmt {
 
 /// A program with the features that [`program`] lacks. A loop walks the rows of `steps` [3, 2] from
 /// the last to the first. The first `lengths` iterations add their rows; every other iteration adds
-/// 100 unless its number is below the limit. A variable accumulates the sum twice per step. Three
-/// kernels have three buffers in a block of two.
+/// 100 unless the iteration's number is below the limit less 5. A variable accumulates the sum
+/// twice per step. In the block of the three kernels, two of three buffers share a place.
 fn stateful() -> Program {
     let count = Type { scalar: Scalar::U32, lanes: 1 };
     let add = |a, b| op(LaneOp::Add, vec![a, b]);

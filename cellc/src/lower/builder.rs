@@ -239,7 +239,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.kernel.concurrent = concurrent;
     }
 
-    /// An element that an operation reads: flushed if the tensor is an input or a state.
+    /// An element that an operation reads: flushed if operations must flush the tensor on load.
     pub(super) fn flushed_element(&self, source: Source, value: Expr) -> Expr {
         self.lowering.flushed_element(source, value)
     }
@@ -249,8 +249,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         if self.lowering.denormals.is_flushed_at(value) { flush(element) } else { element }
     }
 
-    /// The elements of a tensor at `from`. For an input or a state, a flushed copy in scratch
-    /// memory.
+    /// The elements of a tensor at `from`: a flushed copy in scratch memory if operations must
+    /// flush the tensor on load.
     pub(super) fn flushed_tensor(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -262,7 +262,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.flushed_rows(body, name, source, from, len)
     }
 
-    /// The first `len` elements of a tensor at `from`. For an input or a state, a flushed copy.
+    /// The first `len` elements of a tensor at `from`: a flushed copy if operations must flush the
+    /// tensor on load.
     pub(super) fn flushed_rows(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -312,13 +313,14 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         to
     }
 
-    /// Copies a tensor. Flushes elements of an input or a state.
+    /// Copies a tensor. Flushes the elements if operations must flush the tensor on load.
     pub(super) fn copy_tensor(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
         let len = self.lowering.len(source);
         self.copy_elements(source, from, to, len)
     }
 
-    /// Copies `len` elements of a tensor. Flushes elements of an input or a state.
+    /// Copies `len` elements of a tensor. Flushes the elements if operations must flush the tensor
+    /// on load.
     pub(super) fn copy_elements(
         &mut self,
         source: Source,
@@ -329,8 +331,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.copy_or_flush(self.lowering.is_given(source), from, to, len)
     }
 
-    /// Copies a tensor to a result or a state. Flushes the elements, unless the tensor is known to
-    /// hold no denormals.
+    /// Copies a tensor to a result or a state. Flushes the elements, unless the tensor holds no
+    /// denormals or denormals are kept.
     pub(super) fn copy_to_result(&mut self, source: Source, from: Place, to: Place) -> Vec<Stmt> {
         self.copy_or_flush(!self.lowering.is_flushed(source), from, to, self.lowering.len(source))
     }

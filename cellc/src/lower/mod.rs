@@ -188,7 +188,8 @@ impl<'m> Lowering<'m> {
         if matches!(source, Source::Constant(_)) { 1 } else { self.steps }
     }
 
-    /// True if operations must flush the tensor's elements on load.
+    /// True if operations must flush the tensor's elements on load: the tensor is an input or a
+    /// state, is not flushed before all kernels, and denormals are not kept.
     fn is_given(&self, source: Source) -> bool {
         // with several steps, the kernel `enter_steps` flushes the parameters
         self.denormals.tensor(source) == TensorDenormals::Given && self.steps == 1
@@ -199,7 +200,8 @@ impl<'m> Lowering<'m> {
         if self.is_given(source) { flush(value) } else { value }
     }
 
-    /// True if the tensor holds no denormals.
+    /// True if no operation has to flush the tensor: the tensor holds no denormals, or denormals
+    /// are kept.
     fn is_flushed(&self, source: Source) -> bool {
         self.denormals.tensor(source) == TensorDenormals::Flushed
     }

@@ -276,7 +276,8 @@ pub(super) fn narrow_columns(product: &Product, arch: &Arch) -> Option<(usize, P
 }
 
 /// Columns of a full panel if several rows share each weight: as many cache lines of columns as the
-/// L1 cache holds, but at least one, so that later passes over a panel hit the L1 cache.
+/// L1 cache holds, at least one, within [`Limits::most_shared`](crate::arch::Limits::most_shared),
+/// so that later passes over a panel hit the L1 cache.
 pub(super) fn shared_columns(product: &Product, arch: &Arch) -> usize {
     let (line, costs) = (arch.memory.line / 4, &arch.costs);
     let of_column: usize =

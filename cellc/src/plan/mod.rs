@@ -76,7 +76,8 @@ pub struct ProductPlan {
     pub product: Product,
     /// The panels: full panels (in two groups for two threads), then the remainder.
     pub panels: Vec<Panels>,
-    /// The arithmetic of all or most matrices.
+    /// The arithmetic that the user asked for. F32 if the product multiplies the model's integers
+    /// with the model's scales.
     pub arithmetic: Arithmetic,
     /// The quantisations of x and of h, if the product multiplies the model's integers.
     pub multiples: OwnMultiples,

@@ -103,9 +103,8 @@ const PADDED: usize = 8;
 
 /// The columns to which a small LSTM of one step is padded, so that whole vectors of every
 /// instruction set cover its units. `None` for other cells, coupled gates and weights that are not
-/// f32; if more than a quarter of the columns would be padding; if the columns are no whole vectors
-/// of an instruction set; and if the baseline has one lane, unless only as the fallback of an
-/// instruction set that flushes denormals.
+/// f32; if more than a quarter of the columns would be padding; and if the baseline has one lane,
+/// unless only as the fallback of an instruction set that flushes denormals.
 pub(super) fn padded(cell: &CoreCell, product: &Product, isas: &[PlannedIsa]) -> Option<usize> {
     let is_one_step = cell.sequence.is_none() || cell.is_one_step();
     let is_plain = cell.kind == CellKind::Lstm && is_one_step && product.sums.len() == 4;

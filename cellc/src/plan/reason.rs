@@ -110,9 +110,11 @@ pub enum Unrolling {
     AskedFull,
     /// Kept: the user asked for it.
     AskedNone,
-    /// Unrolled: the vectors of weights, the first number, are within a limit, the second number.
+    /// Unrolled: the vectors of weights (cache lines of f32), the first number, are within a limit,
+    /// the second number.
     Within(usize, usize),
-    /// Kept: the vectors of weights, the first number, exceed a limit, the second number.
+    /// Kept: the vectors of weights (cache lines of f32), the first number, exceed a limit, the
+    /// second number.
     Beyond(usize, usize),
     /// Unrolled, without blocks of zeros.
     WithoutZeros {
@@ -147,7 +149,7 @@ pub enum Unrolling {
 pub enum Together {
     /// The user decided.
     Asked(usize),
-    /// The instruction set computes a narrow cell one row at a time.
+    /// The instruction set computes a narrow or padded cell one row at a time.
     Narrow(&'static str),
     /// Tiles compute `rows` rows.
     InTiles {
