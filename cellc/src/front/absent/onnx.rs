@@ -1,4 +1,4 @@
-//! Stands in for the ONNX reader in a build without the feature `onnx`.
+//! Stands in for the ONNX reader in a build without the feature `read-onnx`.
 
 use super::model_file::ModelFile;
 use crate::diagnostic::Diagnostics;

@@ -1,4 +1,4 @@
-//! Stands in for the OpenVINO IR reader in a build without the feature `openvino`.
+//! Stands in for the OpenVINO IR reader in a build without the feature `read-openvino`.
 
 use std::path::Path;
 

@@ -236,7 +236,8 @@ impl Json {
         }
     }
 
-    /// A number within the range of f32. `key_path`: the number's place in messages.
+    /// The number as f32. Refuses numbers beyond the range of f32, and numbers other than 0 that
+    /// round to 0. `key_path`: the number's place in messages.
     pub(super) fn f32(&self, key_path: &str) -> Result<f32, Diagnostic> {
         match self.nearest_f32() {
             Ok(number) => Ok(number),

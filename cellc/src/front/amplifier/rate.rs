@@ -20,7 +20,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Code at the rate of the model.
+    /// Code at the rate of the model: 1 stands for both rates.
     pub(super) const EQUAL: Self = Self { model: 1, code: 1 };
 
     /// The rates of a model and of its code. `stored`: the keys of the file that give the rate,

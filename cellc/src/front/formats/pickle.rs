@@ -1,5 +1,5 @@
-//! Names and shapes of the tensors in a file of `torch.save`. They are read from its pickle without
-//! executing it.
+//! Names and shapes of the tensors in a file of `torch.save`, read from the file's pickle without
+//! calling the functions that the pickle names.
 
 use std::collections::HashMap;
 

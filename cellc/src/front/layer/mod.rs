@@ -38,8 +38,8 @@ pub(crate) struct Declared {
 pub(in crate::front) enum StackPlace {
     /// A model of one layer: the states are inputs and outputs.
     Alone,
-    /// A layer of a stack: the generated type holds the states. The index is `None` in a stack of
-    /// one recurrent layer.
+    /// A layer of a stack: the generated type holds the states of a forward layer. The index is
+    /// `None` in a stack of one recurrent layer. The delay holds for forward layers.
     InStack(Option<usize>, StateDelay),
 }
 

@@ -1,5 +1,5 @@
-//! GRU, LSTM and RNN. Gate order, biases, layout and activations are converted to those of
-//! [`Op::Sequence`].
+//! GRU, LSTM and RNN become [`Op::Sequence`]. The cell's layout states ONNX's order of gates and
+//! biases; x, states and outputs are transposed.
 
 use super::graph::{Call, GraphReader, Outputs};
 use crate::diagnostic::{Origin, quoted};

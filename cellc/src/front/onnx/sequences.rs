@@ -1,6 +1,6 @@
 //! Sequences of tensors. A sequence exists only while a graph is read, as a list of values; the
-//! model has tensors only. The elements appended by the iterations of a loop become one stacked
-//! output.
+//! model has tensors only. The elements appended by the iterations of a loop become stacked
+//! outputs.
 
 use super::graph::{Call, GraphReader, Level, Outputs};
 use super::lists::{Appended, Carried, Chunked, Sequence, SequencePiece};

@@ -20,7 +20,7 @@ const MOST_SPARSE: usize = 1 << 25;
 /// `data_location` of a tensor with data in another file.
 const EXTERNAL: i32 = 1;
 
-/// Error message of a refused tensor.
+/// Error message of a refused tensor, element type, graph or file.
 pub(super) struct TensorRefusal {
     pub(super) found: String,
     pub(super) valid: String,

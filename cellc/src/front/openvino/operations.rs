@@ -326,7 +326,8 @@ impl GraphReader<'_, '_> {
         Some(())
     }
 
-    /// The constant behind a value, also through Convert nodes. `None` if the value is computed.
+    /// The constant behind a value, also through Convert nodes, as stored. `None` if the value is
+    /// computed or an input.
     pub(super) fn known(&self, value: ValueId) -> Option<Tensor> {
         let node = self.graph.model.nodes.iter().find(|node| node.outputs.contains(&value))?;
         match &node.op {

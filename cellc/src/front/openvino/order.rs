@@ -9,7 +9,8 @@ use super::xml::ElementId;
 use crate::diagnostic::Diagnostic;
 
 impl GraphReader<'_, '_> {
-    /// Marks the layers to read: Parameters, Results, Assigns and their dependencies.
+    /// Marks the layers to read: Parameters, Results, Assigns, and the layers that these depend on.
+    /// Refuses a graph without a Result.
     pub(super) fn reach(&mut self, root: ElementId) {
         let mut open: Vec<usize> = (0..self.layers.len())
             .filter(|&i| {

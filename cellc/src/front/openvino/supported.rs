@@ -144,7 +144,8 @@ impl Supported {
     }
 
     /// The number of the latest operation set, up to the set `text`, that defines the layer; 0 for
-    /// a set without number. `None` if no set up to `text` defines the layer.
+    /// a layer outside of numbered sets. `None` if `text` is no known set, or if no set up to
+    /// `text` defines the layer.
     pub(super) fn definition(&self, text: &str) -> Option<u64> {
         if self.sets.contains(&text) {
             return Some(set_number(text).unwrap_or(0));
@@ -203,7 +204,7 @@ pub const SUPPORTED: &[Supported] = {
     use Reduction as R;
     const ONE: &[&str] = &["opset1"];
     const FIVE: &[&str] = &["opset5"];
-    // Model Optimizer of 2020 writes the padding of transposed convolutions for all
+    // Model Optimizer of 2020 writes the padding of transposed convolutions for all convolutions
     const OF_TRANSPOSED: &[(&str, &str)] = &[("output_padding", "0")];
     const INTERNAL: &[&str] = &["ie_internal_opset"];
     &[

@@ -1,4 +1,4 @@
-//! The `.bin` file. It is read once, at the first constant, and shared by all constants.
+//! The `.bin` file, which is read once, at the first constant, and shared by all constants.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Convolutions and pools.
+//! Convolutions, pools and LRN.
 
 use super::attributes::{Data, Presence};
 use super::layers::GraphReader;

@@ -24,7 +24,7 @@ pub(super) trait Network {
 /// The reader of an architecture. Arguments: the configuration, the weights, the file around.
 pub(super) type Reader = fn(Config, Vec<f32>, &mut Outer) -> Result<Box<dyn Network>, Diagnostic>;
 
-/// The file around the model that is read, the model itself or one nested in it.
+/// The file of the network that is read, and the state of reading.
 pub(super) struct Outer {
     /// Samples per second. `None` if the file does not say.
     pub sample_rate: Option<Json>,
