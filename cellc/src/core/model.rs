@@ -1,5 +1,7 @@
 //! A network of core operations, all sizes known.
 
+use std::collections::BTreeSet;
+
 use super::{CoreCell, CoreNode, CoreOp, LayerPlace, Source};
 use crate::model::{Activation, ElementType, InputFile, Tensor};
 
@@ -118,6 +120,8 @@ pub struct CoreModel {
     /// The layers of depthwise convolutions and of products with constants that always compute in
     /// f32, each with the reason.
     pub in_f32: Vec<(LayerPlace, &'static str)>,
+    /// The layers that compute powers.
+    pub powers: BTreeSet<LayerPlace>,
     /// Outputs, in document order.
     pub results: Vec<ResultValue>,
     /// The state pairs kept between steps.

@@ -94,9 +94,10 @@ const POWERS: &str = "Exception: a power of an infinity, of a zero of either sig
 /// The exceptions to [`not_finite`] for a model.
 pub(crate) fn not_finite_exceptions(model: &CoreModel) -> Vec<&'static str> {
     let nodes = model.all_nodes();
-    let has = |is: fn(&CoreNode) -> bool| nodes.iter().any(|node| is(node));
-    let chooses = has(|node| node.op.facts().numbers == OutputNumbers::Chosen).then_some(UNORDERED);
-    let powers = has(|node| matches!(&node.kind[..], "Pow" | "Power")).then_some(POWERS);
+    let has = |is: &dyn Fn(&CoreNode) -> bool| nodes.iter().any(|node| is(node));
+    let chooses =
+        has(&|node| node.op.facts().numbers == OutputNumbers::Chosen).then_some(UNORDERED);
+    let powers = has(&|node| model.powers.contains(&node.layer)).then_some(POWERS);
     chooses.into_iter().chain(powers).collect()
 }
 

@@ -18,6 +18,7 @@ pub(super) fn power(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
         return Ok(folded);
     }
     all_floats(&inputs[..1])?;
+    core.model.powers.insert(core.layer.path);
     let exponent = inputs[1].tensor().filter(|tensor| !tensor.is_empty());
     let same = |tensor: &&Tensor| (1..tensor.len()).all(|i| tensor.get_f64(i) == tensor.get_f64(0));
     let exponent = exponent.filter(same).map(|tensor| tensor.get_f32(0)).filter(|e| e.is_finite());

@@ -2022,6 +2022,19 @@ fn operators_that_do_not_keep_nan_are_named_in_the_header() {
     assert_eq!(of("Relu", &["x"], &[]), "");
     assert!(of("ArgMax", &["x"], &[]).contains("ArgMax and ArgMin put a NaN behind all numbers"));
     assert!(of("Pow", &["x", "w"], &[]).contains("a power of an infinity"));
+    // a layer may be composed of powers
+    let shape = [int(1, 2), int(2, 7), long(8, b"shape"), long(7, &ints(&[1, 3]))].concat();
+    let norm = exceptions(
+        [
+            long(1, &node("Reshape", &["x", "shape"], "t", &[])),
+            long(1, &node("LRN", &["t"], "y", &integer_attribute("size", 3))),
+            long(5, &shape),
+            long(11, &value("x", 3)),
+            long(12, &value("y", 3)),
+        ]
+        .concat(),
+    );
+    assert!(norm.contains("a power of an infinity"), "{norm}");
 }
 
 /// An attribute of one integer.
