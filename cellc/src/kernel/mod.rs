@@ -1175,6 +1175,13 @@ impl Kernel {
     }
 }
 
+impl Stmt {
+    /// A loop of `count` iterations whose body does not read the number of the iteration.
+    pub(crate) fn repeat(count: usize, walks: Vec<Walk>, body: Vec<Stmt>) -> Self {
+        Self::For { count, turn: None, backwards: None, walks, body }
+    }
+}
+
 impl Expr {
     /// An f32 constant in every lane.
     pub fn f32(value: f32, lanes: usize) -> Self {

@@ -511,13 +511,7 @@ fn stateful() -> Program {
     keep.body = vec![
         copied(Place::from(SECOND).at(6), THIRD.into(), &[(2, 0, 2), (2, 1, 1)]),
         copied(Place::from(SECOND).at(7), Place::from(THIRD).at(4), &[(3, 0, 1)]),
-        Stmt::For {
-            count: 2,
-            turn: None,
-            backwards: None,
-            walks: Vec::new(),
-            body: vec![store(STATE, add(load(STATE, 2), load(THIRD, 2)))],
-        },
+        Stmt::repeat(2, Vec::new(), vec![store(STATE, add(load(STATE, 2), load(THIRD, 2)))]),
         copied(SECOND.into(), TURNED.into(), &[(2, 3, 3), (3, 1, 1)]),
         copied(Place::from(THIRD).at(6), Place::from(BACKWARDS).at(1), &[(7, -1, 1)]),
         copied(STATE.into(), BACKWARDS.into(), &[]),

@@ -303,13 +303,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         let (element, read) = self.walk(&format!("{name}_element"), from, 1, false);
         let (flushed, written) = self.walk(&format!("{name}_to"), to, 1, true);
         let store = Stmt::Store { to: flushed, value: flush(load(element, 1)) };
-        body.push(Stmt::For {
-            count: len,
-            turn: None,
-            backwards: None,
-            walks: vec![read, written],
-            body: vec![store],
-        });
+        body.push(Stmt::repeat(len, vec![read, written], vec![store]));
         to
     }
 

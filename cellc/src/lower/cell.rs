@@ -375,13 +375,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 .into_iter()
                 .map(|(at, lanes)| store(window, at, lanes))
                 .collect();
-            body.push(Stmt::For {
-                count: turns,
-                turn: None,
-                backwards: None,
-                walks: vec![walk],
-                body: inner,
-            });
+            body.push(Stmt::repeat(turns, vec![walk], inner));
         }
         let rest = plan::vectors(len % TURN, width)
             .into_iter()

@@ -431,7 +431,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 .flat_map(|k| self.apart(inner, source.at(k * dim.from), out.at(k * dim.to)))
                 .collect();
             let walks = vec![source_walk, out_walk];
-            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
+            body.push(Stmt::repeat(turns, walks, turn));
         }
         for k in turns * at_once..dim.count {
             body.extend(self.apart(inner, from.at(k * dim.from), to.at(k * dim.to)));
@@ -541,7 +541,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             let vectors: Vec<_> = (0..work.tile.1).map(|v| (v * lanes, lanes)).collect();
             let block = self.channels(work, &block_parts, &vectors, (work.reach + width, 0, width));
-            body.push(Stmt::For { count: full, turn: None, backwards: None, walks, body: block });
+            body.push(Stmt::repeat(full, walks, block));
             done = full * width;
         }
         // vectors of equal size; the last vector ends at the last position
@@ -613,7 +613,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 walks.push(walk);
             }
             let tiles = self.packed(work, &tile_parts, count, vectors, (x_width, first));
-            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: tiles });
+            body.push(Stmt::repeat(turns, walks, tiles));
         }
         body
     }
@@ -682,13 +682,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             let mut channel = Vec::new();
             self.taps(&mut channel, &work.taps, loaded, w, tile, &sums);
-            body.push(Stmt::For {
-                count: inputs,
-                turn: None,
-                backwards: None,
-                walks,
-                body: channel,
-            });
+            body.push(Stmt::repeat(inputs, walks, channel));
         } else {
             let loaded = Loaded { all: parts.x.at(first), last: None };
             self.taps(&mut body, &work.taps, loaded, parts.w, tile, &sums);
@@ -785,7 +779,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             self.kept(&walks[0], tile);
         }
         self.tap_loops(&mut turn, inner, rest, (Loaded { all, last }, w), tile, sums);
-        body.push(Stmt::For { count, turn: None, backwards: None, walks, body: turn });
+        body.push(Stmt::repeat(count, walks, turn));
     }
 
     /// Stops compilers from unrolling a loop over taps or channels, if a weight multiplies one

@@ -101,7 +101,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (to, of_to) = self.stride("ring", to, (steps, line.pitch()), true);
         let body = copied(from, to);
         let walks = vec![of_from, of_to];
-        vec![Stmt::For { count, turn: None, backwards: None, walks, body }]
+        vec![Stmt::repeat(count, walks, body)]
     }
 
     /// The count of steps modulo `period`.
@@ -120,13 +120,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         if len / lanes > MOST_MOVED {
             let (window, walk) = self.stride("frames", to, (by + lanes, lanes), true);
             done = len / lanes * lanes;
-            body.push(Stmt::For {
-                count: len / lanes,
-                turn: None,
-                backwards: None,
-                walks: vec![walk],
-                body: vec![step(window, lanes)],
-            });
+            body.push(Stmt::repeat(len / lanes, vec![walk], vec![step(window, lanes)]));
         }
         let rest = plan::vectors(len - done, lanes).into_iter();
         body.extend(rest.map(|(at, lanes)| step(to.at(done + at), lanes)));

@@ -501,7 +501,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let body = body(self, &places);
         match count {
             1 => body,
-            _ => vec![Stmt::For { count, turn: None, backwards: None, walks, body }],
+            _ => vec![Stmt::repeat(count, walks, body)],
         }
     }
 }

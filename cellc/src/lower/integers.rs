@@ -81,12 +81,6 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (from, read) = self.walk(names[0], from, 1, false);
         let (to, written) = self.walk(names[1], to, 1, true);
         let body = vec![stmt(from, to)];
-        vec![Stmt::For {
-            count: len,
-            turn: None,
-            backwards: None,
-            walks: vec![read, written],
-            body,
-        }]
+        vec![Stmt::repeat(len, vec![read, written], body)]
     }
 }

@@ -164,7 +164,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             walks.push(walk);
         }
         let body = body(self, &places);
-        vec![Stmt::For { count, turn: None, backwards: None, walks, body }]
+        vec![Stmt::repeat(count, walks, body)]
     }
 
     /// One step of one head.

@@ -47,7 +47,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         self.lowering.assign_places(&body.body, std::mem::take(&mut parts.wanted));
         let trip = self.trip(body, &parts);
         let LoopParts { before: mut stmts, walks, after, .. } = parts;
-        stmts.push(Stmt::For { count: trips, turn: None, backwards: None, walks, body: trip });
+        stmts.push(Stmt::repeat(trips, walks, trip));
         stmts.extend(after);
         let most = if body.running.is_some() { "At most " } else { "" };
         (vec![format!("{most}{}.", counted(trips, "trip"))], stmts)

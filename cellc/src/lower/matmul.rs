@@ -2,10 +2,27 @@
 //! elements of a row of a.
 
 use super::builder::{KernelBuilder, load, op};
+use super::pointwise::Epilogue;
 use super::product::for_rows;
 use crate::core::MatMul;
-use crate::kernel::{Expr, LaneOp, Stmt};
+use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
 use crate::plan;
+
+/// One row of a product.
+struct ProductRow {
+    /// Elements of the row of a.
+    inner: usize,
+    /// Elements of the row of the product.
+    columns: usize,
+    /// The row of a.
+    a: Place,
+    /// The matrix b.
+    b: Place,
+    /// The row of the product.
+    out: Place,
+    /// The operands of the epilogue at the row.
+    operands: Vec<Place>,
+}
 
 impl<'m> KernelBuilder<'_, 'm> {
     pub(super) fn matmul(&mut self, matmul: &'m MatMul) -> (Vec<String>, Vec<Stmt>) {
@@ -17,7 +34,6 @@ impl<'m> KernelBuilder<'_, 'm> {
         });
         let out = self.stored(matmul.out);
         let epilogue = self.epilogue(matmul.out, columns);
-        let by_column = epilogue.by_column();
         let operands = self.operand_rows(&epilogue, columns);
         let mut whole = vec![
             ("a_matrix", a, rows * inner, false),
@@ -45,61 +61,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             for_rows(builder, rows, &row, |builder, places| {
                 let mut moving = places[2..].iter();
-                let row_operands: Vec<_> = operands
+                let row_operands = operands
                     .iter()
-                    .map(|(place, len)| len.and_then(|_| moving.next()).copied().unwrap_or(*place))
-                    .collect();
-                let mut body = Vec::new();
-                let isa = builder.lowering.isa;
-                for pass in plan::vectors(columns, isa.lanes).chunks(plan::accumulators(isa)) {
-                    let pass = builder.lowering.plan.values.of_pass(pass, isa);
-                    let sums: Vec<_> = pass
-                        .iter()
-                        .enumerate()
-                        .map(|(v, (_, lanes))| {
-                            builder.accumulator(
-                                &mut body,
-                                &format!("y{v}"),
-                                *lanes,
-                                Expr::f32(0.0, *lanes),
-                            )
-                        })
-                        .collect();
-                    let (b_row, walk_b) = builder.walk("b_row", matrices[1], columns, false);
-                    let (a_k, walk_a) = builder.walk("a_k", places[0], 1, false);
-                    let turn = pass
-                        .iter()
-                        .zip(&sums)
-                        .map(|(&(at, lanes), &var)| {
-                            let element = Expr::Splat { from: a_k, lanes };
-                            let args = vec![load(b_row.at(at), lanes), element, Expr::Var(var)];
-                            Stmt::Set { var, value: op(LaneOp::MulAdd, args) }
-                        })
-                        .collect();
-                    body.push(Stmt::For {
-                        count: inner,
-                        turn: None,
-                        backwards: None,
-                        walks: vec![walk_b, walk_a],
-                        body: turn,
-                    });
-                    for (&(at, lanes), &var) in pass.iter().zip(&sums) {
-                        let operands: Vec<_> = row_operands
-                            .iter()
-                            .zip(&by_column)
-                            .map(|(p, by)| if *by { p.at(at) } else { *p })
-                            .collect();
-                        let value = builder.finish_vector(
-                            &mut body,
-                            &epilogue,
-                            Expr::Var(var),
-                            lanes,
-                            &operands,
-                        );
-                        body.push(Stmt::Store { to: places[1].at(at), value });
-                    }
-                }
-                body
+                    .map(|(place, len)| len.and_then(|_| moving.next()).copied().unwrap_or(*place));
+                let operands = row_operands.collect();
+                let [a, b, out] = [places[0], matrices[1], places[1]];
+                builder.product_row(&ProductRow { inner, columns, a, b, out, operands }, &epilogue)
             })
         }));
         let names = epilogue.names();
@@ -107,5 +74,41 @@ impl<'m> KernelBuilder<'_, 'm> {
             vec![format!("{batch} products of [{rows}, {inner}] and [{inner}, {columns}]{names}.")],
             before,
         )
+    }
+
+    /// One row of a product: for each pass over the columns, the sums over the rows of b.
+    fn product_row(&mut self, row: &ProductRow, epilogue: &Epilogue<'m>) -> Vec<Stmt> {
+        let by_column = epilogue.by_column();
+        let mut body = Vec::new();
+        let isa = self.lowering.isa;
+        for pass in plan::vectors(row.columns, isa.lanes).chunks(plan::accumulators(isa)) {
+            let pass = self.lowering.plan.values.of_pass(pass, isa);
+            let mut sums = Vec::new();
+            for (v, &(_, lanes)) in pass.iter().enumerate() {
+                let zero = Expr::f32(0.0, lanes);
+                sums.push(self.accumulator(&mut body, &format!("y{v}"), lanes, zero));
+            }
+            let (b_row, walk_b) = self.walk("b_row", row.b, row.columns, false);
+            let (a_k, walk_a) = self.walk("a_k", row.a, 1, false);
+            let multiplied = |(&(at, lanes), &var): (&(usize, usize), &Var)| {
+                let element = Expr::Splat { from: a_k, lanes };
+                let args = vec![load(b_row.at(at), lanes), element, Expr::Var(var)];
+                Stmt::Set { var, value: op(LaneOp::MulAdd, args) }
+            };
+            let turn = pass.iter().zip(&sums).map(multiplied).collect();
+            body.push(Stmt::repeat(row.inner, vec![walk_b, walk_a], turn));
+            for (&(at, lanes), &var) in pass.iter().zip(&sums) {
+                let operands: Vec<_> = row
+                    .operands
+                    .iter()
+                    .zip(&by_column)
+                    .map(|(place, by)| if *by { place.at(at) } else { *place })
+                    .collect();
+                let sum = Expr::Var(var);
+                let value = self.finish_vector(&mut body, epilogue, sum, lanes, &operands);
+                body.push(Stmt::Store { to: row.out.at(at), value });
+            }
+        }
+        body
     }
 }

@@ -372,7 +372,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (to, walk) = self.walk("out_part", out, rows, true);
         walks.push(walk);
         let body = self.rows(work, reduce, (inner, row), &within, to);
-        vec![Stmt::For { count: *count, turn: None, backwards: None, walks, body }]
+        vec![Stmt::repeat(*count, walks, body)]
     }
 
     fn level(
@@ -402,7 +402,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (to, walk) = self.walk("out_part", out, len, true);
         walks.push(walk);
         let body = self.level(work, &dims[1..], &inner, to);
-        vec![Stmt::For { count: *size, turn: None, backwards: None, walks, body }]
+        vec![Stmt::repeat(*size, walks, body)]
     }
 
     fn innermost(
@@ -433,13 +433,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             walks.push(walk);
             let mut turn = Vec::new();
             self.vector(work, &mut turn, width, repeats, &inner, to);
-            body.push(Stmt::For {
-                count: size / width,
-                turn: None,
-                backwards: None,
-                walks,
-                body: turn,
-            });
+            body.push(Stmt::repeat(size / width, walks, turn));
             done = size / width * width;
         }
         for (at, lanes) in plan::vectors(size - done, width) {

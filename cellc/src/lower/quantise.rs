@@ -119,7 +119,7 @@ impl KernelBuilder<'_, '_> {
             let (word, walk_words) = self.walk("words", to, in_block, true);
             let walks = vec![walk, walk_words];
             let turn = block(elements, word, BLOCK_INPUTS);
-            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
+            body.push(Stmt::repeat(turns, walks, turn));
         }
         let (done, rest) = (turns * BLOCK_INPUTS, len % BLOCK_INPUTS);
         if rest > 0 {
@@ -181,13 +181,7 @@ impl KernelBuilder<'_, '_> {
             value: larger(load(elements, width), Expr::Var(largest)),
         }];
         let turns = len / width;
-        body.push(Stmt::For {
-            count: turns,
-            turn: None,
-            backwards: None,
-            walks: vec![walk],
-            body: turn,
-        });
+        body.push(Stmt::repeat(turns, vec![walk], turn));
         // memory passes the lanes to scalar code
         let lanes_room = Place::from(self.lane_room("largest_lanes", width));
         body.push(Stmt::Store { to: lanes_room, value: Expr::Var(largest) });
@@ -277,7 +271,7 @@ impl KernelBuilder<'_, '_> {
             let (words, walk) = self.walk("word", to, lanes, true);
             let walks = vec![walk_low, walk_high, walk];
             let turn = vec![word([low, high], words, lanes)];
-            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
+            body.push(Stmt::repeat(turns, walks, turn));
         }
         for (at, lanes) in plan::vectors(len - done, lanes) {
             let at = done + at;
@@ -342,7 +336,7 @@ impl KernelBuilder<'_, '_> {
             walks.push(walk);
             let mut turn = Vec::new();
             word(self, &mut turn, &windows, window, lanes);
-            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
+            body.push(Stmt::repeat(turns, walks, turn));
             at += turns * lanes;
         }
         for (lane, lanes) in plan::vectors(range.end - at, lanes) {

@@ -30,6 +30,21 @@ impl ReducedRow {
     pub(super) fn new(size: usize, chains: usize, from: Place) -> Self {
         Self { size, chains, from: vec![(from, false)], numbers: None }
     }
+
+    /// The elements at the constant place `before + at`, one in each lane. `at`: a place among the
+    /// chains.
+    fn vector(&self, at: usize, before: usize, lanes: usize) -> Elements {
+        let index = match self.numbers {
+            Some(numbers) if before == 0 => load(numbers.at(at), lanes),
+            Some(numbers) => {
+                let before = Expr::f32(before as f32, lanes);
+                op(LaneOp::Add, vec![load(numbers.at(at), lanes), before])
+            }
+            None => Expr::f32(0.0, lanes),
+        };
+        let operand = |&(from, shared): &(Place, bool)| operand(from, shared, before + at, lanes);
+        Elements { operands: self.from.iter().map(operand).collect(), index }
+    }
 }
 
 /// Elements of a row, one in each lane.
@@ -136,13 +151,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 for (&(at, lanes), &var) in pass.iter().zip(&sums) {
                     self.combine(&mut turn, reduce.combiner, var, load(row.at(at), lanes), lanes);
                 }
-                body.push(Stmt::For {
-                    count: size - 1,
-                    turn: None,
-                    backwards: None,
-                    walks: vec![walk],
-                    body: turn,
-                });
+                body.push(Stmt::repeat(size - 1, vec![walk], turn));
             }
             for (&(at, _), &var) in pass.iter().zip(&sums) {
                 let value = self.flushed_result(reduce.out, Expr::Var(var));
@@ -188,37 +197,22 @@ impl<'m> KernelBuilder<'_, 'm> {
         mut each: impl FnMut(&mut Self, &mut Vec<Stmt>, Elements, usize) -> Expr,
         mut combine: impl FnMut(&mut Self, &mut Vec<Stmt>, Expr, Expr, usize) -> Expr,
     ) -> Expr {
-        let ReducedRow { size, chains, from, numbers } = row;
+        let ReducedRow { size, chains, .. } = row;
         let width = self.lowering.plan.width(self.lowering.isa);
         let vectors = plan::vectors(chains, width);
-        // a vector of elements at the constant place `before + at`
-        let fixed = |at: usize, before: usize, lanes: usize| Elements {
-            operands: from
-                .iter()
-                .map(|&(from, shared)| operand(from, shared, before + at, lanes))
-                .collect(),
-            index: match numbers {
-                Some(numbers) if before == 0 => load(numbers.at(at), lanes),
-                Some(numbers) => {
-                    let before = Expr::f32(before as f32, lanes);
-                    op(LaneOp::Add, vec![load(numbers.at(at), lanes), before])
-                }
-                None => Expr::f32(0.0, lanes),
-            },
-        };
         let turns = size / chains - 1;
         if size == 1 {
-            return each(self, body, fixed(0, 0, 1), 1);
+            return each(self, body, row.vector(0, 0, 1), 1);
         }
         let mut sums = Vec::new();
         for (v, &(at, lanes)) in vectors.iter().enumerate() {
-            let first = each(self, body, fixed(at, 0, lanes), lanes);
+            let first = each(self, body, row.vector(at, 0, lanes), lanes);
             sums.push(self.accumulator(body, &format!("y{v}"), lanes, first));
         }
         if turns > 0 {
             let mut walks = Vec::new();
             let mut walked = Vec::new();
-            for &(from, shared) in &from {
+            for &(from, shared) in &row.from {
                 if shared {
                     walked.push((from, true));
                     continue;
@@ -229,11 +223,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             let mut turn = Vec::new();
             for (&(at, lanes), &var) in vectors.iter().zip(&sums) {
-                let mut element = fixed(at, 0, lanes);
+                let mut element = row.vector(at, 0, lanes);
                 let operands =
                     walked.iter().map(|&(from, shared)| operand(from, shared, at, lanes));
                 element.operands = operands.collect();
-                if numbers.is_some() {
+                if row.numbers.is_some() {
                     let index = self.accumulator(body, "place", lanes, element.index);
                     let step = Expr::f32(chains as f32, lanes);
                     let value = op(LaneOp::Add, vec![Expr::Var(index), step]);
@@ -244,7 +238,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 let value = combine(self, &mut turn, Expr::Var(var), next, lanes);
                 turn.push(Stmt::Set { var, value });
             }
-            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
+            body.push(Stmt::repeat(turns, walks, turn));
         }
         // elements after the last full iteration, largest part first: for example 8, 4, 2 and 1
         let mut rest = (turns + 1) * chains;
@@ -257,7 +251,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             for (v, (first, second)) in chains_left.iter_mut().zip(second).enumerate() {
                 let mut half = combine(self, body, first.clone(), second, lanes);
                 if joins {
-                    let last = each(self, body, fixed(v * lanes, rest, lanes), lanes);
+                    let last = each(self, body, row.vector(v * lanes, rest, lanes), lanes);
                     half = combine(self, body, half, last, lanes);
                 }
                 *first = self.let_(body, "half", lanes, half);
@@ -269,13 +263,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             return chain;
         }
         // halves of a vector are passed through memory
-        let row: Place = self.scratch("chains", lanes).into();
+        let halves: Place = self.scratch("chains", lanes).into();
         while lanes > 1 {
-            body.push(Stmt::Store { to: row, value: chain });
+            body.push(Stmt::Store { to: halves, value: chain });
             lanes /= 2;
-            chain = combine(self, body, load(row, lanes), load(row.at(lanes), lanes), lanes);
+            chain = combine(self, body, load(halves, lanes), load(halves.at(lanes), lanes), lanes);
             if (size % chains) & lanes != 0 {
-                let last = each(self, body, fixed(0, rest, lanes), lanes);
+                let last = each(self, body, row.vector(0, rest, lanes), lanes);
                 chain = combine(self, body, chain, last, lanes);
                 rest += lanes;
             }

@@ -49,13 +49,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 turn.push(Stmt::Set { var, value: self.flushed_result(sum.out, next) });
                 turn.push(Stmt::Store { to: out_row.at(at), value: Expr::Var(var) });
             }
-            body.push(Stmt::For {
-                count: size,
-                turn: None,
-                backwards: None,
-                walks: vec![read, written],
-                body: turn,
-            });
+            body.push(Stmt::repeat(size, vec![read, written], turn));
         }
         body
     }

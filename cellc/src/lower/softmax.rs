@@ -87,13 +87,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 let (window, walk) = builder.stride(name, place.at(at), (lanes, inner), written);
                 (window, walk)
             };
-            let each = |walks, turn| Stmt::For {
-                count: size,
-                turn: None,
-                backwards: None,
-                walks,
-                body: turn,
-            };
+            let each = |walks, turn| Stmt::repeat(size, walks, turn);
             let most = self.accumulator(&mut body, "most", lanes, load(from.at(at), lanes));
             let (column, walk) = walked(self, "column", from, false);
             let value = op(LaneOp::Max, vec![load(column, lanes), Expr::Var(most)]);
@@ -157,7 +151,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             let value = each(self, load(source, width), width);
             let turn = vec![Stmt::Store { to: window, value }];
-            body.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body: turn });
+            body.push(Stmt::repeat(turns, walks, turn));
         }
         for (at, lanes) in plan::vectors(size % width, width) {
             let at = turns * width + at;

@@ -86,13 +86,7 @@ impl Unrolling {
                 .iter()
                 .zip(places)
                 .map(|(walk, place)| Walk { start: place.at(first * walk.step), ..walk.clone() });
-            Stmt::For {
-                count,
-                turn: None,
-                backwards: None,
-                walks: walks.collect(),
-                body: body.to_vec(),
-            }
+            Stmt::repeat(count, walks.collect(), body.to_vec())
         };
         let wide: Vec<_> = walks
             .iter()
@@ -117,13 +111,7 @@ impl Unrolling {
         };
         let why = Stmt::Comment(format!("{unrolled}: {}", hints::PREFETCHED.printed));
         let parts = [why].into_iter().chain(parts).collect();
-        let long = Stmt::For {
-            count: count / turns,
-            turn: None,
-            backwards: None,
-            walks: wide,
-            body: parts,
-        };
+        let long = Stmt::repeat(count / turns, wide, parts);
         let rest = (!count.is_multiple_of(turns)).then(|| {
             let starts: Vec<_> = walks.iter().map(|walk| walk.start).collect();
             part(&starts, count - count % turns, count % turns)

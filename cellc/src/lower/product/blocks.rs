@@ -30,13 +30,7 @@ impl Rows<'_, '_, '_> {
             let (sum, walk) = self.builder.walk("sum", sums, 1, true);
             let value = super::add(load(sum, 1), load(guard, 1));
             let body_of_loop = vec![Stmt::Store { to: sum, value }];
-            body.push(Stmt::For {
-                count: len,
-                turn: None,
-                backwards: None,
-                walks: vec![walk],
-                body: body_of_loop,
-            });
+            body.push(Stmt::repeat(len, vec![walk], body_of_loop));
         }
         Terms::Sums(sums)
     }

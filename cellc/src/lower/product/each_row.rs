@@ -81,7 +81,7 @@ pub(in crate::lower) fn for_tiles<'a, 'm>(
             walks.push(walk);
         }
         let body = body(builder, at_once, &places);
-        stmts.push(Stmt::For { count: turns, turn: None, backwards: None, walks, body });
+        stmts.push(Stmt::repeat(turns, walks, body));
     }
     // the remaining rows
     let done = if turns > 1 { turns * at_once } else { 0 };

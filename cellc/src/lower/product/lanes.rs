@@ -52,13 +52,7 @@ impl Rows<'_, '_, '_> {
                 turn.push(Stmt::Set { var: sums[v], value: op(LaneOp::MulAdd, args) });
             }
         }
-        body.push(Stmt::For {
-            count: count / chains,
-            turn: None,
-            backwards: None,
-            walks,
-            body: turn,
-        });
+        body.push(Stmt::repeat(count / chains, walks, turn));
         let room = Place::from(self.builder.lane_room(lane_sums(phase), chains * operands.len()));
         let done = count / chains * chains;
         let mut lane_values = Vec::new();

@@ -237,13 +237,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 self,
                 &Pass { vectors, weights: PanelWeights { rows, biases, short: before }, columns },
             );
-            stmts.push(Stmt::For {
-                count: same.len(),
-                turn: None,
-                backwards: None,
-                walks,
-                body: turn,
-            });
+            stmts.push(Stmt::repeat(same.len(), walks, turn));
         }
         stmts
     }

@@ -57,13 +57,7 @@ impl Rows<'_, '_, '_> {
                 elements.push(windows);
             }
             let statements = self.iteration(sum, choice.kernel, row, &elements, taken);
-            body.push(Stmt::For {
-                count: turns,
-                turn: None,
-                backwards: None,
-                walks,
-                body: statements,
-            });
+            body.push(Stmt::repeat(turns, walks, statements));
         } else {
             body.extend(self.iteration(sum, choice.kernel, sum.rows, &operands, turns * taken));
         }

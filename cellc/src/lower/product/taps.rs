@@ -33,13 +33,7 @@ impl Rows<'_, '_, '_> {
         let mut channel = Vec::new();
         let taps = TapPlaces { row, earlier, newest };
         self.add_channel(&mut channel, sum, weights, (taps, spans(1)));
-        body.push(Stmt::For {
-            count: row.channels,
-            turn: None,
-            backwards: None,
-            walks: vec![of_weights, of_earlier, of_newest],
-            body: channel,
-        });
+        body.push(Stmt::repeat(row.channels, vec![of_weights, of_earlier, of_newest], channel));
     }
 
     /// Adds the terms of one channel. `span`: elements from the first to the last weight of a row.
@@ -57,13 +51,7 @@ impl Rows<'_, '_, '_> {
             let (tap, of_taps) = self.builder.stride("tap", earlier, (1, row.distance), false);
             let mut turn = Vec::new();
             self.add_tap(&mut turn, sum, (weights, 0), tap);
-            body.push(Stmt::For {
-                count: row.earlier,
-                turn: None,
-                backwards: None,
-                walks: vec![of_weights, of_taps],
-                body: turn,
-            });
+            body.push(Stmt::repeat(row.earlier, vec![of_weights, of_taps], turn));
         } else {
             for k in 0..row.earlier {
                 self.add_tap(body, sum, (first, k), earlier.at(k * row.distance));
