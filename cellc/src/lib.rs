@@ -62,8 +62,8 @@ mod files;
 #[cfg(feature = "builder")]
 mod temporary;
 
-// The tools around the compiler: the command, measurements and reports. No module above imports
-// them, which a test of the layering holds.
+// The tools around the compiler: the command, measurements and reports. A test of the layering
+// checks that no module above imports them.
 #[cfg(feature = "cli")]
 mod cli;
 #[cfg(feature = "cli")]

@@ -176,7 +176,8 @@ fn named_layers(options: &Options, core: &CoreModel, diagnostics: &mut Diagnosti
                     name
                 )
             }
-            // f32 is legal for products that integers would make dense layers
+            // f32 is legal for layers that stay f32, and for a MatMul, which integer precisions may
+            // turn into a dense layer
             _ if *precision == Precision::F32
                 && (stays_f32.is_some() || products.contains(layer)) =>
             {

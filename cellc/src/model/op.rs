@@ -36,7 +36,7 @@ pub enum Op {
     },
     /// `exp(v) / sum exp(v)` along an axis, or the logarithm of this quotient. Input: data.
     Softmax(Softmax),
-    /// The reduction of data along some axes. Inputs: data, axes (all if absent).
+    /// The reduction of data along some axes. Inputs: data, axes ([`NoAxes`] if absent or empty).
     Reduce(Reduce),
     /// A normalisation: data minus the mean, divided by the standard deviation, and variants.
     Normalize(Normalization),
@@ -225,7 +225,7 @@ pub struct Reduce {
     pub reduction: Reduction,
     /// True if the reduced axes stay, with size 1.
     pub keep: bool,
-    /// The meaning of an empty list of axes.
+    /// The meaning of an empty or missing list of axes.
     pub no_axes: NoAxes,
 }
 
@@ -292,7 +292,7 @@ pub struct SliceMasks {
     pub ellipsis: Vec<bool>,
 }
 
-/// The meaning of a reduction along an empty list of axes.
+/// The meaning of a reduction along an empty or missing list of axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoAxes {
     /// Along all axes.

@@ -84,8 +84,8 @@ pub(crate) fn find_name(all: &[Vec<String>], name: &str, side: Side) -> Result<u
     }
 }
 
-/// The name of an input or output in messages and options: the first name that exporters do not
-/// number, or else a made-up name.
+/// The name of an input or output in messages and options: the first name that OpenVINO has not
+/// made up, or else a name such as `in0` or `out1`.
 pub(crate) fn name(names: &[String], side: Side, index: usize) -> String {
     names
         .iter()

@@ -9,8 +9,8 @@ use crate::request::{Options, Unroll};
 use crate::rules::report::{refusal, whole_model};
 
 /// Refuses inputs and outputs with too many bytes together. `None` after an error. Called before
-/// the translation with the inputs alone, as their sizes decide the work of the translation, and
-/// after the translation with inputs and outputs.
+/// the translation with the inputs alone, as their sizes decide the work of the translation, after
+/// the translation with inputs and outputs, and once more if streams or channels become rows.
 pub(crate) fn interface_size(
     model: &Model,
     core: &CoreModel,

@@ -499,7 +499,7 @@ fn layers_that_every_call_starts_anew_are_warned_about() {
 }
 
 /// The number of steps may be open if the state belongs to one cell alone, but not if other
-/// operations read it or it belongs to another cell.
+/// operations read the state or if the state belongs to another cell.
 #[test]
 fn steps_stay_open_only_where_states_go_on_from_step_to_step() {
     let graph = |how: &str| {

@@ -117,8 +117,8 @@ fn unless_named_otherwise<'a>(
 
 impl<'a> Search<'_, '_, 'a> {
     /// The states: inputs that are only initial states of forward recurrent operators, with the
-    /// last states in one output, and windows that operators define as states. Second: the pairs
-    /// that look like states, with the reasons why they are none.
+    /// last states in one output, and windows that operators define as states. Also returns the
+    /// pairs that look like states, each with the reason against the pair.
     pub(super) fn automatic_states(&self) -> (Vec<StatePair>, NotTaken<'a>) {
         let Self { model, recurrences, needed, .. } = *self;
         let mut taken = Vec::new();

@@ -38,7 +38,7 @@ pub(crate) fn why_not_stepwise(
 ///
 /// # Errors
 /// The reason why the steps of `long`, the model compiled for `steps` steps, cannot be computed one
-/// by one.
+/// by one, or the place at which `one` does not match `long`.
 pub(crate) fn one_step(
     long: &CoreModel,
     mut one: CoreModel,
