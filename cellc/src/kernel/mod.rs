@@ -869,11 +869,11 @@ pub struct Body {
 pub struct Together {
     /// The number of kernels.
     pub kernels: usize,
-    /// The scratch buffer with the input: step by step, each as the Parameter. The first kernel
-    /// reads it.
+    /// The scratch buffer with the input, read by the first kernel: step by step, each as the
+    /// Parameter.
     pub input: BufferId,
-    /// The scratch buffer with the output: step by step, each as the Result. The last kernel writes
-    /// it.
+    /// The scratch buffer with the output, written by the last kernel: step by step, each as the
+    /// Result.
     pub output: BufferId,
 }
 

@@ -437,8 +437,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         chains.map(chain).collect()
     }
 
-    /// A loop over the rows of a matrix, as many at a time as there are chains. `keys`: names and
-    /// places of tensors with an element for each row.
+    /// A loop over the rows of a matrix. Each iteration takes one row for each chain. `keys`: names
+    /// and places of tensors with an element for each row.
     fn over_matrix(
         &mut self,
         columns: &Columns<'_>,

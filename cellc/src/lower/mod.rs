@@ -75,7 +75,7 @@ struct Lowering<'m> {
     /// of a value is stored once per step, the steps of an element side by side.
     steps: usize,
     /// With several steps, by parameter: a buffer with the parameter's elements of all steps,
-    /// flushed if necessary and laid out as those of a value.
+    /// flushed if necessary and laid out as a value.
     taken: Vec<Place>,
     /// By value: its place. `None`: not chosen yet, or the value stays in registers.
     places: Vec<Option<Place>>,

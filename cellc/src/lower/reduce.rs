@@ -17,7 +17,7 @@ pub(super) struct ReducedRow {
     pub(super) size: usize,
     /// The number of chains: a power of two, at most the number of elements.
     pub(super) chains: usize,
-    /// By operand: the place of its first element; true if all elements of the row share this
+    /// By operand: the place of the first element; true if all elements of the row share this
     /// element.
     pub(super) from: Vec<(Place, bool)>,
     /// The place of the numbers 0, 1, 2 and so on, one for each chain. `None` if the reduction does

@@ -1,4 +1,4 @@
-//! Passes: transformations of a body that keep its results, as each pass documents.
+//! Passes: transformations of bodies. Results stay equal unless a pass documents a difference.
 
 mod expand;
 mod gather;

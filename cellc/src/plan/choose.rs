@@ -122,7 +122,7 @@ impl DotWord {
     }
 
     /// The operations that multiply one word of weights, one for each word of elements. A vector of
-    /// elements is split into as many parts; operation i reads part i.
+    /// elements is split into one part for each operation; operation i reads part i.
     pub fn operations(self) -> &'static [LaneOp] {
         match self {
             Self::Pairs => &[LaneOp::DotPairs],

@@ -74,8 +74,8 @@ pub fn window_channels(channels: usize, arch: &Arch) -> usize {
 }
 
 /// The tile of a convolution: output channels and vectors of positions with sums in registers.
-/// Besides the sums, registers hold the vectors of x or the weights (the smaller number), one of
-/// the others, and one more.
+/// Besides the sums, registers hold either the vectors of x or the weights, whichever are fewer,
+/// one operand of the other kind, and one spare value.
 pub fn window_tile(
     channels: usize,
     vectors: usize,
@@ -287,9 +287,9 @@ pub(super) fn shared_columns(product: &Product, arch: &Arch) -> usize {
         .min(product.units)
 }
 
-/// Decides whether to use two threads: if they save at least twice the time of synchronisation.
-/// Weights beyond the L2 cache gain as much: two cores read more per cycle from the L3 cache than
-/// one.
+/// Decides whether to use two threads: if they save at least twice the time of synchronisation. The
+/// condition holds for weights beyond the L2 cache, too: two cores read more per cycle from the L3
+/// cache than one core.
 pub(super) fn two_threads(product: &Product, costs: &Costs) -> Threading {
     let bytes = |phase| {
         let rows = product.phase_rows(phase);

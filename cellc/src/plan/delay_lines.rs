@@ -169,8 +169,9 @@ impl Taps {
 }
 
 /// The history in a variable, and the views with its taps. `None` if the variable is no history, if
-/// anything but one Concat reads the variable, if the next history or the Concat is read otherwise
-/// than by views outside of loops, or if a view has no regular taps.
+/// anything but one Concat of history and frame reads the variable, if anything but the variable
+/// takes the next history, if anything but views outside of loops reads the Concat, or if a view
+/// has no regular taps.
 fn history(model: &CoreModel, variable: usize, order: FrameOrder) -> Option<(History, Vec<Shown>)> {
     let source = Source::Variable(variable);
     let axis = model.variables[variable].history?;

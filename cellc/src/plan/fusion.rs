@@ -358,8 +358,8 @@ fn is_whole(model: &CoreModel, view: &View) -> bool {
     in_order && view.offset == 0 && model.len(view.input) == stride as usize
 }
 
-/// By value: the first values of the operations that read it; `None` for a reader outside the
-/// level.
+/// By value: the first values of the operations that read the value; `None` for a reader outside
+/// the level.
 #[derive(Default)]
 struct Readers(BTreeMap<usize, BTreeSet<Option<usize>>>);
 

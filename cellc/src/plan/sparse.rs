@@ -21,8 +21,8 @@ const OF_BYTE: (usize, usize) = (6, 5);
 /// Picoseconds of 64 bytes of weights from the L1 cache in a loop over all rows.
 const OF_LINE: usize = 167;
 
-/// The largest share of blocks with a weight other than zero, in percent. Above, code without loops
-/// may save time too, but not by its zeros.
+/// The largest share of blocks with a weight other than zero, in percent. Above this share, code
+/// without loops may save time, too, but not because of the zeros.
 const MOST_PRESENT: usize = 85;
 
 /// The most blocks in the code of one product: about 96 KiB of instructions.

@@ -216,7 +216,7 @@ pub static AVX_VNNI: Isa = Isa {
     ..AVX2
 };
 
-/// AVX-512 with its VNNI.
+/// AVX-512 with AVX-512 VNNI.
 pub static AVX512_VNNI: Isa = Isa {
     id: IsaId::Avx512Vnni,
     name: "avx512_vnni",
