@@ -14,7 +14,7 @@ use super::{
 use crate::model::limits::{MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
 use crate::model::{ElementType, LedgerEntry, Tensor, wrong_rank};
 
-/// The layer of the input that the next operations belong to.
+/// The layer of the model to which the next operations belong.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layer {
     /// The name in the model.
@@ -29,8 +29,8 @@ pub(crate) struct Layer {
     pub(crate) is_outermost: bool,
     /// The number of elements of the layer's constant operands.
     pub(crate) most_given: usize,
-    /// True if the layer reads computed integers, and every use of its result ends in a conversion
-    /// to floating point after moves, additions and subtractions alone.
+    /// True if the layer reads run-time integers, and every use of its first output ends in a
+    /// conversion to floating point after moves, additions and subtractions alone.
     pub(crate) becomes_float: bool,
     /// True if the layer's matrices are stored in fewer bits than f32.
     pub(crate) is_quantised: bool,
@@ -147,7 +147,7 @@ impl CoreBuilder {
     }
 
     /// Notes a value that checks of states name by its layer: the result of a product with weights,
-    /// the last state of a recurrent layer, or its state between steps.
+    /// and a state of a recurrent layer after the last step or between steps.
     pub(crate) fn note_layer_value(&mut self, value: usize) {
         self.layer_values.push(value);
     }

@@ -48,11 +48,12 @@ pub struct CoreCell {
 pub struct WeightSources {
     /// W, `[D, G*H, I]` or, where D is 1, `[G*H, I]`.
     pub w: WeightSource,
-    /// R, `[D, G*H, H]`
+    /// R, `[D, G*H, H]` or, where D is 1, `[G*H, H]`.
     pub r: WeightSource,
-    /// The bias tensors, as `layout` describes; for OpenVINO one tensor B, `[D, bias_parts*H]`.
+    /// The bias tensors, each `[D, n*H]` or, where D is 1, `[n*H]`, with the n parts that `layout`
+    /// gives.
     pub b: Vec<WeightSource>,
-    /// P, `[3*H]`, peepholes of f, i and o; LSTM only.
+    /// P, `[D, 3*H]` or, where D is 1, `[3*H]`: peepholes of f, i and o; LSTM only.
     pub p: Option<WeightSource>,
     /// The index among the D sets of weights.
     pub set: usize,

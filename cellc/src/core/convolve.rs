@@ -162,9 +162,10 @@ impl Pairs {
 pub const MOST_DENSE_GROUPS: usize = 4;
 
 impl Convolve {
-    /// True for a depthwise convolution: separate weights per channel of x and windows of several
-    /// elements. Integer arithmetic pays for these convolutions alone, as each rounded element is
-    /// multiplied several times.
+    /// True for a depthwise convolution whose precision the options choose: more than
+    /// [`MOST_DENSE_GROUPS`] groups of one input channel, and windows of several elements. Integer
+    /// arithmetic pays for these convolutions alone, as each rounded element is multiplied several
+    /// times.
     pub fn is_depthwise(&self) -> bool {
         let has_own_input = self.inputs == 1 && self.groups > MOST_DENSE_GROUPS;
         has_own_input && self.offsets().len() > 1 && !self.stays_f32

@@ -29,7 +29,7 @@ pub struct Facts<'o> {
     pub numbers: OutputNumbers,
     /// The product with fixed matrices whose precision can be chosen, if the operation is one.
     pub(crate) product: Option<FixedProduct<'o>>,
-    /// The kernel of the operation among the kernels of its neighbours.
+    /// Whether the operation has a kernel, alone or together with its neighbours.
     pub(crate) kernel: KernelForm,
     /// The operation in equations.
     pub(crate) notation: Notation<'o>,
@@ -40,8 +40,8 @@ pub struct Facts<'o> {
     pub(crate) denormals: Treatment,
     /// The role of constant operands, for names of constants in generated code.
     pub(crate) constants: &'static str,
-    /// The smallest reach with which a search passes the operation: a search from a state to the
-    /// tensors computed from the state.
+    /// The smallest reach with which a search for the tensors computed from a tensor passes the
+    /// operation.
     pub(crate) reach: Reach,
     /// The reason why independent streams cannot run as rows of the operation. `None`: the
     /// operation computes a row for each stream.
@@ -253,7 +253,7 @@ pub(crate) enum PlannedProduct<'o> {
     Dense(&'o Dense),
 }
 
-/// The kernel of an operation among the kernels of its neighbours.
+/// Whether an operation has a kernel, alone or together with its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KernelForm {
     /// A kernel of its own.

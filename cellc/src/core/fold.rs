@@ -41,7 +41,8 @@ pub(crate) fn gather(tensor: &Tensor, axis: usize, places: &[usize], to: Vec<usi
     tensor_of(to, tensor.element(), out)
 }
 
-/// The concatenation of tensors along an axis. `shape`: the shape of the result.
+/// The concatenation of tensors along an axis. `shape`: the shape of the result. `element`: the
+/// element type in the model; the tensors are converted if their stored types differ.
 pub(crate) fn concat(
     tensors: &[&Tensor],
     axis: usize,
@@ -310,7 +311,7 @@ type Folded = Result<(Tensor, ElementType), &'static str>;
 /// computes the values of activations.
 ///
 /// # Errors
-/// Integers without a result, as a divisor of zero, or with a result outside of their type.
+/// Integers without a result, such as a quotient by zero, or with a result outside of their type.
 pub(crate) fn elementwise(function: Primitive, constants: &Broadcasts, exact: Exact) -> Folded {
     let first = function.first_operand();
     let is_float = constants.inputs[first].1.is_float();

@@ -2,7 +2,7 @@
 //! elements from the steps before.
 
 /// The elements that the operations of a model read in front of their axes. Operations in bodies of
-/// loops are left out.
+/// loops and branches are left out.
 #[derive(Clone, Default)]
 pub(crate) struct History {
     /// The operations that read elements in front of the first element of an axis: padded windows,
@@ -51,7 +51,7 @@ impl Lookback {
     }
 }
 
-/// A window longer than its axis, pads included.
+/// A window that is longer than its axis with pads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ShortOf {
     /// The place of the operation in the model.
@@ -60,8 +60,8 @@ pub(crate) struct ShortOf {
     pub(crate) axis: usize,
     /// The number of axes of the windows.
     pub(crate) rank: usize,
-    /// The size of the axis.
+    /// The size of the axis, without pads.
     pub(crate) size: usize,
-    /// The number of elements that the axis lacks for one window.
+    /// The number of elements that the axis, with pads, lacks for one window.
     pub(crate) missing: usize,
 }

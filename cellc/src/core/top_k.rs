@@ -5,8 +5,8 @@ use super::{
     Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, drop_unneeded,
 };
 
-/// The `count` largest or smallest elements of each row, best first. [`Self::last`] decides the
-/// order of equal elements.
+/// The `count` largest or smallest elements of each row, best first, NaNs last. [`Self::last`]
+/// decides the order of equal elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopK {
     /// `[rows, size]`
@@ -23,7 +23,8 @@ pub struct TopK {
     pub last: bool,
     /// The elements, `[rows, count]`, as a value. `None` if unused.
     pub values: Option<usize>,
-    /// The indices of the elements in the row, `[rows, count]`, as a value. `None` if unused.
+    /// The indices of the elements in the row, 0 for a NaN, `[rows, count]`, as a value. `None` if
+    /// unused.
     pub indices: Option<usize>,
 }
 

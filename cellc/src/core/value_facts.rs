@@ -1,5 +1,5 @@
-//! Facts about values. The operations that compute values find the facts, and later operations read
-//! them.
+//! Facts about values, noted by the rules that compute the values, and read by rules for later
+//! operations.
 
 use std::collections::BTreeMap;
 

@@ -86,7 +86,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// The output of a slice. If the slice drops the last windows along an axis and no other
-    /// operation reads them, the operand is computed without these windows.
+    /// operation reads these windows, the operand is computed without them.
     pub(super) fn sliced(&mut self, node: &'a Node, mut slices: Slices) -> Option<Known> {
         let mut input = self.input(node, 0)?;
         let shape = self.core.shape_of(&input);

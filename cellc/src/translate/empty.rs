@@ -1,5 +1,5 @@
-//! Tensors without elements, as a split into parts of length 0 has. They are constants that no
-//! run-time operation reads.
+//! Tensors without elements, such as the outputs of a split with parts of length 0. These tensors
+//! are constants that no run-time operation reads.
 
 use super::operands::Operands;
 use super::reduce::listed_axes;

@@ -1,5 +1,5 @@
-//! Arithmetic, comparisons and conversions of integers at run time. Floating-point operations
-//! compute them, on numbers that are integers.
+//! Arithmetic, comparisons and conversions of integers at run time, as floating-point operations on
+//! integers stored as f32.
 
 use std::collections::HashSet;
 

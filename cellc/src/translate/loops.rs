@@ -39,8 +39,8 @@ struct Iteration<'n> {
     node: &'n Node,
     slices: Vec<LoopSlice>,
     carried: Vec<Carried>,
-    /// Carried integers that are assumed to keep their constant: the Result of the body, and the
-    /// initial value.
+    /// Constant integers that a back edge carries, assumed to be equal in every iteration: the
+    /// index among the results of the body, and the initial value.
     constant: Vec<(usize, Known)>,
 }
 

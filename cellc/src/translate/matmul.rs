@@ -118,8 +118,8 @@ pub(super) fn product(
         let chains = Dense::chains(inner, columns);
         return dense(core, &x, (&w, b.transposed), ([rows, inner, columns], chains), shape);
     }
-    // in a model of one step, one column may be one of many steps: it is computed as many columns
-    // are
+    // in a model of one step, the column may be one of many in the model of all steps, and must
+    // have the bits that a product with many columns gives
     let is_vector = columns == 1 && (b.vector || !core.is_one_step);
     if let Some(w) = a.matrix().filter(|_| is_vector) {
         // (W x)' = x' W'

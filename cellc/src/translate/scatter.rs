@@ -27,7 +27,7 @@ pub(super) fn few_scattered(count: usize) -> Rule<()> {
     Ok(())
 }
 
-/// The most runs that a tensor is put together from.
+/// The most runs from which a tensor is concatenated.
 const MOST_PIECES: usize = 4096;
 
 /// A run of elements: its tensor, first element and length.

@@ -39,7 +39,7 @@ const LEAST_POSITIONS: usize = 8;
 /// The end of an axis of a convolution's output that a slice drops.
 #[derive(Clone, Copy)]
 pub(super) struct DroppedEnd {
-    /// The axis among those of the windows.
+    /// The index among the axes of the windows.
     pub(super) axis: usize,
     /// The number of dropped elements.
     pub(super) count: usize,
