@@ -1,9 +1,9 @@
 //! A stack of layers: an amplifier model, or declared layers, if there are several or if one has a
 //! dense layer or a skip connection.
 //!
-//! The stack has the input x and one output. The states are variables of the generated type, which
-//! start at zero or at given values. A layer with a direction other than forward starts every call
-//! with its initial states.
+//! The inputs are x, and weights unless constant. There is one output. The states are variables of
+//! the generated type, which start at zero or at given values. A layer with a direction other than
+//! forward starts every call with its initial states.
 
 use super::causal_conv::CausalConv;
 use super::graph::Graph;

@@ -527,7 +527,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         Some(inputs)
     }
 
-    /// The tensor at the start of an edge. `None` after an error.
+    /// The tensor at the start of an edge. `None` after an error, and for a source layer that
+    /// declares no output port.
     fn follow(&mut self, index: usize, port: &Port<'_>, edge: Option<&Edge>) -> Option<ValueId> {
         let document = self.document;
         let Some(edge) = edge else {
@@ -544,8 +545,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let outputs = &self.layers[edge.from_layer].outputs;
         let Ok(output) = outputs.binary_search_by_key(&edge.from_port, |(port, _)| *port) else {
             let last = outputs.last().map(|(port, _)| *port);
-            // any other source layer without outputs was refused, or is an Assign without output
-            // ports
+            // any other source layer without outputs was refused, or declares no output port
             if self.layers[edge.from_layer].kind == LayerType::Result {
                 let found = format!(
                     "the edge starts at {}, which has no output",

@@ -543,9 +543,9 @@ impl<'s> Module<'s> {
         }
     }
 
-    /// The name of a tensor of a layer and direction. The only layer of a reverse sequence has the
-    /// names of a forward layer: it was trained forward on reversed input, as PyTorch has no layers
-    /// of the reverse direction alone.
+    /// The name of a tensor of a layer and direction. The layers of a reverse sequence have the
+    /// names of forward layers: they were trained forward on reversed input, as PyTorch has no
+    /// layers of the reverse direction alone.
     fn name(&self, tensor: &str, layer: usize, reverse: bool) -> String {
         let prefix = &self.prefix;
         match (self.is_cell, reverse) {
