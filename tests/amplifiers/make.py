@@ -110,12 +110,18 @@ def conv2d(kernel, bias, features, dilation, stride, padding, activation):
 def run(steps, states, xs, skip=False, gains=(1, 1)):
     ys = []
     for x in xs:
-        x = x.astype(np.float64) * gains[0]
+        x = scaled(x, gains[0])
         y = x
         for i, step in enumerate(steps):
             y, states[i] = step(y, states[i])
-        ys.append((y + x if skip else y) * gains[1])
+        ys.append((y + x[:1] if skip else y) * gains[1])
     return ys
+
+
+def scaled(x, gain):
+    """Inputs after the first one are controls, which no gain changes."""
+    x = x.astype(np.float64)
+    return np.concatenate([x[:1] * gain, x[1:]])
 
 
 def run_at(rate, of_model, steps, states, xs, skip=False, gains=(1, 1)):
@@ -125,7 +131,7 @@ def run_at(rate, of_model, steps, states, xs, skip=False, gains=(1, 1)):
     mix = lambda new, old: new + rest * (old - new)
     ys = []
     for x in xs:
-        x = x.astype(np.float64) * gains[0]
+        x = scaled(x, gains[0])
         y = x
         for step, past in zip(steps, pasts):
             new, old = past[int(whole) - 1], past[int(whole)]
@@ -137,7 +143,7 @@ def run_at(rate, of_model, steps, states, xs, skip=False, gains=(1, 1)):
                 state = past[0]     # the samples of a convolution, or none
             y, state = step(y, state)
             past.insert(0, state)
-        ys.append((y + x if skip else y) * gains[1])
+        ys.append((y + x[:1] if skip else y) * gains[1])
     return ys
 
 
@@ -319,3 +325,5 @@ Stack(2).conv1d(3, 4, 2, 'elu').lstm(3).dense(1).write('rtneural_conv1d_lstm.jso
     .batchnorm2d(2, False).dense(2).write('rtneural_conv2d.json', {}))
 (Stack(5, 2).conv2d(2, (1, 2), 5, 1, 3, 'same').conv2d(3, (2, 2), 2, 3, 1, 'valid', 'elu').gru(3).dense(1)
     .write('rtneural_conv2d_gru.json', {'samplerate': 48000}, rates=[96000]))
+(Stack(3).lstm(4).dense(1)
+    .write('aida_lstm_controls.json', {'in_skip': 1, 'in_gain': -6.5, 'out_gain': 3.25}, True, gains))

@@ -49,9 +49,12 @@ pub(crate) struct Stack {
     /// Number of steps per call. `None`: one step without an axis of steps.
     steps: Option<Spanned<usize>>,
     layers: Vec<StackLayer>,
-    /// True if x is added to the output of the last layer. `None`: false.
+    /// True if the signals of x are added to the output of the last layer. `None`: false.
     pub(crate) skip: Option<Spanned<bool>>,
-    /// Gain of the input, applied before the layers and the skip connection. `None`: 1.
+    /// The first inputs, which are signals. The other inputs are controls: gain and skip leave them
+    /// out.
+    pub(crate) signals: usize,
+    /// Gain of the signals, applied before the layers and the skip connection. `None`: 1.
     pub(crate) input_gain: Option<f32>,
     /// Gain of the output, applied after the layers and the skip connection. `None`: 1.
     pub(crate) output_gain: Option<f32>,
@@ -78,6 +81,7 @@ impl Stack {
         Self {
             declared_by,
             name,
+            signals: input_size.value,
             input_size,
             rows,
             steps,
@@ -230,12 +234,12 @@ impl Stack {
             before = gives;
         }
         if let Some(said) = self.skip.as_ref().filter(|said| said.value)
-            && before != self.input_size.value
+            && before != self.signals
         {
             let found = message!(
                 "{} adds {} to {}",
                 skip,
-                counted(self.input_size.value, "input"),
+                counted(self.signals, "input"),
                 counted(before, "output")
             );
             let problem = Diagnostic::error(said.origin.clone(), found);
@@ -259,20 +263,44 @@ impl Stack {
         let shape = [Some(self.batch()), steps, Some(self.input_size.value)];
         let shape = shape.into_iter().flatten().collect();
         let x = graph.input("x", shape, &self.input_size.origin);
-        let x = gain(&mut graph, "input_gain", x, self.input_gain, origin);
+        let factors = self.input_gain.map(|gain| self.input_factors(gain));
+        let x = gain(&mut graph, "input_gain", x, factors, origin);
         let mut chain = Chain::new(self, graph, x);
         self.layers.iter().for_each(|layer| chain.push(layer));
         if self.skip.as_ref().is_some_and(|said| said.value) {
             chain.sort_by_row();
+            let signals = self.signals_of(&mut chain.graph, x);
             let add = Op::elementwise(Binary::Add);
-            chain.out = chain.graph.computed("skip", add, vec![chain.out, x], origin);
+            chain.out = chain.graph.computed("skip", add, vec![chain.out, signals], origin);
         }
         let Chain { mut graph, out, .. } = chain;
-        let out = gain(&mut graph, "output_gain", out, self.output_gain, origin);
+        let factor = self.output_gain.map(|gain| vec![gain]);
+        let out = gain(&mut graph, "output_gain", out, factor, origin);
         graph.result("out", out, origin);
         graph.model.name = Some(self.name.value.clone());
         graph.model.files.extend(self.file.clone());
         Ok(graph.model)
+    }
+
+    /// The factors of the inputs for a gain of the signals: one for all, or one for each.
+    fn input_factors(&self, gain: f32) -> Vec<f32> {
+        match self.input_size.value {
+            inputs if inputs == self.signals => vec![gain],
+            inputs => (0..inputs).map(|at| if at < self.signals { gain } else { 1.0 }).collect(),
+        }
+    }
+
+    /// The signals of x `[N, I]`.
+    fn signals_of(&self, graph: &mut Graph, x: ValueId) -> ValueId {
+        if self.signals == self.input_size.value {
+            return x;
+        }
+        let origin = &self.name.origin;
+        let bounds = [("first", 0), ("end", self.signals), ("stride", 1), ("axis", 1)];
+        let bounds =
+            bounds.map(|(part, at)| graph.integers(&format!("signals_{part}"), &[at], origin));
+        let operands = [&[x][..], &bounds].concat();
+        graph.computed("signals", Op::Slice, operands, origin)
     }
 
     /// The batch size.
@@ -286,16 +314,16 @@ impl Stack {
     }
 }
 
-/// Multiplies a value by a factor. `None`: the value stays unchanged.
+/// Multiplies a value by factors along the last axis, or by one. `None`: the value stays unchanged.
 fn gain(
     graph: &mut Graph,
     name: &str,
     value: ValueId,
-    factor: Option<f32>,
+    factors: Option<Vec<f32>>,
     origin: &Origin,
 ) -> ValueId {
-    let Some(factor) = factor else { return value };
-    let factor = Tensor::from_f32(vec![1], &[factor]).expect("one value");
+    let Some(factors) = factors else { return value };
+    let factor = Tensor::from_f32(vec![factors.len()], &factors).expect("as many values");
     let factor = graph.constant(&format!("{name}_factor"), &factor, origin);
     graph.computed(name, Op::elementwise(Binary::Multiply), vec![value, factor], origin)
 }

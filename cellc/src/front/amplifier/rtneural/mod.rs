@@ -80,6 +80,9 @@ pub(super) fn read(
         let found = format!("{past} values of the past of all layers");
         return Err(refusal("\"layers\"", found).valid(valid).into());
     }
+    // AIDA-X gives the controls of an amplifier as inputs after the sound
+    stack.signals = 1;
+    let signal = if input_size == 1 { "the input" } else { "the first input" };
     if let Some(skip) = file.take("in_skip") {
         let on = match skip {
             Json::Null | Json::Bool(false) => false,
@@ -91,20 +94,16 @@ pub(super) fn read(
                     .into());
             }
         };
-        if on && (input_size, before) != (1, 1) {
-            let found = format!(
-                "a skip over {} and {}",
-                counted(input_size, "input"),
-                counted(before, "output")
-            );
-            return Err(refusal("\"in_skip\"", found)
-                .valid("a skip where there is one input and one output")
-                .into());
+        if on && before != 1 {
+            let found = format!("a skip to {}", counted(before, "output"));
+            return Err(refusal("\"in_skip\"", found).valid("a skip to one output").into());
         }
         stack.skip = on.then(|| Spanned::unplaced(true));
         ledger.push(LedgerEntry {
-            meaning: if on { "the input is added to the output" } else { "the input is not added" }
-                .to_owned(),
+            meaning: match on {
+                true => format!("{signal} is added to the output"),
+                false => format!("{signal} is not added"),
+            },
             ..about("in_skip", &skip)
         });
     }
@@ -117,13 +116,9 @@ pub(super) fn read(
                 refusal(&key_path, format!("a gain of {value} dB is more than f32 holds")).into()
             );
         }
-        if of_input && gain != 1.0 && input_size != 1 {
-            let found = format!("a gain of {value} dB, and {input_size} inputs");
-            return Err(refusal(&key_path, found).valid("a gain where there is one input").into());
-        }
         let gains = if of_input { &mut stack.input_gain } else { &mut stack.output_gain };
         *gains = (gain != 1.0).then_some(gain);
-        let signal = if of_input { "the input" } else { "the output, the skip included," };
+        let signal = if of_input { signal } else { "the output, the skip included," };
         ledger.push(LedgerEntry {
             meaning: format!("{signal} is multiplied by {gain}"),
             ..about(key, &value)
