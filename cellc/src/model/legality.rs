@@ -167,8 +167,8 @@ pub(crate) fn wrong_past(values: u64) -> Option<String> {
     (values > MOST_PAST).then(|| format!("up to {MOST_PAST} values of the past"))
 }
 
-/// The refusal of a variance by whose root a normalization cannot divide: what was found, what is
-/// valid, and help.
+/// The refusal of a variance and an epsilon whose sum is 0 or negative, as a normalization divides
+/// by the root of the sum: what was found, what is valid, and help.
 pub(crate) fn wrong_deviation(variance: f64, epsilon: f64) -> Option<[String; 3]> {
     let text = || {
         let found =

@@ -209,7 +209,8 @@ pub(crate) fn shape_text(sizes: &[impl fmt::Display]) -> String {
 }
 
 impl Node {
-    /// The place of an attribute in the input, or the place of the node if the attribute is absent.
+    /// The place of an attribute in the input, or the place of the node if the attribute's place is
+    /// unknown. For [`Normalization::EPS`], the names of all formats count.
     pub fn attribute_origin(&self, attribute: &str) -> &Origin {
         let stated = self.ledger.iter().map(|entry| (&entry.attribute, &entry.origin));
         let read = self.attribute_places.iter().map(|(name, origin)| (name, origin));

@@ -8,13 +8,13 @@ use crate::core::{CoreOp, Restart, Source, StepOrder};
 use crate::model::{Node, Op};
 use crate::stream::dependence::{Change, Dependence};
 
-/// The lost states of a layer: no call passes them on to the next call.
+/// The states of a layer that are lost at the end of a call, or of an iteration of a loop.
 pub(crate) struct Lost {
     pub(crate) start: InitialValue,
     pub(crate) states: LostStates,
 }
 
-/// States that are lost at the end of a call.
+/// States that are lost at the end of a call, or of an iteration of a loop.
 pub(crate) enum LostStates {
     /// States of a cell, by their letters.
     OfCell(Vec<char>),

@@ -108,7 +108,7 @@ pub(crate) enum Why {
     RunsInBoth,
     /// The rows of a sequence have lengths of their own.
     OwnLengths,
-    /// A cell or a linear attention reads a tensor whose axis 1 has not one element for each step.
+    /// A cell or a linear attention reads a tensor without one element for each step along axis 1.
     OtherThanSteps,
     /// A cell or a linear attention starts from an input that is no state.
     StartsFromInput,

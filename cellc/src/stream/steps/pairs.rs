@@ -131,10 +131,10 @@ impl Pairing<'_> {
     }
 
     /// The value of a view that may change nothing for one step, and the tensor of the model of one
-    /// step that matches the input of the view. `None` for other nodes.
+    /// step that matches the input of the view. `None` for other nodes, and for views of constants.
     fn vanished(&self, node: &CoreNode) -> Option<(usize, Source)> {
         let CoreOp::View(view) = &node.op else { return None };
-        // the models number their constants apart
+        // the two models have separate indices of constants
         if matches!(view.input, Source::Constant(_)) {
             return None;
         }
