@@ -5,7 +5,8 @@ use super::proto::{AttributeProto, GraphProto, SparseTensorProto, TensorProto};
 use crate::diagnostic::quoted;
 use crate::model::WrongAttribute;
 
-/// The attributes not taken yet.
+/// The attributes not taken yet. The methods that take an attribute return `None` if the attribute
+/// is missing or, after a problem, if its value is wrong.
 pub(super) struct Attributes {
     operator: &'static str,
     left: Vec<AttributeProto>,
@@ -31,8 +32,8 @@ fn type_name(number: i32) -> &'static str {
     }
 }
 
-/// The type of an attribute. Files of the first IR versions do not state the type: the value tells
-/// it, and 0 stands for the type of an empty list.
+/// The type of an attribute. Files of the first IR versions do not state the type, but the field
+/// with the value tells it. 0: no such field, as for an empty list.
 fn type_of(attribute: &AttributeProto) -> i32 {
     match attribute.r#type {
         Some(number) if number != 0 => number,

@@ -203,7 +203,7 @@ pub(super) fn gather_elements(
     }))
 }
 
-/// GatherND: the number of batch dimensions.
+/// GatherND: the number of batch dimensions. Before opset8 the output merges these into one.
 pub(super) fn gather_nd(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -249,7 +249,7 @@ pub(super) fn gated_delta_net(
     }))
 }
 
-/// TopK: the axis, the mode and the order of the output.
+/// TopK: the axis, the mode, the order of the output, and the element type of the indices.
 pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
     let axis = reader.integer(data, "axis", None, ANY_INTEGER);
     reader.required(data, "mode", "max, min")?;
@@ -390,7 +390,7 @@ pub(super) fn scatter_nd(
     Some(ReadOperation::new(Op::ScatterNd { combine }))
 }
 
-/// ScatterElementsUpdate: the reduction.
+/// ScatterElementsUpdate: the reduction. A reduction without the initial values is refused.
 pub(super) fn scatter_elements(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,
@@ -404,7 +404,7 @@ pub(super) fn scatter_elements(
     Some(ReadOperation::new(Op::ScatterElements { combine }))
 }
 
-/// DepthToSpace and SpaceToDepth: the block size, and the order of the channels.
+/// DepthToSpace (`to_space`) and SpaceToDepth: the block size, and the order of the channels.
 pub(super) fn blocks(
     reader: &mut GraphReader<'_, '_>,
     data: &mut Data,

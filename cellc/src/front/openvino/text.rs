@@ -70,6 +70,7 @@ pub(super) fn parse_dim(text: &str) -> Option<Dim> {
 }
 
 /// Parses dimensions separated by commas, with or without square brackets. No dimension: a scalar.
+/// `None` if a dimension is wrong, or for more than [`MOST_DIMS`] dimensions.
 pub(super) fn parse_shape(text: &str) -> Option<Vec<Dim>> {
     let text = text.trim();
     let text = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
