@@ -2,9 +2,10 @@
 //! have strides. Lanes are positions, and every weight multiplies whole vectors of positions.
 //!
 //! A tile holds sums in registers: some output channels at some vectors of positions, each sum over
-//! all input channels and taps. If the number of positions is not a multiple of the lanes, the last
-//! vector overlaps the vector before and computes the shared elements twice. A tile with a single
-//! channel uses a narrow last vector instead, if one narrow vector holds the remaining positions.
+//! all input channels and taps. If there are more positions than lanes, and not a multiple, the
+//! last vector overlaps the vector before and computes the shared elements twice. A tile with a
+//! single channel uses a narrow last vector instead, if one narrow vector holds the remaining
+//! positions.
 //!
 //! A depthwise convolution in integers multiplies words of two elements by words of two taps. A
 //! channel of x is rounded with one scale. The word of a position holds the elements under the two
@@ -51,9 +52,9 @@ const MOST_PADDED: usize = 16;
 /// overhead takes as long as the multiply-adds.
 const MOST_IN_LINE: usize = 128;
 
-/// LLVM is told not to unroll loops over at most this number of taps, counted over all channels.
-/// LLVM would unroll completely and compute one sum after the other: each multiply-add waits for
-/// the one before (4 channels, 3 taps on AVX2: 1.7 times as long).
+/// LLVM is told not to unroll a loop over channels with at most this number of taps in all
+/// channels. LLVM would unroll completely and compute one sum after the other: each multiply-add
+/// waits for the one before (4 channels, 3 taps on AVX2: 1.7 times as long).
 const FEW_TAPS: usize = 16;
 
 /// The elements of a phase that one iteration copies.

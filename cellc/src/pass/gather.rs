@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 
 use crate::kernel::{Body, Expr, Kernel, Stmt, Type, Var};
 
-/// Assigns the results of scalar function calls to variables, and groups independent calls of one
-/// function: one C call computes a group. Stores and the loads after stores keep their order.
+/// In runs of constant variables and the stores after such a run, assigns the results of scalar
+/// function calls to variables, and groups independent calls of one function: one C call computes a
+/// group. Stores and the loads after stores keep their order.
 pub(crate) fn gather(body: &mut Body) {
     for kernel in &mut body.kernels {
         let mut statements = std::mem::take(&mut kernel.body);

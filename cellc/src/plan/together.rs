@@ -14,11 +14,12 @@ const LEAST_STEPS: usize = 16;
 /// Upper limit for the values of a block of steps, in elements: they stay in the cache.
 const MOST_VALUES: usize = 1 << 17;
 
-/// The most steps that a call computes together. 1 for models with other memory than `lines`, whose
-/// steps must follow each other; with several inputs or results, or integers among them; with
-/// branches, or operations without kernels of several steps; with denormals flushed before
-/// operations; with more than [`MOST_VALUES`] elements in [`LEAST_STEPS`] steps; and if an
-/// instruction set has one lane or flushes denormals itself, as memory is scarce on these targets.
+/// The most steps that a call computes together. 1 for models without delay lines, and for models
+/// with other memory, whose steps must follow each other; with several inputs or results, or
+/// integers among them; with branches, operations without kernels of several steps, or products
+/// that are not [plain](is_plain); with denormals flushed before operations; with more than
+/// [`MOST_VALUES`] elements in [`LEAST_STEPS`] steps; and if an instruction set has one lane or
+/// flushes denormals itself, as memory is scarce on these targets.
 pub(super) fn steps_together(
     model: &CoreModel,
     lines: &DelayLines,
