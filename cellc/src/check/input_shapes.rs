@@ -47,7 +47,7 @@ impl InputShapes<'_, '_> {
         self.diagnostics.push(refusal(node, origin, found, valid, help));
     }
 
-    /// The shape of each input. `None` after an error.
+    /// The shape of each input. `None` after an error, or if later options may fix a size.
     fn shapes(&mut self) -> Vec<Option<Vec<usize>>> {
         let all_names = self.context.names_of_inputs();
         let mut given: Vec<Option<&[Option<usize>]>> = vec![None; all_names.len()];

@@ -11,8 +11,8 @@ use crate::rules::report::{at_layer, layer_named, whole_model};
 use crate::rules::size_limits::too_large_text;
 
 /// Refuses operations whose work would differ between rows (loops that end by a condition, computed
-/// tables, outputs of a run-time length), streams without a state, and tensors that exceed the
-/// limits with `count` rows. `None` after an error.
+/// tables, outputs of a run-time length), streams without a state, and tensors that have more
+/// elements with `count` rows than the target allows. `None` after an error.
 pub(crate) fn rows(
     context: CheckContext,
     core: &CoreModel,

@@ -14,7 +14,8 @@ use crate::rules::step_facts::StepFacts;
 /// warnings, or all errors and warnings.
 pub(crate) type CheckedCore = Result<(CoreModel, Precisions, Diagnostics), Diagnostics>;
 
-/// A model after the proof of its steps. Without a model, the diagnostics have errors.
+/// A model, after the proof of its steps if the number of steps is open. Without a model, the
+/// diagnostics have errors.
 pub(crate) struct Outcome {
     pub(crate) core: Option<CoreModel>,
     pub(crate) diagnostics: Diagnostics,
@@ -49,7 +50,8 @@ impl<'a> CheckContext<'a> {
         Some(checked_core(CheckContext { model, options, pipeline: None, ..self }))
     }
 
-    /// True if a model has no errors under the options of a hint.
+    /// True if a model has no errors under the options of a hint. False if the context has no
+    /// pipeline.
     pub(crate) fn accepts(self, model: &Model, options: &Options) -> bool {
         self.recheck(model, options).is_some_and(|outcome| outcome.is_ok())
     }
@@ -104,7 +106,7 @@ impl CoreAtSize<'_> {
     /// The core model.
     ///
     /// # Panics
-    /// If the diagnostics have errors.
+    /// If the diagnostics have errors, or if the model is partial.
     pub(crate) fn core(&self) -> &CoreModel {
         self.core.as_ref().expect("check: a model without errors is translated")
     }

@@ -1,4 +1,4 @@
-//! The uses of the inputs, found before all other checks.
+//! The uses of the inputs, found before the other checks of inputs.
 
 use crate::diagnostic::Diagnostics;
 use crate::model::{Dim, Elements, Loop, LoopInput, Model, Node, Op, ValueId};
@@ -6,7 +6,7 @@ use crate::rules::cell::{CellPort, roles};
 use crate::rules::input_sizes::Uses;
 use crate::rules::report::refusal;
 
-/// The uses of each input. Refuses inputs that are both weights of cells and data.
+/// The uses of each input. Refuses inputs that are weights of cells and also data or lengths.
 pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {
     let mut by_input = vec![Uses::default(); model.parameters.len()];
     let mut root: Vec<Option<usize>> = vec![None; model.values.len()];
@@ -28,8 +28,8 @@ pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {
     by_input
 }
 
-/// Adds the readers of one graph. `root`: by value, the input that holds its elements. `outermost`:
-/// false for the body of a loop.
+/// Adds the readers of one graph. `root`: by value, the input of the model that holds the value's
+/// elements. `outermost`: false for the body of a loop.
 fn read_graph(all: &mut [Uses], model: &Model, mut root: Vec<Option<usize>>, outermost: bool) {
     let handed_on = handed_on(model);
     for node in &model.nodes {

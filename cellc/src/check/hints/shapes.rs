@@ -192,7 +192,8 @@ impl HintContext<'_, '_> {
     }
 
     /// Shapes of inputs for numbers of steps. `time`: by input, the axis of the steps. `steps`: by
-    /// input, the number of steps.
+    /// input, the number of steps. Inputs without such an axis are left out, unless the batch size
+    /// gives their open sizes.
     pub(crate) fn shapes_of_steps(
         &self,
         time: &[Option<usize>],

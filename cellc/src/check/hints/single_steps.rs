@@ -30,7 +30,8 @@ enum Read {
 }
 
 impl HintContext<'_, '_> {
-    /// A warning for each input with more steps than the network reads.
+    /// A warning for each axis of a floating-point input along which the network reads one of
+    /// several steps.
     pub(crate) fn single_steps(&self) -> Vec<Diagnostic> {
         let mut warnings = Vec::new();
         for (index, &node) in self.context.model.parameters.iter().enumerate() {

@@ -74,9 +74,9 @@ struct StateMessages<'c, 'a> {
     diagnostics: &'c mut Diagnostics,
 }
 
-/// Reports refused pairs, misfits of the options, and masks without effect. Returns the warnings
-/// about layers that start anew at every call. They are dropped if the states of the layers are
-/// kept.
+/// Reports refused pairs, integers with the names of states, misfits of the options, masks without
+/// effect, and a search that stopped. Returns the warnings about layers that start anew at every
+/// call: the warnings are dropped if the states of the layers are kept.
 pub(crate) fn states<'a>(
     hints: HintContext<'_, 'a>,
     found: &FoundStates<'a>,

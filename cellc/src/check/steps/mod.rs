@@ -1,5 +1,5 @@
 //! Models with an open number of steps: one step is compiled, and calls repeat the step. The
-//! pipeline calls `stream::steps` for the proof; this module words its refusals.
+//! pipeline calls `stream::steps` for the proof; this module puts the refusals into words.
 
 mod caches;
 mod hints;
@@ -28,12 +28,12 @@ pub(crate) struct OpenSteps {
     pub(crate) diagnostics: Diagnostics,
 }
 
-/// The model of one step of a model with errors at the given sizes, which an open number of steps
-/// may cause. `many`: the model at [`distinct_steps`]. `one`: the model at one step, if the model
-/// has open steps.
+/// The model of one step, for a model whose errors at the given sizes an open number of steps may
+/// cause. `many`: the model at [`distinct_steps`]. `one`: the model at one step, if the model has
+/// open steps.
 ///
 /// # Errors
-/// Other problems of the model.
+/// The problems that an open number of steps does not solve.
 pub(crate) fn open_steps(
     given: &CoreAtSize,
     many: &CoreAtSize,
