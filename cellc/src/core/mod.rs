@@ -1,8 +1,8 @@
 //! The core: a small set of operations with known sizes, into which every model is translated.
 //!
-//! [`crate::check`] and the search for states work on a [`CoreModel`] and may refuse the model. The
-//! stages after the checks refuse nothing: they translate operations to kernels, evaluate
-//! operations or bound their errors.
+//! [`crate::check`] refuses a [`CoreModel`] by its states, its steps, its rows for independent
+//! streams and its sizes. Later stages refuse nothing: they translate operations to kernels,
+//! evaluate operations or bound their errors.
 
 mod build_error;
 mod builder;

@@ -641,6 +641,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
         values
     }
 
+    /// A reduction. Kernels combine the last elements of a row in another order: see [`Reduce`].
     fn reduce(&self, reduce: &Reduce) -> Vec<A::Value> {
         let values = self.get(reduce.input);
         let [outer, size, inner] = reduce.extents(self.model.shape(reduce.input));

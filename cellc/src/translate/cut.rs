@@ -1,6 +1,6 @@
 //! Windows dropped by a slice. PyTorch's causal convolutions pad both sides of an axis and cut off
 //! the last outputs. Such a convolution becomes a convolution with less padding at the end: the
-//! remaining outputs have equal bits and do not read later elements.
+//! remaining outputs keep their bits, and the convolution does not read later elements.
 
 use std::collections::HashMap;
 

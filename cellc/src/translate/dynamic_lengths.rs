@@ -23,8 +23,8 @@ const MASK_STEPS: &str = "keep all steps of x, and mask those behind the lengths
 
 impl<'a> Translator<'_, 'a> {
     /// Notes the run-time length of the outputs of an operation, if an operand has a run-time
-    /// length. Refuses operations that would read the elements behind the last part. True if the
-    /// node needs no further translation.
+    /// length. Refuses operations that would read the elements behind this length. True if the node
+    /// needs no further translation.
     pub(super) fn note_dynamic_length(&mut self, node: &'a Node) -> bool {
         let args = self.operands(node);
         let open = open_operands(&self.core, &args);
@@ -48,7 +48,7 @@ impl<'a> Translator<'_, 'a> {
                 }
                 axis.ok()
             }
-            // `softmax` replaces the elements behind the last part by minus infinity
+            // `softmax` replaces the elements behind the run-time length by minus infinity
             Axes::Softmax => Some(axis),
             Axes::Normalized(normalization) if open.len() == 1 && port == 0 => {
                 normalizes_inside(&self.core, &args, normalization, axis).then_some(axis)
@@ -103,7 +103,7 @@ impl<'a> Translator<'_, 'a> {
     }
 
     /// Sets the output of a node that computes a new run-time length. `Some(None)` as output: the
-    /// node would read elements behind the last part.
+    /// node would read elements behind the length of its operand. Returns true.
     fn set_lengthened(
         &mut self,
         node: &'a Node,
@@ -128,7 +128,8 @@ impl<'a> Translator<'_, 'a> {
         self.current_length = Some(length);
     }
 
-    /// Refuses an element-wise operation on a run-time length and another or a fixed length.
+    /// Refuses an element-wise operation whose operands have different lengths, at least one known
+    /// only at run time.
     fn refuse_elements(&mut self, node: &'a Node, length: DynamicLength, found: &str) {
         match length.by {
             Divider::Loop => {
@@ -146,7 +147,7 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Refuses an operation that would read the elements behind the last part.
+    /// Refuses an operation that would read the elements behind the run-time length.
     fn refuse_dynamic_length(&mut self, node: &'a Node, length: DynamicLength) {
         let (found, help) = match length.by {
             Divider::Loop => (

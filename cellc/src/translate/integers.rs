@@ -176,8 +176,9 @@ impl IntegerOperands {
         self.b[0] <= 0.0 && self.b[1] >= 0.0
     }
 
-    /// True if the divisor times the quotient, rounded down, may exceed what f32 holds exactly: such
-    /// a product is at most one divisor larger than the dividend.
+    /// True if the divisor times the rounded-down quotient may exceed [`EXACT`] in magnitude. The
+    /// magnitude of this product exceeds the dividend by up to the divisor minus 1 if the operands
+    /// differ in sign.
     fn products_exceed(&self) -> bool {
         let may_differ_in_sign = self.a[0] < 0.0 || self.b[0] < 0.0;
         let divisor = self.b[0].abs().max(self.b[1].abs());

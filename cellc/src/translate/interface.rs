@@ -101,7 +101,7 @@ impl<'a> Translator<'_, 'a> {
         })
     }
 
-    /// An output. Behind a run-time length, zeros replace the elements.
+    /// An output. Zeros replace the elements behind a run-time length.
     fn with_zeros_behind(&mut self, node: &'a Node, known: Known) -> Option<Known> {
         let open = self
             .core

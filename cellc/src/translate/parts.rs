@@ -1,5 +1,4 @@
-//! Tensors with a run-time number of parts: the elements behind the last part, and the sizes of the
-//! tensor.
+//! Tensors with a run-time length: the elements behind this length, and the sizes of a tensor.
 
 use super::elementwise::compute;
 use super::operands::Operands;
@@ -22,7 +21,7 @@ pub(super) struct Lengthened {
     pub(super) length: DynamicLength,
 }
 
-/// A tensor with the number `other` in place of the elements behind the last part.
+/// A tensor with the number `other` in place of the elements behind the run-time length.
 pub(super) fn padded_behind(
     core: &mut CoreBuilder,
     known: &Known,
