@@ -88,7 +88,7 @@ pub struct Isa {
     /// `None`: whether a file contains a body of this one does not depend on the weights.
     pub extends: Option<&'static Self>,
     /// The instruction set whose body this one shares, if the file contains that body. The two
-    /// differ only in fused multiply-adds, and every machine with this one has both.
+    /// bodies differ only in fused multiply-adds, and every machine with this one has both.
     pub body_of: Option<&'static Isa>,
     /// Detection of the instruction set by generated code.
     pub detection: Detection,

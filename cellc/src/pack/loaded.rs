@@ -17,7 +17,7 @@ pub struct Loaded {
     /// Weights, constants of kernels and initial values as little-endian f32; weights are in the
     /// order in which kernels read them.
     pub contents: Arc<Vec<u8>>,
-    /// The layout. A generated file takes the weights of equal layouts only.
+    /// The layout. A generated file takes only weights with an equal [`Layout::program`].
     pub layout: Layout,
 }
 

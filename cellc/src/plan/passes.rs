@@ -67,7 +67,7 @@ pub(super) fn tiling(
         return Tiling::Runs;
     }
     let (_, active) = product.widest();
-    // no vector has only padding
+    // vectors of padding alone are left out
     let mut vectors = vectors(columns, isa.lanes);
     vectors.retain(|(at, _)| *at < panels.units);
     let is_narrow = is_padded || cost::is_narrow(product, isa);
