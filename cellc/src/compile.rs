@@ -103,7 +103,7 @@ pub fn core_model(
     core_with_precisions(model, options).map(|(core, _, warnings)| (core, warnings))
 }
 
-/// [`core_model`] with the precisions of its products.
+/// [`core_model`] with the precisions of the products.
 fn core_with_precisions(model: &Model, options: &Options) -> CheckedCore {
     let pipeline = Some(Pipeline { checked_core, core_at_size });
     checked_core(CheckContext { model, options, is_partial: false, pipeline })
@@ -203,7 +203,8 @@ fn stepwise(context: CheckContext, given: &CoreAtSize) -> Outcome {
     }
 }
 
-/// Steps 9 to 11: compiles a core model. `precisions`: of its products, under the same options.
+/// Steps 9 to 11: compiles a core model. `precisions`: the precisions of the model's products under
+/// `options`.
 pub fn compile_core(model: CoreModel, precisions: Precisions, options: &Options) -> Compilation {
     // plan
     let arch = if fills_no_vector(&model, options) {

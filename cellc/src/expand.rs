@@ -233,8 +233,8 @@ fn of_apple(
     if problems.has_errors() { Err(problems) } else { Ok(declared) }
 }
 
-/// The path of a file of the package, relative to the current folder if the file lies in it:
-/// messages stay short.
+/// The path of a file of the package, relative to the current folder if the folder contains the
+/// file, so that messages stay short.
 fn shown(file: &str) -> PathBuf {
     let path = Path::new(&env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join(file);
     let folder = env::current_dir().unwrap_or_default();

@@ -36,10 +36,10 @@ const FEWEST: usize = 8;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FreeRun {
     /// The number of measured steps. 0: only one step of the reference was computed, so `results`
-    /// has its values and no errors.
+    /// has the values of the step and no errors.
     pub(crate) steps: usize,
-    /// True if the kernels of the last instruction set were interpreted; false for the reference of
-    /// integer products.
+    /// True if the kernels of the last instruction set were interpreted. False for the reference of
+    /// integer products, and if no step was measured.
     pub(crate) interpreted: bool,
     /// By result.
     pub(crate) results: Vec<Gathered>,
@@ -116,7 +116,7 @@ pub(crate) struct IntegerRuns {
 }
 
 struct Run {
-    /// The only layer with integer products; `None`: all layers named by the options.
+    /// The only layer with integer products. `None`: every layer has the products of the options.
     layer: Option<String>,
     products: Precisions,
     /// The states after the previous step. Empty before the first step.

@@ -135,7 +135,7 @@ fn rows(model: &CoreModel, shape: &[usize]) -> Vec<usize> {
 }
 
 /// Bytes of arrays on the stack. `copied`: bytes of an input that a step copies. `block`: bytes of
-/// scratch memory that the function holds itself.
+/// scratch memory that the function keeps on the stack.
 fn stack_arrays(program: &Program, language: Language, copied: usize, block: usize) -> StackArrays {
     // in Rust, the function that flushes denormals has a second copy of the flushed state
     let (aligned, copies_of_state) = match language {
@@ -149,7 +149,7 @@ fn stack_arrays(program: &Program, language: Language, copied: usize, block: usi
 }
 
 /// True if the caller gives the scratch memory of a step. A single operation that is no sequence,
-/// in a model without variables, needs little scratch memory and keeps it on the stack.
+/// in a model without variables, needs little scratch memory, which stays on the stack.
 fn takes_memory(model: &CoreModel) -> bool {
     let is_sequence = |cell: &&CoreCell| cell.sequence.is_some();
     !model.variables.is_empty()

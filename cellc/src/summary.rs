@@ -44,7 +44,7 @@ fn rate_and_levels(model: &CoreModel) -> impl Iterator<Item = String> {
     file.into_iter().chain(code)
 }
 
-/// The treatment of values too small to matter.
+/// The treatment of denormals.
 pub(crate) fn denormals(options: &Options) -> &'static str {
     match options.numerics.keep_denormals {
         true => "Denormals are kept.",

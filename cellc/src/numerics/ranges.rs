@@ -75,6 +75,7 @@ impl NumberFacts {
     }
 
     /// A scale of two tensors, and for each the largest distance of any number from a multiple.
+    /// `None` if no common scale is known.
     fn shared(&self, other: &Self) -> Option<(f32, [f64; 2])> {
         let scale_of =
             |known: &Self| known.scale.filter(|_| known.number().is_none()).map(|(scale, _)| scale);
@@ -165,7 +166,7 @@ impl<'m> NumberRanges<'m> {
         }
     }
 
-    /// The outputs of an operation whose facts say what numbers the outputs hold.
+    /// Notes the numbers of the outputs of an operation, as the operation's facts state them.
     fn read_facts(&mut self, facts: Facts<'_>) {
         let known = match facts.numbers {
             OutputNumbers::Moved(from) => {

@@ -226,7 +226,8 @@ fn clip_without_effect(node: &Node, cell: &Cell, diagnostics: &mut Diagnostics) 
     diagnostics.push(warning);
 }
 
-/// True if a cell has the attributes of its specification; others are refused.
+/// True if an operation without variants has the attributes of the specification. Refuses other
+/// attributes.
 fn is_as_specified(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
     let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
     let before = diagnostics.0.len();
@@ -466,7 +467,7 @@ fn projected(recurrent: &Recurrent) -> Option<usize> {
     (h == recurrent.cell.hidden_size && c > h).then_some(c)
 }
 
-/// The hidden size that all tensors except X have, if hidden_size differs.
+/// The hidden size that fits the shapes of all inputs except X, if hidden_size is another one.
 fn other_hidden_size(recurrent: &Recurrent) -> Option<usize> {
     let r = recurrent.shapes().find(|(role, _)| *role == CellPort::R)?.1?;
     let common_size = *r.last()?;
