@@ -65,7 +65,7 @@ pub(crate) struct Checkpoint {
 pub(crate) struct CoreBuilder {
     /// The model so far, without the operations of the current graph.
     pub(crate) model: CoreModel,
-    /// The operations of the current graph: the model, or the body of a loop.
+    /// The operations of the current graph: the model, or the body of a loop or a branch.
     pub(crate) nodes: Vec<CoreNode>,
     pub(crate) layer: Layer,
     pub(crate) facts: ValueFacts,

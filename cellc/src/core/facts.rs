@@ -84,7 +84,7 @@ pub enum Effort {
     Arithmetic,
     /// A division.
     Divide,
-    /// An activation, or a comparison with many elements.
+    /// An activation, an element of a softmax, or a comparison with many elements.
     Function,
 }
 

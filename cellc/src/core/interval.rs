@@ -1,6 +1,6 @@
 //! Intervals of integers.
 
-/// The least and the largest value of a tensor of integers.
+/// The least and the largest value of a tensor of integers, or of floats computed from integers.
 pub(crate) type Interval = [f64; 2];
 
 /// f32 represents every integer up to this magnitude exactly.

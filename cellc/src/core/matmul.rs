@@ -1,11 +1,11 @@
-//! Products of two computed matrices.
+//! Products of two tensors of matrices.
 
 use super::{
     CoreModel, CoreOp, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime, Reach,
     Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, product,
 };
 
-/// Products of two computed matrices, in C order.
+/// Products of two tensors of matrices, in C order. Either tensor may be computed or constant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatMul {
     /// The number of matrices in a, b and the output.

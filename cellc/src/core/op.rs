@@ -94,7 +94,7 @@ operations! {
     Cell(CoreCell),
     /// `y[r, :] = x[r, :] W`, W fixed.
     Dense(Dense),
-    /// `y[b] = a[b] b[b]`, both computed.
+    /// `y[b] = a[b] b[b]`, computed or constant.
     MatMul(MatMul),
     /// Windows of stride 1, times fixed weights.
     Convolve(Convolve),

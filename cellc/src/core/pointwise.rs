@@ -127,7 +127,8 @@ impl Operation for Pointwise {
     }
 
     fn repeat(&mut self, rows: &mut Rows<'_>) {
-        // an operand of lower rank gets the rank of the output first, so that both new axes align
+        // an operand of lower rank first gets the rank of the output, so that the new first axes
+        // align
         rows.align(&mut self.inputs, self.out);
     }
 

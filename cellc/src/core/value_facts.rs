@@ -7,7 +7,7 @@ use super::interval::{ANY, Interval, TRUTH, union};
 use super::{Geometry, Known, Source};
 use crate::model::ElementType;
 
-/// The kind of operation whose output has a length known only at run time.
+/// The kind of operation that determines a length known only at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Divider {
     /// The iterations of a loop with a run-time end.
@@ -18,13 +18,13 @@ pub(crate) enum Divider {
     Slice,
 }
 
-/// The run-time length of an output of a loop that ends by its condition, of a Range, or of a
-/// Slice.
+/// The run-time length of a tensor: of an output of a loop that ends by its condition, of a Range,
+/// of a Slice, or of the result of an operation on these.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DynamicLength {
     /// The number of iterations or elements.
     pub(crate) count: Source,
-    /// The kind of operation that determines the length.
+    /// The kind of operation that first determined the length.
     pub(crate) by: Divider,
     /// True if the elements behind the run-time length are zero.
     pub(crate) is_zero: bool,
@@ -41,7 +41,7 @@ pub(crate) struct DynamicLength {
 pub(crate) struct ValueFacts {
     /// By value: the run-time length.
     pub(crate) lengths: BTreeMap<usize, DynamicLength>,
-    /// By value of integers: the range.
+    /// By value of integers, or of floats computed from integers: the range.
     pub(crate) ranges: BTreeMap<usize, Interval>,
     /// By value: the integer input from which the elements come, and true if the value has all
     /// elements of the input in order.
@@ -75,7 +75,8 @@ impl ValueFacts {
         }
     }
 
-    /// The known range of an integer tensor. [`ANY`] if unknown.
+    /// The known range of a tensor of integers, or of floats computed from integers. [`ANY`] if
+    /// unknown.
     pub(crate) fn range_of(&self, known: &Known) -> Interval {
         match known {
             Known::Source(_, ElementType::Bool) => TRUTH,
