@@ -163,7 +163,7 @@ impl Graph {
         self.convolved_in(name, operands, (window, groups), origin)
     }
 
-    /// A convolution over the axes of a window. `operands`: data `[N, C, ..]`, weights
+    /// Adds a convolution over the axes of a window. `operands`: data `[N, C, ..]`, weights
     /// `[M, C / groups, ..]`, optional bias `[M]`.
     pub(super) fn convolved_in(
         &mut self,
@@ -183,7 +183,8 @@ impl Graph {
         self.computed(name, op, operands, origin)
     }
 
-    /// Adds a variable: a state in the generated type. Without `initial` it starts at zero.
+    /// Adds a variable: a state in the generated type. Without `initial` the variable starts at
+    /// zero.
     pub(super) fn variable(
         &mut self,
         name: &str,

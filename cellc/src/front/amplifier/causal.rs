@@ -168,7 +168,7 @@ impl Causal {
     /// The finished model, with the output `out`.
     ///
     /// # Errors
-    /// Errors for convolutions whose dilation is no whole number of samples of the code.
+    /// If the dilation of a convolution is no whole number of samples of the code.
     pub(super) fn model(
         mut self,
         out: Signal,

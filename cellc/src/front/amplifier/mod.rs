@@ -151,7 +151,7 @@ pub(crate) fn read_bytes(
     Ok((model, in_file(warnings)))
 }
 
-/// The error for a chosen size of a model that has only one.
+/// The error for a chosen size of a model that has only one size.
 fn one_size() -> Diagnostic {
     let found = message!("{} is given, and the model has one size", super::size_setting());
     refusal("", found).help(message!("remove {}", super::size_setting()))

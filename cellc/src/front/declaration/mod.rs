@@ -84,7 +84,8 @@ fn interpret(
             .with_weights_as(WeightsAs::Inline)
             .with_runtime(true),
     };
-    // includes keys with a wrong value, which are neither missing nor valid twice
+    // keys with a wrong value and misspelt keys count, too: they are neither missing nor valid
+    // twice
     let mut seen: Vec<Key> = Vec::new();
     for entry in form.entries {
         let Some((name, value)) = split(entry.clone()) else {

@@ -27,7 +27,7 @@ struct Recurrent {
     other: Option<String>,
 }
 
-/// Advice for the file. It contains the names of modules and keys if the checkpoint can be read.
+/// Advice for the file, with the names of modules and keys if the checkpoint can be read.
 pub(super) fn saved_tensors(named: &UnreadFile, is: &'static str) -> Advice {
     let pickle =
         File::open(named.model.path).and_then(|mut file| archive::stored(&mut file, "/data.pkl"));

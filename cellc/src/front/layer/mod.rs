@@ -269,7 +269,8 @@ impl Declared {
     }
 
     /// Adds the operands of a layer in port order: x, the initial states, the lengths of a
-    /// sequence, the weights, and the attention. `state_names`: each state and its output.
+    /// sequence, the weights, and the attention of an AUGRU. `state_names`: each state and its
+    /// output.
     fn inputs_of_layer(
         &self,
         graph: &mut Graph,

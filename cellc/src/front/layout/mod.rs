@@ -38,7 +38,7 @@ use crate::model::{
 /// | `Onnx` | `B [2*G*H]`: those of W, then those of R | `P [3H]`: i, o, f |
 /// | `PyTorch` | `bias_ih [G*H]` and `bias_hh [G*H]` | |
 /// | `Keras` | `bias [G*H]` | |
-/// | `Keras`, GRU with `reset_after` | `bias [2, 3H]`: those of the input, then the others | |
+/// | `Keras`, GRU with `reset_after` | `bias [2, 3H]`: of W x, then of R h | |
 /// | `Apple` | `bias [3H]` | |
 /// | `Apple` with `applyResetGateAfterMatMul` | `bias [3H]` and `input_bias [3H]` | |
 ///

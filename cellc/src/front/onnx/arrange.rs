@@ -179,7 +179,7 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
         axes = call.attributes.ints("axes").map(|axes| reader.integers(&axes));
         (scales, sizes) = (call.input(2), call.input(3));
     }
-    // operator set 11 omits scales or sizes by an empty tensor
+    // files of operator set 11 omit scales or sizes by an empty tensor
     let mut present = |input: Option<ValueId>| {
         input.filter(|&input| !reader.known(input).is_some_and(|tensor| tensor.is_empty()))
     };

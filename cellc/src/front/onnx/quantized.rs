@@ -2,7 +2,7 @@
 //! of up to 24 bits exactly and rounds larger ones: int32, and sums of products beyond 2^24.
 //!
 //! `q = clamp(round(x / scale) + zero)`, ties rounded to even; `x ~ (q - zero) scale`. A dynamic
-//! scale is `(max - min) / 255` over the tensor and 0. It is 1 if max and min are both 0.
+//! scale is `(max - min) / 255` over the tensor and 0, or 1 if max and min are both 0.
 
 use super::graph::{Call, GraphReader, Outputs};
 use super::operators::{rank_of, within_rank};

@@ -1,5 +1,5 @@
 //! NAM's ConvNet: convolutions of two taps, each with an optional batch normalisation and a
-//! function, and a sum of the channels.
+//! function, then a convolution of one tap.
 
 use super::super::causal::{Causal, Conv, ConvSizes, Signal, deviation, total};
 use super::config::Config;

@@ -134,6 +134,8 @@ impl Function {
         })
     }
 
+    /// Checks the number of slopes of a PReLU.
+    ///
     /// # Errors
     /// If the function has parameters for another number of channels.
     pub(super) fn check(&self, channels: usize, key_path: &str) -> Result<(), Diagnostic> {

@@ -27,6 +27,8 @@ use network::{Outer, Reader};
 /// Keys with facts about the model.
 const ABOUT: [&str; 1] = ["sample_rate"];
 
+/// Checks the version of a file or of a nested model.
+///
 /// # Errors
 /// If the version is not 0.5.0 to 0.7.x: the architectures may have another meaning.
 fn known_version(version: &Json, key_path: &str) -> Result<(), Diagnostic> {

@@ -1,4 +1,4 @@
-//! Networks of convolutions and work on each sample, alone or inside other networks.
+//! Networks of convolutions and of functions of each sample, alone or inside other networks.
 
 use super::super::causal::{Causal, Signal};
 use super::super::json::Json;
@@ -21,7 +21,7 @@ pub(super) trait Network {
     fn add(&self, net: &mut Causal, prefix: &str, x: &Signal) -> Signal;
 }
 
-/// The reader of an architecture. Arguments: the configuration, the weights, the file around.
+/// The reader of an architecture. Arguments: the configuration, the weights, the state of reading.
 pub(super) type Reader = fn(Config, Vec<f32>, &mut Outer) -> Result<Box<dyn Network>, Diagnostic>;
 
 /// The file of the network that is read, and the state of reading.

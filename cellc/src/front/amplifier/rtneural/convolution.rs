@@ -1,4 +1,4 @@
-//! RTNeural's convolutions: over the samples, and over the samples and the features of each.
+//! RTNeural's convolutions: over the samples, and over the samples and the features of each sample.
 
 use super::expect;
 use crate::diagnostic::Diagnostic;

@@ -311,9 +311,11 @@ impl Layer {
     }
 }
 
+/// Checks the activation of a layer. The file has one key for the activations of a cell, and
+/// RTNeural always uses the standard ones.
+///
 /// # Errors
-/// If the file gives a layer another activation than RTNeural computes. The file has one key for
-/// the three activations of a cell, and RTNeural always uses the standard ones.
+/// If the file gives a layer another activation than RTNeural computes.
 fn standard_activation(
     kind: LayerKind,
     type_name: &str,
@@ -413,8 +415,7 @@ fn tensor_of(tensor: &Tensor) -> Vec<f32> {
     (0..tensor.len()).map(|at| tensor.get_f32(at)).collect()
 }
 
-/// # Errors
-/// If a tensor does not fit. `wanted`: the shape in the message.
+/// Refuses a tensor if `fits` is false. `wanted`: the shape in the message.
 fn expect(
     tensor: &Tensor,
     wanted: &[usize],

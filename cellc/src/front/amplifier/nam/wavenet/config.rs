@@ -77,8 +77,8 @@ pub(in super::super) fn read(
     Ok(Box::new(WaveNet { sizes, weights, condition }))
 }
 
-/// Reads an array. `before`: the channels of the array before, or the inputs of the network, and
-/// the channels of the head of the array before.
+/// Reads an array. The pair: the inputs of the array, and the outputs of the head of the array
+/// before. `None`: the first array, whose inputs are those of the network.
 fn array(
     mut config: Config,
     (inputs, head_before): (usize, Option<usize>),

@@ -25,7 +25,7 @@ struct Array {
     allowed: Vec<usize>,
 }
 
-/// The convolutions after the last array, each after the function.
+/// The convolutions behind the last array. The function is applied to the input of each.
 #[derive(Clone, Debug)]
 struct Head {
     function: Function,
