@@ -114,11 +114,11 @@ fn core_with_precisions(model: &Model, options: &Options) -> CheckedCore {
 fn checked_core(context: CheckContext) -> CheckedCore {
     let CheckContext { model, options, .. } = context;
     // check, core, stream
-    let mut given = core_at_size(context, None);
+    let mut at_size = core_at_size(context, None);
     // steps
-    let Outcome { core, diagnostics: mut found } = match given.has_open_sizes() {
-        true => stepwise(context, &given),
-        false => Outcome { core: given.core.take(), diagnostics: take(&mut given.diagnostics) },
+    let Outcome { core, diagnostics: mut found } = match at_size.has_open_sizes() {
+        true => stepwise(context, &at_size),
+        false => Outcome { core: at_size.core.take(), diagnostics: take(&mut at_size.diagnostics) },
     };
     let core = core.map(|mut core| {
         // streams
@@ -143,7 +143,7 @@ fn checked_core(context: CheckContext) -> CheckedCore {
         check::loaded_weights(context, &core, &precisions, &mut found);
         (core, precisions)
     });
-    check::advised(&given, core, found)
+    check::advised(&at_size, core, found)
 }
 
 /// Steps 2 to 4, for one size of the axes left open. `None`: open axes are errors.
@@ -191,10 +191,10 @@ fn core_at_size(context: CheckContext<'_>, open: Option<usize>) -> CoreAtSize<'_
 }
 
 /// Step 5, for a model with open sizes: the model of one step.
-fn stepwise(context: CheckContext, given: &CoreAtSize) -> Outcome {
+fn stepwise(context: CheckContext, at_size: &CoreAtSize) -> Outcome {
     let many = core_at_size(context, Some(check::distinct_steps(context.model)));
     let one = many.has_open_steps().then(|| core_at_size(context, Some(1)));
-    match check::open_steps(given, &many, one) {
+    match check::open_steps(at_size, &many, one) {
         Ok(OpenSteps { one_step: one, steps, time, diagnostics }) => {
             let proof = one_step(many.core(), one, steps, &time);
             check::proven(&many, &time, proof, diagnostics)

@@ -11,9 +11,9 @@ use crate::diagnostic::{Cause, Diagnostic, Diagnostics};
 /// `Display` shows every problem of the input, each with its place, the fault, the valid input and
 /// the remedy. `Debug` shows the same text without the first `error: `, so build scripts that
 /// return the error from `main` show all problems.
-pub struct Error(Reason);
+pub struct Error(ErrorSource);
 
-enum Reason {
+enum ErrorSource {
     Refused(Diagnostics),
     Write(PathBuf, io::Error),
 }
@@ -43,20 +43,20 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match &self.0 {
-            Reason::Refused(diagnostics) if cause(diagnostics).is_some() => ErrorKind::Read,
-            Reason::Refused(_) => ErrorKind::Refused,
-            Reason::Write(..) => ErrorKind::Write,
+            ErrorSource::Refused(diagnostics) if cause(diagnostics).is_some() => ErrorKind::Read,
+            ErrorSource::Refused(_) => ErrorKind::Refused,
+            ErrorSource::Write(..) => ErrorKind::Write,
         }
     }
 
     pub(crate) fn write(path: impl Into<PathBuf>, error: io::Error) -> Self {
-        Self(Reason::Write(path.into(), error))
+        Self(ErrorSource::Write(path.into(), error))
     }
 }
 
 impl From<Diagnostics> for Error {
     fn from(diagnostics: Diagnostics) -> Self {
-        Self(Reason::Refused(diagnostics))
+        Self(ErrorSource::Refused(diagnostics))
     }
 }
 
@@ -69,8 +69,8 @@ impl From<Diagnostic> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Reason::Refused(diagnostics) => f.write_str(diagnostics.to_string().trim_end()),
-            Reason::Write(path, error) => {
+            ErrorSource::Refused(diagnostics) => f.write_str(diagnostics.to_string().trim_end()),
+            ErrorSource::Write(path, error) => {
                 write!(f, "{} cannot be written: {error}", path.display())
             }
         }
@@ -88,8 +88,8 @@ impl fmt::Debug for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0 {
-            Reason::Refused(diagnostics) => cause(diagnostics).map(|error| error as _),
-            Reason::Write(_, error) => Some(error),
+            ErrorSource::Refused(diagnostics) => cause(diagnostics).map(|error| error as _),
+            ErrorSource::Write(_, error) => Some(error),
         }
     }
 }

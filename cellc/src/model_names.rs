@@ -163,7 +163,7 @@ pub(crate) const SAMPLE_RATE: [&str; 3] = ["sample_rate", "samplerate", "metadat
 
 /// The sample rate of the code of an amplifier model, in Hz.
 fn sample_rate(model: &CoreModel) -> Option<String> {
-    let of_file = || SAMPLE_RATE.into_iter().find_map(|key| said(model, key));
+    let of_file = || SAMPLE_RATE.into_iter().find_map(|key| metadata_number(model, key));
     let rate = model.code_rate.map(|rate| rate as f64).or_else(of_file)?;
     (rate > 0.0).then(|| format!("{rate:?}"))
 }
@@ -186,13 +186,13 @@ fn host(model: &CoreModel) -> Vec<HostConstant> {
     let constant = |name, value, note| HostConstant { name, value, note };
     let rate = sample_rate(model).map(|value| constant("SAMPLE_RATE", value, RATE));
     let level = |(key, name, note)| {
-        said(model, key).map(|value| constant(name, format!("{value:?}"), note))
+        metadata_number(model, key).map(|value| constant(name, format!("{value:?}"), note))
     };
     rate.into_iter().chain(LEVELS.into_iter().filter_map(level)).collect()
 }
 
 /// A finite number that the file of an amplifier gives for a key.
-fn said(model: &CoreModel, key: &str) -> Option<f64> {
+fn metadata_number(model: &CoreModel, key: &str) -> Option<f64> {
     let entries = model.all_nodes().into_iter().flat_map(|node| &node.ledger);
     let mut matching = entries.filter(|entry| entry.attribute == key);
     let number: f64 =

@@ -146,7 +146,26 @@ pub struct Code {
     /// Minimum distance in bytes between the loads of one instruction in successive iterations of
     /// a loop over weights from L2. Unrolling reaches this distance. 0: no minimum.
     pub load_distance: usize,
+    /// C: true if sums of a loop are stored in memory before a loop over many rows adds other sums.
+    pub stores_sums: bool,
+    /// C: true if the struct's step calls the pure function, in a file with no other body and
+    /// without scratch memory of the caller.
+    pub steps_by_run: bool,
 }
+
+/// The code of one body for every machine.
+const NEUTRAL_CODE: Code = Code {
+    rows: 1,
+    loads: 1,
+    calls: Calls::Inlined,
+    in_software: false,
+    joins: false,
+    // three quarters of the registers hold sums
+    pass: 12,
+    load_distance: 0,
+    stores_sums: false,
+    steps_by_run: false,
+};
 
 /// Generated Rust unrolls a loop as a loop over short loops of this many iterations, or twice as
 /// many, which LLVM unrolls. Unroll factors are multiples of this number.
@@ -178,16 +197,7 @@ pub static GENERIC: Isa = Isa {
     body_of: None,
     detection: Detection::Baseline,
     instructions: None,
-    code: Code {
-        rows: 1,
-        loads: 1,
-        calls: Calls::Inlined,
-        in_software: false,
-        joins: false,
-        // three quarters of the registers hold sums
-        pass: 12,
-        load_distance: 0,
-    },
+    code: Code { stores_sums: true, ..NEUTRAL_CODE },
     c: CSpelling {
         loads: &[],
         features: "",
@@ -217,7 +227,7 @@ pub static SCALAR_FMA: Isa = Isa {
     integer_registers: 8,
     fma: true,
     dots: &[Dot::WidenedPairs],
-    code: Code { rows: 4, loads: 12, calls: Calls::OneValue, pass: 24, ..GENERIC.code },
+    code: Code { rows: 4, loads: 12, calls: Calls::OneValue, pass: 24, ..NEUTRAL_CODE },
     c: CSpelling {
         loads: &[
             arm::loads::ONE_LANE_LOADS,
@@ -240,7 +250,7 @@ pub static SOFT: Isa = Isa {
     lanes: 1,
     integer_registers: 8,
     dots: &[Dot::WidenedPairs],
-    code: Code { calls: Calls::OneValue, in_software: true, pass: 24, ..GENERIC.code },
+    code: Code { calls: Calls::OneValue, in_software: true, pass: 24, ..NEUTRAL_CODE },
     ..GENERIC
 };
 
@@ -248,7 +258,7 @@ pub static SOFT: Isa = Isa {
 pub static PLAIN: Isa = Isa {
     id: IsaId::Plain,
     name: "plain",
-    code: Code { rows: 1, loads: 1, ..SCALAR.code },
+    code: Code { rows: 1, loads: 1, steps_by_run: true, ..SCALAR.code },
     c: CSpelling { loads: &[], ..SCALAR.c },
     ..SCALAR
 };
@@ -447,6 +457,12 @@ macro_rules! targets {
 targets! {
     ANY, X86_64, AARCH64, ARMV7, CORTEX_M0, CORTEX_M3, CORTEX_M4F, CORTEX_M7, CORTEX_M33,
     CORTEX_M55, RISCV32, RISCV64, WASM32, PORTABLE,
+}
+
+/// The instruction sets of all targets and of their scalar forms, with repetitions.
+pub(crate) fn instruction_sets() -> impl Iterator<Item = &'static Isa> {
+    let archs = TARGETS.into_iter().chain(&SCALAR_FORMS);
+    archs.flat_map(|arch| arch.isas.iter().copied().chain([arch.baseline]))
 }
 
 /// [`GENERIC`], and one form of every instruction set that targets add to a baseline, best last.

@@ -71,12 +71,12 @@ fn is_whole(terms: impl Iterator<Item = (f64, f64)>) -> bool {
 pub(super) struct AtOneInput(pub(super) ErrorAnalysis);
 
 /// Splits values into exact values and ranges.
-fn apart(values: &[AtPoint]) -> (Vec<f64>, Vec<Value>) {
+fn split(values: &[AtPoint]) -> (Vec<f64>, Vec<Value>) {
     values.iter().map(|v| (v.exact, v.value)).unzip()
 }
 
 /// Joins exact values and ranges.
-fn together(exact: Vec<f64>, values: Vec<Value>) -> Vec<AtPoint> {
+fn join(exact: Vec<f64>, values: Vec<Value>) -> Vec<AtPoint> {
     exact.into_iter().zip(values).map(|(exact, value)| AtPoint::new(exact, value)).collect()
 }
 
@@ -127,19 +127,19 @@ impl Domain for AtOneInput {
         weights: &CellWeights<'_>,
         step: StepInputs<'_, AtPoint>,
     ) -> State<AtPoint> {
-        let (x, h, c) = (apart(step.x), apart(step.h), apart(step.c));
+        let (x, h, c) = (split(step.x), split(step.h), split(step.c));
         let a = step.a.map(|a| (a.exact, a.value));
         let exact = StepInputs { x: &x.0, h: &h.0, c: &c.0, a: a.as_ref().map(|a| &a.0) };
         let known = StepInputs { x: &x.1, h: &h.1, c: &c.1, a: a.as_ref().map(|a| &a.1) };
         let (exact, known) =
             (FLOAT64.step(cell, weights, exact), self.0.step(cell, weights, known));
-        State { h: together(exact.h, known.h), c: together(exact.c, known.c) }
+        State { h: join(exact.h, known.h), c: join(exact.c, known.c) }
     }
 
     fn rounded(&self, operation: usize, taps: usize, channel: &[AtPoint]) -> Option<Vec<AtPoint>> {
-        let (exact, known) = apart(channel);
+        let (exact, known) = split(channel);
         // exact values are not rounded: the error of the ranges covers the rounding
-        Some(together(exact, self.0.rounded(operation, taps, &known)?))
+        Some(join(exact, self.0.rounded(operation, taps, &known)?))
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Self::Row<'r> {
@@ -147,7 +147,7 @@ impl Domain for AtOneInput {
     }
 
     fn row(&self, (of_exact, of_known): &Self::Row<'_>, values: &[AtPoint]) -> AtPoint {
-        let (exact, known) = apart(values);
+        let (exact, known) = split(values);
         if known.iter().all(|v| v.is_exact())
             && of_known.stored.is_none()
             && is_whole(of_known.row.weights().zip(exact.iter().copied()))
@@ -170,7 +170,7 @@ impl Domain for AtOneInput {
     fn pointwise(&self, function: PointwiseFunction, operands: &[AtPoint]) -> AtPoint {
         use Binary::{Add, Divide, Multiply, Subtract};
         use PointwiseFunction as P;
-        let (exact, known) = apart(operands);
+        let (exact, known) = split(operands);
         let right = FLOAT64.pointwise(function, &exact);
         let is_bounded = known.iter().all(|v| v.is_bounded());
         let value = match (function, operands) {
@@ -231,7 +231,7 @@ impl Domain for AtOneInput {
     }
 
     fn top_k(&self, top: &TopK, row: &[AtPoint]) -> Vec<(AtPoint, AtPoint)> {
-        let (exact, known) = apart(row);
+        let (exact, known) = split(row);
         let anywhere = self.0.top_k(top, &known);
         let chosen = order(top, &exact).into_iter().zip(anywhere);
         chosen
@@ -252,7 +252,7 @@ impl Domain for AtOneInput {
     }
 
     fn softmax(&self, values: &[AtPoint], log: bool) -> Vec<AtPoint> {
-        let (exact, known) = apart(values);
-        together(FLOAT64.softmax(&exact, log), self.0.softmax(&known, log))
+        let (exact, known) = split(values);
+        join(FLOAT64.softmax(&exact, log), self.0.softmax(&known, log))
     }
 }

@@ -208,7 +208,7 @@ pub(crate) fn reduce(
 }
 
 /// The attributes of a CumSum.
-pub(crate) struct Running {
+pub(crate) struct RunningSumAttributes {
     /// The axis.
     pub(crate) axis: usize,
     /// True if the sum at an index leaves out the element at the index.
@@ -217,7 +217,7 @@ pub(crate) struct Running {
     pub(crate) reverse: bool,
 }
 
-impl Running {
+impl RunningSumAttributes {
     /// The running sums of every line along the axis, in C order. `add(sum, i)` adds the element
     /// with index `i` to a sum.
     fn sums<T: Copy>(
@@ -255,7 +255,7 @@ impl Running {
 /// # Errors
 /// A sum of integers outside of the range of `element`, or an integer that i64 does not hold.
 pub(crate) fn running_sum(
-    running: &Running,
+    running: &RunningSumAttributes,
     tensor: &Tensor,
     element: ElementType,
 ) -> Result<Tensor, &'static str> {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::elements::spelling;
 use super::reserved::{C_LIBRARY, OF_THREADS, RESERVED, is_intrinsic};
-use crate::arch::{ALL, Isa, PLAIN, PlannedIsa, SCALAR, SCALAR_FMA, SOFT};
+use crate::arch::{Isa, PlannedIsa, instruction_sets};
 use crate::kernel::{DelayLine, Element};
 
 /// A number of a model's file for the program around the model, such as a level.
@@ -321,8 +321,8 @@ impl Scope {
             c_items.push("step");
         }
         scope.taken.extend(c_items.iter().map(|suffix| format!("{function}_{suffix}")));
-        let bodies = ALL.into_iter().chain([&PLAIN, &SOFT, &SCALAR, &SCALAR_FMA]);
-        scope.taken.extend(bodies.map(|isa| format!("{function}_run_{}", isa.name)));
+        let bodies = instruction_sets().map(|isa| format!("{function}_run_{}", isa.name));
+        scope.taken.extend(bodies);
         scope.taken.extend(elements.map(|element| spelling(element).c.to_owned()));
         scope
     }

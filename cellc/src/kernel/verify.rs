@@ -38,7 +38,7 @@ pub fn verify(program: &Program) -> Result<(), String> {
 fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
     scratch(body)?;
     block(body)?;
-    together(body)?;
+    steps_together(body)?;
     for function in &body.functions {
         verify_function(body, function)
             .map_err(|e| format!("function {:?}: {e}", function.name))?;
@@ -74,7 +74,7 @@ fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
 }
 
 /// Checks the kernels that compute several steps together: their input and output are in the block.
-fn together(body: BodyRef<'_>) -> Result<(), String> {
+fn steps_together(body: BodyRef<'_>) -> Result<(), String> {
     let Some(together) = &body.together else { return Ok(()) };
     if together.kernels > body.kernels.len() {
         return Err("more kernels of several steps than kernels".to_owned());

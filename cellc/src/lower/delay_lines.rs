@@ -5,7 +5,7 @@
 use super::builder::{KernelBuilder, load, op};
 use super::layout::strided;
 use crate::kernel::{DelayLine, Expr, FrameOrder, LaneOp, Place, Role, Stmt};
-use crate::plan::{self, CopiedElements, History, Taps};
+use crate::plan::{self, CopiedElements, KeptHistory, Taps};
 
 /// Upper limit for unrolled vectors that move the frames of a row.
 const MOST_MOVED: usize = 16;
@@ -29,7 +29,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// Stores the frames of the steps in a delay line. In [`FrameOrder::Rows`], the frames of the
     /// step's row move by one place, the new frame follows them, and the other rows stay.
-    pub(super) fn take_frame(&mut self, history: &History) -> Vec<Stmt> {
+    pub(super) fn take_frame(&mut self, history: &KeptHistory) -> Vec<Stmt> {
         if let FrameOrder::Rings { steps } = history.line.order {
             return self.take_into_rings(history, steps);
         }
@@ -45,7 +45,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// Stores the frames of the steps in rings. Each frame has two places, one period apart, and is
     /// written to both.
-    fn take_into_rings(&mut self, history: &History, most: usize) -> Vec<Stmt> {
+    fn take_into_rings(&mut self, history: &KeptHistory, most: usize) -> Vec<Stmt> {
         let (line, steps) = (history.line, self.lowering.steps);
         let (period, before) = (line.period(), most + line.history());
         let mut body = Vec::new();
@@ -130,7 +130,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// The statements of `body` for the place of the step's row, or of the oldest frame in rings.
     pub(super) fn with_row(
         &mut self,
-        history: &History,
+        history: &KeptHistory,
         written: bool,
         body: impl FnOnce(&mut Self, Place) -> Vec<Stmt>,
     ) -> Vec<Stmt> {

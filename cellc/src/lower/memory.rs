@@ -7,7 +7,7 @@ use crate::core::{CoreCell, CoreModel, CoreOp, Denormals, Lengths, Source, Weigh
 use crate::kernel::params;
 use crate::kernel::{Buffer, BufferId, Element, Program, Role, Stmt};
 use crate::model::ElementType;
-use crate::plan::{History, Labels, Plan};
+use crate::plan::{KeptHistory, Labels, Plan};
 
 /// The buffers of the packed weights of a product.
 #[derive(Clone, Copy)]
@@ -101,7 +101,7 @@ impl Memory {
             let id = memory.buffer(format!("variable{i}"), Role::Variable(i), len);
             memory.variables.push(id);
         }
-        for History { variable, line, .. } in &plan.delay_lines.histories {
+        for KeptHistory { variable, line, .. } in &plan.delay_lines.histories {
             memory.program.delay_lines.insert(*variable, *line);
             let period = line.period();
             if period > 1 && memory.program.find(Role::Phase(period)).is_none() {

@@ -12,7 +12,7 @@ use crate::kernel::{DelayLine, FrameOrder};
 
 /// A history that is kept as a delay line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct History {
+pub struct KeptHistory {
     /// The layout.
     pub line: DelayLine,
     /// The variable.
@@ -80,7 +80,7 @@ pub struct TapRow {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DelayLines {
     /// The histories, in the order of their variables.
-    pub histories: Vec<History>,
+    pub histories: Vec<KeptHistory>,
     /// By value of a view: its taps.
     pub taps: BTreeMap<usize, Taps>,
     /// By value of a view without memory: its taps, which a product reads in place.
@@ -103,12 +103,12 @@ impl DelayLines {
     }
 
     /// The history of a variable.
-    pub fn of_variable(&self, variable: usize) -> Option<&History> {
+    pub fn of_variable(&self, variable: usize) -> Option<&KeptHistory> {
         self.histories.iter().find(|history| history.variable == variable)
     }
 
     /// The history whose Concat computes a value.
-    pub fn of_concat(&self, value: usize) -> Option<&History> {
+    pub fn of_concat(&self, value: usize) -> Option<&KeptHistory> {
         self.histories.iter().find(|history| history.concat == value)
     }
 
@@ -172,7 +172,11 @@ impl Taps {
 /// anything but one Concat of history and frame reads the variable, if anything but the variable
 /// takes the next history, if anything but views outside of loops reads the Concat, or if a view
 /// has no regular taps.
-fn history(model: &CoreModel, variable: usize, order: FrameOrder) -> Option<(History, Vec<Shown>)> {
+fn history(
+    model: &CoreModel,
+    variable: usize,
+    order: FrameOrder,
+) -> Option<(KeptHistory, Vec<Shown>)> {
     let source = Source::Variable(variable);
     let axis = model.variables[variable].history?;
     let Some(Source::Value(next)) = model.variables[variable].next else { return None };
@@ -217,7 +221,7 @@ fn history(model: &CoreModel, variable: usize, order: FrameOrder) -> Option<(His
     let phases = distances.fold(history, gcd);
     let Frames { outer, inner, .. } = frames;
     let line = DelayLine { phases, frames: history / phases, outer, inner, order };
-    Some((History { line, variable, frame, concat: *out, next }, shown))
+    Some((KeptHistory { line, variable, frame, concat: *out, next }, shown))
 }
 
 fn gcd(a: usize, b: usize) -> usize {
@@ -301,7 +305,7 @@ impl Shown {
         (0..count).map(move |k| self.first.frame + k * step)
     }
 
-    fn taps(&self, history: usize, line: &History) -> Taps {
+    fn taps(&self, history: usize, line: &KeptHistory) -> Taps {
         let line = &line.line;
         let (count, newest) =
             (self.frames().count(), self.frames().any(|frame| frame == self.history));

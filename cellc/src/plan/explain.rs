@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::cost::LEAST_TILE_ROWS;
-use super::delay_lines::History;
+use super::delay_lines::KeptHistory;
 use super::panels::Panels;
 use super::passes::Tiling;
 use super::product::{Phase, Product};
@@ -128,7 +128,7 @@ impl fmt::Display for Plan {
             let links: Vec<_> = links.map(|v| format!("value {v}")).collect();
             writeln!(f, "value {}: continued to {} in registers", chain.root, links.join(", "))?;
         }
-        for History { variable, line, concat, .. } in &self.delay_lines.histories {
+        for KeptHistory { variable, line, concat, .. } in &self.delay_lines.histories {
             writeln!(f, "variable {variable}: {line}; value {concat} has no memory")?;
         }
         if self.steps_together > 1 {

@@ -33,7 +33,7 @@ mod values;
 pub use branches::{Branches, Side};
 pub use choose::{Chains, Choice, DotWord, Microkernel};
 pub use cost::{cycles, equal_parts, tile_vectors, window_channels, window_tile};
-pub use delay_lines::{CopiedElements, DelayLines, History, TapRow, Taps};
+pub use delay_lines::{CopiedElements, DelayLines, KeptHistory, TapRow, Taps};
 pub use fusion::{Along, Fusion, along};
 pub use labels::Labels;
 pub use panels::{Blocks, Panels};

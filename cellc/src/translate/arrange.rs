@@ -75,7 +75,7 @@ fn running_sum_along(
     if let Known::Constant(tensor, element) = &x {
         core.foldable(&shape, *element)?;
         core.folding(tensor.len())?;
-        let running = fold::Running { axis, exclusive, reverse };
+        let running = fold::RunningSumAttributes { axis, exclusive, reverse };
         return match fold::running_sum(&running, tensor, *element) {
             Ok(sums) => Ok(Known::Constant(sums, *element)),
             Err(reason) => Err(Refusal::undefined(reason)),

@@ -44,7 +44,7 @@ impl Factor {
     }
 
     /// The factor, transposed.
-    fn turned(self) -> Self {
+    fn transpose(self) -> Self {
         Self { transposed: !self.transposed, ..self }
     }
 
@@ -134,7 +134,8 @@ pub(super) fn product(
     if (as_layers || core.is_one_step) && a.is_a_few_constants() {
         // (W X)' = X' W'
         let sizes = [columns, inner, rows];
-        let turned = matrix_by_matrix(core, &b.turned(), &a.turned(), &batch, (sizes, as_layers))?;
+        let turned =
+            matrix_by_matrix(core, &b.transpose(), &a.transpose(), &batch, (sizes, as_layers))?;
         let turned = Factor {
             known: turned,
             shape: [&batch[..], &[columns, rows]].concat(),

@@ -13,7 +13,7 @@ pub(super) enum Refusal {
     /// An earlier report gives the reason: the node of an operand or a node of a body was refused.
     Reported,
     /// The node is wrong or beyond a limit.
-    Because(Box<Reason>),
+    Because(Box<RefusalReason>),
 }
 
 /// The result of a rule, or the reason why the rule does not translate the node.
@@ -21,7 +21,7 @@ pub(super) type Rule<T> = Result<T, Refusal>;
 
 /// An error of a node, without the node.
 #[derive(Debug)]
-pub(super) struct Reason {
+pub(super) struct RefusalReason {
     /// The place of the error. [`Origin::Unknown`]: the place of the node.
     origin: Origin,
     found: Message,
@@ -60,7 +60,7 @@ impl Refusal {
     ) -> Self {
         let (found, valid, help) = (found.into(), valid.into(), help.into());
         let origin = origin.clone();
-        Self::Because(Box::new(Reason {
+        Self::Because(Box::new(RefusalReason {
             origin,
             found,
             valid,
@@ -70,7 +70,7 @@ impl Refusal {
     }
 
     /// The error, reported only if no error was reported before.
-    pub(super) fn shared(self) -> Self {
+    pub(super) fn once_per_model(self) -> Self {
         self.repeated(Repetition::OncePerModel)
     }
 
@@ -94,7 +94,7 @@ impl Refusal {
     /// The diagnostic of a node. `None` if earlier reports make it superfluous.
     pub(super) fn diagnostic(self, node: &Node, reported: &Diagnostics) -> Option<Diagnostic> {
         let Self::Because(reason) = self else { return None };
-        let Reason { origin, found, valid, help, repetition } = *reason;
+        let RefusalReason { origin, found, valid, help, repetition } = *reason;
         let label = Some(node.label());
         let is_superfluous = match repetition {
             Repetition::Always => false,
@@ -114,7 +114,7 @@ impl From<BuildError> for Refusal {
             BuildError::Operations => {
                 let found = format!("the model has more than {MOST_OPERATIONS} operations");
                 let help = "split the model, and compile its parts one by one";
-                Self::new(found, format!("{MOST_OPERATIONS} or fewer"), help).shared()
+                Self::new(found, format!("{MOST_OPERATIONS} or fewer"), help).once_per_model()
             }
             BuildError::NoElements(shape) => {
                 let found = format!("a tensor of shape {}: a size of 0", shape_text(&shape));
@@ -133,7 +133,7 @@ impl From<BuildError> for Refusal {
                      {most} bytes or fewer, all together"
                 );
                 let help = "compute with smaller tensors, and let operators broadcast them";
-                Self::new(found, valid, help).shared()
+                Self::new(found, valid, help).once_per_model()
             }
             BuildError::FoldedElements { elements, most } => {
                 let found =
@@ -143,7 +143,7 @@ impl From<BuildError> for Refusal {
                      {most} or fewer, all together"
                 );
                 let help = "compute the constants before the model is saved";
-                Self::new(found, valid, help).shared()
+                Self::new(found, valid, help).once_per_model()
             }
         }
     }

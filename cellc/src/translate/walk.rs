@@ -116,7 +116,7 @@ impl<'a> Translator<'_, 'a> {
         );
         self.refuse(
             node,
-            Refusal::new(found, valid, "let every iteration compute the same").shared(),
+            Refusal::new(found, valid, "let every iteration compute the same").once_per_model(),
         );
     }
 

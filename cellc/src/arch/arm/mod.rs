@@ -12,7 +12,7 @@ use super::spell::gcc;
 use super::{
     Arch, ByLane, CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Calls, Code, Condition,
     Detection, Dot, EstimatedIn, FloatUnit, GENERIC, Isa, IsaId, Memory, NEUTRAL, NEUTRAL_C_RULES,
-    ONE_LANE, RustRules, RustSpelling, RustVector, SCALAR, SCALAR_FMA, SOFT,
+    NEUTRAL_CODE, ONE_LANE, RustRules, RustSpelling, RustVector, SCALAR, SCALAR_FMA, SOFT,
 };
 
 /// Four lanes of AArch64.
@@ -155,7 +155,7 @@ pub(super) static NEON: Isa = Isa {
         loads: 4,
         // more columns add code for little gain
         pass: 4,
-        ..GENERIC.code
+        ..NEUTRAL_CODE
     },
     c: CSpelling {
         loads: &[
@@ -294,6 +294,7 @@ pub(super) static NEON_OF_ANY: Isa = Isa {
         c: "defined(__aarch64__)",
         rust: "target_arch = \"aarch64\"",
     }),
+    code: NEUTRAL_CODE,
     c: CSpelling { header: "arm_neon.h", vectors: &[LANES_4_OF_ANY, LANES_2], ..GENERIC.c },
     rust: RustSpelling {
         mul_add: MUL_ADD,
@@ -480,7 +481,7 @@ pub(super) static HELIUM: Isa = Isa {
         rust: "",
     }),
     instructions: Some(work::HELIUM),
-    code: Code { rows: 4, calls: Calls::OneValue, ..GENERIC.code },
+    code: Code { rows: 4, calls: Calls::OneValue, ..NEUTRAL_CODE },
     c: CSpelling {
         flags: Some(&[]),
         header: "arm_mve.h",
@@ -513,10 +514,16 @@ pub(super) static HELIUM_OF_ANY: Isa = Isa {
     ..HELIUM
 };
 
+/// The literal of [`CLANG_WITH_HELIUM`].
+macro_rules! clang_with_helium {
+    () => {
+        "defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)"
+    };
+}
+
 /// The condition for clang with Helium. clang vectorises scalar code with Helium, which flushes
 /// denormals, and no text in a file prevents this. For gcc, [`gcc::OF_HELIUM`] prevents it.
-pub(super) const CLANG_WITH_HELIUM: &str =
-    "defined(__clang__) && defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)";
+pub(super) const CLANG_WITH_HELIUM: &str = clang_with_helium!();
 
 /// The advice for users of clang.
 pub(super) const WITHOUT_HELIUM: &str =
@@ -532,8 +539,11 @@ pub static CORTEX_M55: Arch = Arch {
         pragmas: &[gcc::OF_HELIUM],
         declares,
         refused: (
-            "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || (defined(__clang__) && \
-         defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)))",
+            concat!(
+                "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || (",
+                clang_with_helium!(),
+                "))"
+            ),
             "compile it with -mcpu=cortex-m55 -mfloat-abi=hard, with clang \
              -mcpu=cortex-m55+nomve.fp; for a processor without an FPU, generate it with \
              --target cortex-m3 or cortex-m0",
@@ -629,7 +639,7 @@ pub(super) static NEON_OF_ARMV7: Isa = Isa {
         rust: "",
     }),
     instructions: Some(work::NEON),
-    code: Code { rows: 4, loads: 4, calls: Calls::OneValue, ..GENERIC.code },
+    code: Code { rows: 4, loads: 4, calls: Calls::OneValue, ..NEUTRAL_CODE },
     c: CSpelling {
         loads: &[LOADS_OF_ARMV7],
         flags: Some(&["-mfpu=neon"]),

@@ -5,7 +5,7 @@ mod work;
 use super::spell::{declares_vector, gcc};
 use super::{
     Arch, CRules, CSpelling, CVector, Calls, Code, Condition, Detection, EstimatedIn, GENERIC, Isa,
-    IsaId, Memory, NEUTRAL_COSTS, ONE_LANE, RustSpelling, SCALAR_FMA, SOFT,
+    IsaId, Memory, NEUTRAL_CODE, NEUTRAL_COSTS, ONE_LANE, RustSpelling, SCALAR_FMA, SOFT,
 };
 
 /// One lane with F. Rust has no safe function for the fused multiply-add; the assembly only reads
@@ -51,7 +51,7 @@ pub static RVV: Isa = Isa {
         rust: "",
     }),
     instructions: Some(work::RVV),
-    code: Code { pass: 2, ..GENERIC.code },
+    code: Code { pass: 2, ..NEUTRAL_CODE },
     c: CSpelling { vectors: &[lanes(16), lanes(8), lanes(4), lanes(2)], ..GENERIC.c },
     ..GENERIC
 };

@@ -7,8 +7,8 @@ pub(super) mod vectors;
 use super::spell::gcc;
 use super::{
     Arch, CRules, CSpelling, Caches, Code, Condition, Copies, Costs, Detection, Dot, GENERIC, Isa,
-    IsaId, Limits, Memory, NEUTRAL, NEUTRAL_C_RULES, NEUTRAL_COSTS, Processor, Question, RustRules,
-    RustSpelling,
+    IsaId, Limits, Memory, NEUTRAL, NEUTRAL_C_RULES, NEUTRAL_CODE, NEUTRAL_COSTS, Processor,
+    Question, RustRules, RustSpelling,
 };
 
 /// C: the condition for run-time detection. gcc for Windows aligns the stack to 16 bytes only, but
@@ -147,7 +147,7 @@ pub static AVX2: Isa = Isa {
     fma: true,
     // leaf 7: AVX2 (5); XCR0: registers of 128 and 256 bits
     detection: cpuid!(C_ASKED, "0x20", "0x6", "", "has_avx2()", include_str!("text/has_avx2.rs")),
-    code: Code { joins: true, pass: 0, load_distance: LOAD_DISTANCE, ..GENERIC.code },
+    code: Code { joins: true, pass: 0, load_distance: LOAD_DISTANCE, ..NEUTRAL_CODE },
     c: CSpelling {
         features: "avx2,fma,f16c",
         header: "immintrin.h",

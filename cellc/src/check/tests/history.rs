@@ -33,7 +33,7 @@ fn convolved(graph: &mut Graph, x: ValueId, kernel: usize, [begin, end]: [i64; 2
     graph.op(Op::Convolution(Box::new(convolution)), &[x, w])
 }
 
-fn turned(graph: &mut Graph, x: ValueId) -> ValueId {
+fn transpose(graph: &mut Graph, x: ValueId) -> ValueId {
     let order = graph.ints(&[0, 2, 1]);
     graph.op(Op::Transpose, &[x, order])
 }
@@ -43,9 +43,9 @@ fn turned(graph: &mut Graph, x: ValueId) -> ValueId {
 fn kept_behind(steps: isize, between: Between) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, steps, H as isize]);
-    let channels = turned(&mut graph, x);
+    let channels = transpose(&mut graph, x);
     let made = between(&mut graph, channels);
-    let rows = turned(&mut graph, made);
+    let rows = transpose(&mut graph, made);
     let [h, c] = ["h", "c"].map(|name| graph.parameter(name, &[1, 1, H as isize]));
     let (zero, one) = (graph.int(0), graph.ints(&[1]));
     let shape = graph.op(Op::ShapeOf, &[rows]);
@@ -243,7 +243,7 @@ fn windows_without_pads_are_told_what_streams() {
 #[test]
 fn windows_beside_the_steps_lose_nothing() {
     let graph = kept_behind(1, |g, x| {
-        let rows = turned(g, x);
+        let rows = transpose(g, x);
         let w = g.constant(&[1, 1, 3]);
         let convolution = Convolution {
             kernel: Vec::new(),
@@ -254,7 +254,7 @@ fn windows_beside_the_steps_lose_nothing() {
             output_sizes: OutputSizes::Follow,
         };
         let y = g.op(Op::Convolution(Box::new(convolution)), &[rows, w]);
-        turned(g, y)
+        transpose(g, y)
     });
     assert_eq!(said(&graph, &Options::default()), "");
 }

@@ -58,7 +58,7 @@ pub(super) enum Join {
     Interleaved,
 }
 
-fn turned(graph: &mut Graph, value: ValueId) -> ValueId {
+fn transpose(graph: &mut Graph, value: ValueId) -> ValueId {
     let order = graph.ints(&[1, 0, 2]);
     graph.op(Op::Transpose, &[value, order])
 }
@@ -76,7 +76,7 @@ pub(super) fn part(
     match how {
         LayerSplit::Split => {
             let all = graph.ops(Op::Split { parts: layers }, &[state, zero], layers);
-            turned(graph, all[layer])
+            transpose(graph, all[layer])
         }
         LayerSplit::VariadicSplit => {
             let lengths = graph.ints(&[at, 1, -1][usize::from(layer == 0)..]);
@@ -88,7 +88,7 @@ pub(super) fn part(
             };
             let parts = 1 + usize::from(layer > 0) + usize::from(layer + 1 < layers);
             let all = graph.ops(Op::VariadicSplit, &[state, zero, lengths], parts);
-            turned(graph, all[usize::from(layer > 0)])
+            transpose(graph, all[usize::from(layer > 0)])
         }
         LayerSplit::Gather => {
             let index = graph.int(at);
@@ -99,7 +99,7 @@ pub(super) fn part(
         LayerSplit::Slice => {
             let ends = [at, at + 1, 1, 0].map(|i| graph.ints(&[i]));
             let row = graph.op(Op::Slice, &[state, ends[0], ends[1], ends[2], ends[3]]);
-            turned(graph, row)
+            transpose(graph, row)
         }
         LayerSplit::StridedSlice => {
             let (begin, end) = (graph.ints(&[at]), graph.ints(&[at + 1]));
@@ -122,10 +122,10 @@ pub(super) fn joined(graph: &mut Graph, how: Join, lasts: &[ValueId]) -> ValueId
     match how {
         Join::Turned => {
             let all = graph.op(Op::Concat { axis: 1 }, lasts);
-            turned(graph, all)
+            transpose(graph, all)
         }
         Join::EachTurned | Join::Backwards => {
-            let mut all: Vec<ValueId> = lasts.iter().map(|&last| turned(graph, last)).collect();
+            let mut all: Vec<ValueId> = lasts.iter().map(|&last| transpose(graph, last)).collect();
             if how == Join::Backwards {
                 all.reverse();
             }

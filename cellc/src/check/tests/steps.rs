@@ -7,7 +7,7 @@ use crate::model::{Branch, If, NoAxes, PadMode, Reduce, Reduction, Softmax};
 
 /// Layers as PyTorch's exporters write them: x `[1, T, width]` is transposed to `[T, 1, width]` and
 /// back, and the states `[L, 1, H]` are inputs and outputs.
-fn turned(kind: CellKind, layers: usize, width: usize, how: LayerSplit) -> Graph {
+fn transposed_layers(kind: CellKind, layers: usize, width: usize, how: LayerSplit) -> Graph {
     let mut graph = Graph::default();
     let x = graph.parameter("x", &[1, -1, width as isize]);
     let names: &[&str] = if kind.has_cell_state() { &["h", "c"] } else { &["h"] };
@@ -68,7 +68,8 @@ fn steps_of_stacked_layers_stay_open_whatever_their_widths() {
         for layers in 1..=3 {
             for width in [H, H + 1] {
                 for how in [LayerSplit::Split, LayerSplit::Gather, LayerSplit::Slice] {
-                    let valid = accepted(&turned(kind, layers, width, how), &Options::default());
+                    let valid =
+                        accepted(&transposed_layers(kind, layers, width, how), &Options::default());
                     let states = if kind.has_cell_state() { 2 } else { 1 };
                     assert_eq!(pairs(&valid).len(), states, "{kind:?} {layers} {width} {how:?}");
                     assert!(valid.steps.is_some(), "{kind:?} {layers} {width} {how:?}");

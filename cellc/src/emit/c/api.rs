@@ -2,7 +2,7 @@
 
 use super::vectors::is_small;
 use super::{CFile, block_comment, guarded, interface as common, pool, streams, weights, wrap};
-use crate::arch::{Isa, PLAIN, Processor};
+use crate::arch::{Isa, Processor};
 use crate::emit::elements::{counted, spelling};
 use crate::emit::names::Field;
 use crate::emit::signature::{Argument, StepTensor};
@@ -285,8 +285,8 @@ impl CFile<'_> {
     /// True if the struct's step calls the pure function, which is the file's only body: for
     /// networks so small that the copy of a state costs nothing.
     pub(super) fn steps_by_run(&self) -> bool {
-        let is_scalar = matches!(self.isas, [own] if *own.isa == PLAIN);
-        is_scalar && self.interface.has_memory() == self.interface.takes_memory
+        let steps_by_run = matches!(self.isas, [own] if own.isa.code.steps_by_run);
+        steps_by_run && self.interface.has_memory() == self.interface.takes_memory
     }
 
     /// A sentence on the scratch memory of the pure function, if it comes from the stack.

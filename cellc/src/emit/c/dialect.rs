@@ -840,7 +840,7 @@ impl Dialect for C<'_> {
     /// Keeps the sums of the previous loop in memory: [`hints::KEPT_SUMS_IN_C`]. Declares nothing.
     fn row_sums(&mut self, sums: &RowSums<'_>) -> Support {
         let upper = self.prefix.to_ascii_uppercase();
-        let is_kept = u8::from(self.isa == &GENERIC);
+        let is_kept = u8::from(self.isa.code.stores_sums);
         for sum in std::mem::take(&mut self.function.kept) {
             self.line(&format!("{upper}_{}({is_kept}, {sum});", hints::KEPT_SUMS_IN_C.printed));
         }

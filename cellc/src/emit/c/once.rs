@@ -327,7 +327,10 @@ impl SharedTexts {
                     });
                 let part = &mut self.kernels[at];
                 let target = target(&self.prefix);
-                let text = part.parameters.unified(&upper, &texts).map(|text| said(&text, &upper));
+                let text = part
+                    .parameters
+                    .unified(&upper, &texts)
+                    .map(|text| without_empty_hints(&text, &upper));
                 part.texts.extend(text.map(|text| {
                     (name.to_owned(), text.replace(&target, &format!("static {target}")))
                 }));
@@ -361,7 +364,7 @@ impl SharedTexts {
             let text = parameters
                 .unified(&upper, &same)
                 .filter(|_| same.len() > 1 && parameters.is_type());
-            let text = text.map(|text| said(&text, &upper));
+            let text = text.map(|text| without_empty_hints(&text, &upper));
             self.activations.texts.extend(text.map(|text| (name.to_owned(), text)));
         }
         let mut types: Vec<(&'static Isa, usize)> = Vec::new();
@@ -467,7 +470,9 @@ impl SharedTexts {
         let with_attribute =
             |piece: &Definition| format!("{} {attribute}", linked(piece)).trim_end().to_owned();
         pieces
-            .map(|piece| said(&piece.text.replace(&target, &with_attribute(piece)), &upper))
+            .map(|piece| {
+                without_empty_hints(&piece.text.replace(&target, &with_attribute(piece)), &upper)
+            })
             .collect()
     }
 
@@ -579,10 +584,10 @@ pub(super) const RUN: &str = "run";
 
 /// A text without hints that change nothing: an unroll factor of 1, sums that may stay in
 /// registers.
-fn said(text: &str, upper: &str) -> String {
+fn without_empty_hints(text: &str, upper: &str) -> String {
     let (unrolled, kept) = (format!("{upper}_UNROLL(1)"), format!("{upper}_KEPT(0, "));
-    let is_said = |line: &&str| line.trim() != unrolled && !line.trim().starts_with(&kept);
-    text.lines().filter(is_said).map(|line| format!("{line}\n")).collect()
+    let has_effect = |line: &&str| line.trim() != unrolled && !line.trim().starts_with(&kept);
+    text.lines().filter(has_effect).map(|line| format!("{line}\n")).collect()
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ fn axis_of(call: &mut Call<'_>) -> Option<i64> {
 }
 
 /// Scales or zero points reshaped to broadcast along an axis of `x`. `None` after an error.
-fn along(
+fn broadcast_along(
     reader: &mut GraphReader<'_>,
     axis: Option<i64>,
     x: ValueId,
@@ -77,12 +77,17 @@ fn along(
     }
     let axis = within_rank(reader, axis, x, 0)?;
     let rank = rank_of(reader, x);
-    Some(beside(reader, value, axis, rank))
+    Some(reshape_along(reader, value, axis, rank))
 }
 
 /// A list reshaped to rank `rank` with all dimensions 1 except `axis`. For an axis outside of the
 /// rank all dimensions are 1, and the Reshape is refused when shapes are inferred.
-fn beside(reader: &mut GraphReader<'_>, value: ValueId, axis: i64, rank: ValueId) -> ValueId {
+fn reshape_along(
+    reader: &mut GraphReader<'_>,
+    value: ValueId,
+    axis: i64,
+    rank: ValueId,
+) -> ValueId {
     let [axis, all, one] = [axis, -1, 1].map(|number| reader.integer(number));
     let shape = reader.op_of(
         Op::OneHot(OneHot { axis: -1, from_end: true }),
@@ -154,10 +159,10 @@ pub(super) fn quantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Out
         return reader.inexpressible(found, "i4, u4, i8, u8, i16, u16", "quantise to another type");
     };
     let axis = axis_of(call);
-    let scale = along(reader, axis, x, scale)?;
+    let scale = broadcast_along(reader, axis, x, scale)?;
     let zero = match zero {
         Some(zero) => {
-            let zero = along(reader, axis, x, zero)?;
+            let zero = broadcast_along(reader, axis, x, zero)?;
             Some(float(reader, zero))
         }
         None => None,
@@ -190,9 +195,9 @@ pub(super) fn dequantize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
     let (x, scale) = (call.x(), call.input(1)?);
     let element = given.unwrap_or_else(|| reader.element(scale));
     let axis = axis_of(call);
-    let scale = along(reader, axis, x, scale)?;
+    let scale = broadcast_along(reader, axis, x, scale)?;
     let zero = match call.input(2) {
-        Some(zero) => Some(along(reader, axis, x, zero)?),
+        Some(zero) => Some(broadcast_along(reader, axis, x, zero)?),
         None => None,
     };
     let integers = centred(reader, x, zero);
@@ -303,7 +308,7 @@ fn by_channel(reader: &mut GraphReader<'_>, value: ValueId, w: ValueId, first: i
     let rank = rank_of(reader, w);
     let leading = reader.integer(first);
     let rank = reader.op(Op::elementwise(Binary::Subtract), vec![rank, leading]);
-    beside(reader, value, 0, rank)
+    reshape_along(reader, value, 0, rank)
 }
 
 /// ConvInteger.

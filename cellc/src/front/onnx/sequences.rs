@@ -139,7 +139,7 @@ impl GraphReader<'_> {
 
     /// Concatenates all elements of a sequence along an axis, or stacks the elements along a new
     /// axis. `None` after an error.
-    fn together(&mut self, sequence: &Sequence, axis: i64, is_new: bool) -> Option<ValueId> {
+    fn put_together(&mut self, sequence: &Sequence, axis: i64, is_new: bool) -> Option<ValueId> {
         let mut parts = Vec::new();
         for &piece in &sequence.pieces {
             parts.push(match piece {
@@ -520,7 +520,7 @@ pub(super) fn at(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     if let Some(SequencePiece::One(value)) = piece_index.map(|at| sequence.pieces[at]) {
         return Some(vec![value]);
     }
-    let (stack, axis) = (reader.together(&sequence, 0, true)?, reader.integer(0));
+    let (stack, axis) = (reader.put_together(&sequence, 0, true)?, reader.integer(0));
     Some(vec![reader.op(Op::Gather { batch_dims: 0 }, vec![stack, call.input(1)?, axis])])
 }
 
@@ -552,7 +552,7 @@ pub(super) fn concat(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
         return reader.missing("axis", "the attribute axis");
     };
     let is_new = call.attributes.flag("new_axis", false);
-    Some(vec![reader.together(&sequence, axis, is_new)?])
+    Some(vec![reader.put_together(&sequence, axis, is_new)?])
 }
 
 /// SplitToSequence.

@@ -275,7 +275,10 @@ pub(super) fn top_k(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
 }
 
 /// CumSum: the direction, and true if a sum excludes the element at its own place.
-pub(super) fn cum_sum(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option<ReadOperation> {
+pub(super) fn running_sum(
+    reader: &mut GraphReader<'_, '_>,
+    data: &mut Data,
+) -> Option<ReadOperation> {
     let [exclusive, reverse] =
         ["exclusive", "reverse"].map(|name| reader.boolean(data, name, Some(false)));
     Some(ReadOperation::new(Op::RunningSum(RunningSum {

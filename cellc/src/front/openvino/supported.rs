@@ -629,7 +629,7 @@ pub const SUPPORTED: &[Supported] = {
             readers::top_k,
             "a constant K of 64 or fewer; sorted by value, or one",
         ),
-        read_by("CumSum", &["opset3"], readers::cum_sum, "a constant axis"),
+        read_by("CumSum", &["opset3"], readers::running_sum, "a constant axis"),
         read_by("OneHot", ONE, readers::one_hot, "a constant depth"),
         read_by("Einsum", &["opset7"], readers::einsum, "any equation; products of two by two"),
         read_by(

@@ -24,7 +24,7 @@ pub(in crate::translate) fn window(core: &mut CoreBuilder, args: &Operands) -> R
     let inputs = args.all()?;
     note_front(core, &inputs, 2);
     let axis = args.axis(2, core.shape_of(&inputs[0]).len())?;
-    beside(core, &inputs, axis, true)
+    concatenate(core, &inputs, axis, true)
 }
 
 /// Notes a Concat of a constant of equal elements in front of a tensor. The tensor may be a slice
@@ -55,11 +55,16 @@ pub(in crate::translate) fn put_together(
     inputs: &[Known],
     axis: usize,
 ) -> Rule<Known> {
-    beside(core, inputs, axis, false)
+    concatenate(core, inputs, axis, false)
 }
 
 /// As [`put_together`]. `is_window`: [`Concat::is_window`].
-fn beside(core: &mut CoreBuilder, inputs: &[Known], axis: usize, is_window: bool) -> Rule<Known> {
+fn concatenate(
+    core: &mut CoreBuilder,
+    inputs: &[Known],
+    axis: usize,
+    is_window: bool,
+) -> Rule<Known> {
     let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| core.shape_of(input)).collect();
     let agree = |shape: &Vec<usize>| {
         shape.len() == shapes[0].len()
