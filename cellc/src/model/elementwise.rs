@@ -10,8 +10,8 @@ pub enum Elementwise {
     Primitive(Primitive),
     /// The remainder of a division.
     Remainder(Remainder),
-    /// The first input to the power of the second. At run time, the first input must be floating
-    /// point.
+    /// The first input to the power of the second. Both have one element type, which must be
+    /// floating point at run time.
     Power,
     /// An operation that is composed of primitive operations.
     Composed(Composed),
@@ -103,7 +103,7 @@ pub enum Logic {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // the names document the variants
 pub enum Composed {
-    /// Inputs: v, alpha, beta, both constants of one element.
+    /// Inputs: v, alpha, beta. Alpha and beta are constants of one element.
     HardSigmoid,
     /// v times the sigmoid of v, or of v times the second input.
     Swish {
@@ -113,7 +113,7 @@ pub enum Composed {
     Mish,
     /// v times hard sigmoid, alpha 1/6 and beta 1/2.
     HardSwish,
-    /// Inputs: v, alpha, gamma, both constants of one element: gamma times elu.
+    /// gamma times elu. Inputs: v, alpha, gamma. Alpha and gamma are constants of one element.
     Selu,
     /// v, alpha (exp(v / alpha) - 1) where v < 0. Alpha is above 0.
     Celu {

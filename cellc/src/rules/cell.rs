@@ -659,7 +659,7 @@ fn correction(recurrent: &Recurrent, role: CellPort) -> String {
 }
 
 /// Values of the attribute `clip`, each with its bound, and true if a warning says that the value
-/// has no effect. The tests of every front end read this table.
+/// has no effect. Tests of front ends read this table.
 #[cfg(test)]
 pub(crate) const CLIPS: [(f32, Option<f32>, bool); 6] = [
     (0.5, Some(0.5), false),
@@ -670,12 +670,11 @@ pub(crate) const CLIPS: [(f32, Option<f32>, bool); 6] = [
     (f32::NAN, None, true),
 ];
 
-/// Numbers of units that no cell has. The tests of every front end read this table.
+/// Numbers of units that no cell has. Tests of front ends read this table.
 #[cfg(test)]
 pub(crate) const WRONG_HIDDEN_SIZES: [usize; 4] = [0, (1 << 20) + 1, 1 << 61, i64::MAX as usize];
 
-/// Parameters of activations, each with true if it is legal. The tests of every front end read this
-/// table.
+/// Parameters of activations, each with true if it is legal. Tests of front ends read this table.
 #[cfg(test)]
 pub(crate) const PARAMETERS_OF_ACTIVATIONS: [(f32, bool); 6] = [
     (0.25, true),
@@ -686,6 +685,6 @@ pub(crate) const PARAMETERS_OF_ACTIVATIONS: [(f32, bool); 6] = [
     (f32::NAN, false),
 ];
 
-/// Numbers that no real-valued attribute may have. The tests of every front end read this table.
+/// Numbers that no real-valued attribute may have. Tests of front ends read this table.
 #[cfg(test)]
 pub(crate) const NOT_FINITE: [f32; 3] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY];

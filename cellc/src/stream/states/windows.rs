@@ -4,8 +4,9 @@
 use super::super::flow::Flow;
 use crate::core::{Concat, CoreModel, CoreNode, CoreOp, Source, StatePair};
 
-/// The windows that operators define as states, each with its next value, unless another operation
-/// reads the window. Windows of other operators may be inputs of data.
+/// The windows that operators define as states, each with its next value. A window does not count
+/// if another operation or an output reads the input, or if two windows have one next value.
+/// Windows of other operators may be inputs of data.
 pub(crate) fn windows(model: &CoreModel, flow: &Flow) -> Vec<StatePair> {
     let pair = |node: &CoreNode| match &node.op {
         CoreOp::Concat(concat) if concat.is_window => window(model, flow, concat),
