@@ -71,7 +71,8 @@ fn hard_swish(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
     product(core, x.clone(), gate)
 }
 
-/// `x (1 + tanh(v)) / 2` as `x sigmoid(2 v)`: small sigmoids keep their digits.
+/// `x (1 + tanh(v)) / 2` with `v = sqrt(2 / pi) (x + 0.044715 x^3)`, as `x sigmoid(2 v)`: small
+/// sigmoids keep their digits.
 fn gelu_tanh(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
     let square = squared(core, x)?;
     // 0.044715 * 2 sqrt(2 / pi), and 2 sqrt(2 / pi)

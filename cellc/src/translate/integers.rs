@@ -252,7 +252,8 @@ pub(super) fn binary(
         Binary::Minimum => [a[0].min(b[0]), a[1].min(b[1])],
     };
     match binary {
-        // a sum above 2^24 is rounded to f32, as the conversion at its end would round it
+        // a sum above 2^24 in magnitude is rounded to f32; the conversion to floating point that
+        // follows would round, too
         Binary::Add | Binary::Subtract if element.bits() > 16 && core.layer.becomes_float => {
             let known = Known::Source(source, element);
             core.facts.set_range(&known, range);

@@ -57,8 +57,9 @@ fn raised_to_any(core: &mut CoreBuilder, base: &Known, exponent: &Known) -> Rule
 }
 
 /// `base^exponent`: by multiplications for a small whole exponent, by multiplications and a root
-/// for a small whole number and a half, otherwise as `exp(exponent log(base))`. A small negative
-/// exponent of the first two kinds becomes a division.
+/// for a small whole number and a half, otherwise as `exp(exponent log(|base|))` with the sign of
+/// the base for odd exponents, and NaN for a negative base with a fractional exponent. A small
+/// negative exponent of the first two kinds becomes a division.
 fn raised(core: &mut CoreBuilder, base: &Known, exponent: f32) -> Rule<Known> {
     let one = Known::number_like(base, 1.0);
     if exponent < 0.0

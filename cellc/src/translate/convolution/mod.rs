@@ -137,8 +137,8 @@ fn factors(core: &mut CoreBuilder, args: &Operands, convolution: &Convolution) -
 }
 
 /// A convolution along an axis with a run-time number of elements, with zeros behind the last
-/// element. `Ok(None)` unless windows move element by element along the axis, without negative
-/// padding, and for transposed convolutions.
+/// element. `Ok(None)` for transposed convolutions, for negative padding along the axis, and unless
+/// windows move element by element along the axis.
 pub(super) fn convolution_of_open_length(
     core: &mut CoreBuilder,
     args: &Operands,
