@@ -7,8 +7,9 @@ use crate::model::{Op, Padding, Tensor, ValueId, Window};
 /// A convolution over steps. A call computes one step; steps before the first one are zero.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CausalConv {
-    /// `[outputs, inputs / groups, kernel]`, with features `[outputs, inputs / groups, kernel,
-    /// features of the kernel]`; the tap of the newest step last.
+    /// `[outputs, inputs / groups, kernel]`; with features
+    /// `[outputs, inputs / groups, kernel, features of the kernel]`. The tap of the newest step is
+    /// the last one.
     pub(crate) weight: Tensor,
     /// `[outputs]`
     pub(crate) bias: Tensor,

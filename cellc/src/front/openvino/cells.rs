@@ -63,7 +63,7 @@ impl GraphReader<'_, '_> {
             _ => (Some(LstmGateOrder::default()), Some(false)),
         };
         let (kind, direction, gate_order, coupled) = (kind?, direction?, gate_order?, coupled?);
-        // an LSTM with peepholes has the inputs x, h, c, W, R, B and P
+        // an LSTMCell with peepholes has the inputs x, h, c, W, R, B and P
         let peepholes =
             family == Family::Lstm && data.set < 4 && self.port_ids(data.index, "input").len() == 7;
         let bias_required =

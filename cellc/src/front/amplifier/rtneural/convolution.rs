@@ -134,8 +134,8 @@ impl ConvKeys {
         Ok(Self { kernel, dilation, groups: 1, frames })
     }
 
-    /// The convolution. `tensors`: kernel, `[taps, inputs / groups, outputs]` or `[taps, taps along
-    /// the features, inputs, outputs]`, and bias.
+    /// The convolution. `tensors`: kernel, `[taps, inputs / groups, outputs]` or with features
+    /// `[taps, taps along the features, inputs, outputs]`, and bias.
     pub(super) fn layer(
         &self,
         key_path: &str,
