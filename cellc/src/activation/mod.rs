@@ -253,7 +253,8 @@ pub(crate) fn own_error(
 ) -> f64 {
     let Image { low, high, least, most, .. } = *image;
     let (value, limit) = (low.abs().max(high.abs()), least.abs().max(most.abs()));
-    // values below the limit have at most the spacing below the limit, and the limit is exact
+    // values at the limit are exact, and values below have at most the spacing of f32 just below
+    // the limit
     let value = if value < limit { value } else { limit * (1.0 - U) };
     error(activation, accuracy, fused).within(magnitude, value)
 }

@@ -2,8 +2,8 @@
 //!
 //! A quarter of a turn is subtracted in four parts. Products of the first three parts with up to
 //! 2^13 quarters are exact. Beyond 2^22 quarters, about 6.6e6, the values are meaningless but stay
-//! within -1 and 1. The stated error is relative to the argument and covers meaningless values: at
-//! 6.6e6 it reaches 2, and neighbouring arguments are half a radian apart.
+//! within -1 and 1. The stated error is relative to the argument and covers these values, too: at
+//! 6.6e6 the error bound reaches 2, and neighbouring arguments are half a radian apart.
 
 use std::f32::consts::FRAC_2_PI;
 use std::f64::consts::{FRAC_PI_2, PI};
