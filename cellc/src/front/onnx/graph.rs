@@ -2,6 +2,7 @@
 //! operations.
 
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::attributes::Attributes;
@@ -57,7 +58,8 @@ pub(super) struct Level {
 pub(super) struct GraphReader<'f> {
     pub(super) folder: &'f mut Folder,
     pub(super) functions: Functions,
-    pub(super) versions: Versions,
+    /// The operator sets of the graph under construction.
+    pub(super) versions: Rc<Versions>,
     /// Number of nodes read or expanded from functions so far.
     pub(super) count: usize,
     pub(super) dims: &'f [NamedSize],

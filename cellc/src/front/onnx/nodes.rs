@@ -2,6 +2,7 @@
 //! and nodes without influence on an output are dropped.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use prost::Message;
 
@@ -28,6 +29,9 @@ pub(super) struct OnnxNode {
     pub(super) index: usize,
     /// Name of the function around the node. `None` for a node of a graph.
     pub(super) function: Option<String>,
+    /// The operator sets of the nested graphs of the node. If the call of a function passes one of
+    /// them, those of the caller.
+    pub(super) versions: Rc<Versions>,
 }
 
 /// The normalised name of a domain: the default domain is empty, `ai.onnx` is an alias for it.
@@ -122,7 +126,7 @@ fn nodes_of(node: &NodeProto) -> usize {
 /// each node returned. Nodes of nested graphs grow it when the graphs are read.
 pub(super) fn expanded(
     nodes: Vec<NodeProto>,
-    versions: &Versions,
+    versions: &Rc<Versions>,
     functions: &Functions,
     count: &mut usize,
 ) -> Result<Vec<OnnxNode>, Unexpanded> {
@@ -134,7 +138,8 @@ pub(super) fn expanded(
         .into_iter()
         .enumerate()
         .map(|(index, proto)| {
-            (OnnxNode { version: version_in(&proto, versions), proto, index, function: None }, 0)
+            let (version, versions) = (version_in(&proto, versions), versions.clone());
+            (OnnxNode { version, proto, index, function: None, versions }, 0)
         })
         .collect();
     waiting.reverse();
@@ -185,18 +190,34 @@ pub(super) fn expanded(
             );
             return Err(above_limit(found, "let functions take their tensors as inputs"));
         }
-        let (own, _) = self::versions(&function.opset_import);
+        let mut own = Versions::clone(versions);
+        own.extend(self::versions(&function.opset_import).0);
+        let own = Rc::new(own);
         let body = called(function, &node.proto, calls);
         calls += 1;
         let body = body.into_iter().enumerate().map(|(index, proto)| {
-            let version = own.get(domain(proto.domain.as_deref())).copied();
-            let version = version.unwrap_or_else(|| version_in(&proto, versions));
-            (OnnxNode { version, proto, index, function: Some(key.1.clone()) }, depth + 1)
+            let passed = passes_graph(&node.proto, &function.node[index]);
+            let versions = if passed { &node.versions } else { &own }.clone();
+            let (version, function) = (version_in(&proto, &own), Some(key.1.clone()));
+            (OnnxNode { version, proto, index, function, versions }, depth + 1)
         });
         let body: Vec<_> = body.collect();
         waiting.extend(body.into_iter().rev());
     }
     Ok(done)
+}
+
+/// The attribute of the function that an attribute in its body refers to.
+fn reference(attribute: &AttributeProto) -> Option<&str> {
+    attribute.ref_attr_name.as_deref().filter(|name| !name.is_empty())
+}
+
+/// True if a node of a function refers to a graph that the call passes.
+fn passes_graph(call: &NodeProto, node: &NodeProto) -> bool {
+    node.attribute.iter().filter_map(reference).any(|name| {
+        let is_graph = |given: &AttributeProto| given.g.is_some() || !given.graphs.is_empty();
+        call.attribute.iter().any(|given| given.name.as_deref() == Some(name) && is_graph(given))
+    })
 }
 
 /// The body of a function for one call: inner names get a prefix unique to the call, and references
@@ -211,46 +232,77 @@ fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<Node
             names.insert(formal.clone(), actual.clone());
         }
     }
-    let mut attributes: HashMap<&str, &AttributeProto> = HashMap::new();
-    for attribute in function.attribute_proto.iter().chain(&call.attribute) {
-        attributes.insert(attribute.name.as_deref().unwrap_or_default(), attribute);
+    let mut attributes = HashMap::new();
+    for (given, is_default) in [(&function.attribute_proto, true), (&call.attribute, false)] {
+        for attribute in given {
+            let name = attribute.name.as_deref().unwrap_or_default();
+            attributes.insert(name, (attribute, is_default));
+        }
     }
     let prefix = format!("{}.{number}.", call.op_type.as_deref().unwrap_or_default());
+    let mut body = CalledBody { names, attributes, prefix };
     let mut nodes = function.node.clone();
-    let mut waiting: Vec<&mut NodeProto> = nodes.iter_mut().collect();
-    while let Some(node) = waiting.pop() {
-        for name in node.input.iter_mut().chain(&mut node.output).filter(|name| !name.is_empty()) {
-            let actual = names.entry(name.clone()).or_insert_with(|| format!("{prefix}{name}"));
-            *name = actual.clone();
-        }
-        node.attribute.retain_mut(|attribute| {
-            match attribute.ref_attr_name.as_deref().filter(|name| !name.is_empty()) {
-                None => true,
-                // an optional attribute omitted by the call is omitted in the body
-                Some(name) => attributes.get(name).is_some_and(|given| {
-                    *attribute =
-                        AttributeProto { name: attribute.name.clone(), ..(*given).clone() };
-                    true
-                }),
-            }
-        });
-        for graph in node
-            .attribute
-            .iter_mut()
-            .flat_map(|attribute| attribute.g.iter_mut().chain(&mut attribute.graphs))
-        {
-            let values =
-                graph.input.iter_mut().chain(&mut graph.output).map(|value| &mut value.name);
-            for name in
-                values.chain(graph.initializer.iter_mut().map(|tensor| &mut tensor.name)).flatten()
-            {
-                let actual = names.entry(name.clone()).or_insert_with(|| format!("{prefix}{name}"));
-                *name = actual.clone();
-            }
-            waiting.extend(graph.node.iter_mut());
+    nodes.iter_mut().for_each(|node| body.node(node));
+    nodes
+}
+
+/// The names and attributes in the body of a function for one call.
+struct CalledBody<'a> {
+    /// The names outside of the function, by the names in the function.
+    names: HashMap<String, String>,
+    /// By name: an attribute, and true if it is a default of the function.
+    attributes: HashMap<&'a str, (&'a AttributeProto, bool)>,
+    /// The prefix of names that only the body has.
+    prefix: String,
+}
+
+impl CalledBody<'_> {
+    fn name(&mut self, name: &mut String) {
+        if !name.is_empty() {
+            let actual =
+                self.names.entry(name.clone()).or_insert_with(|| format!("{}{name}", self.prefix));
+            name.clone_from(actual);
         }
     }
-    nodes
+
+    /// Renames the tensors of a node and of its nested graphs, and replaces references to
+    /// attributes. A graph that the call passes keeps the names of the caller.
+    fn node(&mut self, node: &mut NodeProto) {
+        for name in node.input.iter_mut().chain(&mut node.output) {
+            self.name(name);
+        }
+        node.attribute.retain_mut(|attribute| {
+            let is_own = match reference(attribute).map(|name| self.attributes.get(name)) {
+                None => true,
+                // an optional attribute omitted by the call is omitted in the body
+                Some(None) => return false,
+                Some(Some(&(given, is_default))) => {
+                    let name = attribute.name.take();
+                    *attribute = AttributeProto { name, ..given.clone() };
+                    is_default
+                }
+            };
+            if is_own {
+                let graphs = attribute.g.iter_mut().chain(&mut attribute.graphs);
+                graphs.for_each(|graph| self.graph(graph));
+            }
+            true
+        });
+    }
+
+    /// Renames the tensors of a nested graph. The decoder's recursion limit bounds the nesting.
+    fn graph(&mut self, graph: &mut GraphProto) {
+        let values = graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info);
+        let sparse =
+            graph.sparse_initializer.iter_mut().filter_map(|tensor| tensor.values.as_mut());
+        let tensors = graph.initializer.iter_mut().chain(sparse).map(|tensor| &mut tensor.name);
+        for name in values.map(|value| &mut value.name).chain(tensors).flatten() {
+            self.name(name);
+        }
+        for node in &mut graph.node {
+            self.node(node);
+        }
+    }
 }
 
 /// Names of the node's inputs, and all names read inside its nested graphs.

@@ -1,5 +1,7 @@
 //! The reader on files that encode one model in different ways, and on invalid files.
 
+mod functions;
+
 use std::fs;
 use std::path::Path;
 

@@ -1,12 +1,14 @@
 //! Reads a file graph by graph and node by node, by the rows of the table of operators.
 
 use std::collections::HashSet;
+use std::mem::replace;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 
 use super::attributes::Attributes;
 use super::dated;
 use super::graph::{Call, GraphReader, Level};
-use super::nodes::{Functions, OnnxNode, Unexpanded, domain, expanded, needed, versions};
+use super::nodes::{Functions, OnnxNode, Unexpanded, Versions, domain, expanded, needed, versions};
 use super::proto::{
     DimensionProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto,
     TypeProto, ValueInfoProto,
@@ -44,7 +46,7 @@ impl<'f> GraphReader<'f> {
         let mut reader = GraphReader {
             folder,
             functions: Functions::new(),
-            versions: all,
+            versions: Rc::new(all),
             count: 0,
             dims,
             dimensions: Vec::new(),
@@ -115,7 +117,7 @@ impl<'f> GraphReader<'f> {
     fn warn_of_newer(&mut self) {
         let of_functions =
             self.functions.values().flat_map(|function| versions(&function.opset_import).0);
-        let versions = self.versions.clone().into_iter().chain(of_functions);
+        let versions = Versions::clone(&self.versions).into_iter().chain(of_functions);
         let newest = versions.filter(|(name, _)| name.is_empty()).map(|(_, version)| version).max();
         if let Some(version) = newest.filter(|&version| version > LATEST) {
             let found =
@@ -422,7 +424,9 @@ impl<'f> GraphReader<'f> {
         if domain_name.is_empty() && !dated::check(self, &node.proto, &op_type, node.version) {
             return;
         }
+        let around = replace(&mut self.versions, node.versions.clone());
         self.lower(node, row, version, read);
+        self.versions = around;
     }
 
     /// Warns once if an operator computes values of f16 or bf16.

@@ -1,0 +1,78 @@
+//! Nested graphs of nodes in functions: operator sets and names.
+
+use super::{called, computed, field, file, floats, graph_attribute, int, ints, long, node, value};
+
+/// The domain of the function `F`.
+const OWN: &[u8] = b"own";
+
+/// A file of operator set 17 with a function `F` of operator set `set` and the nodes `body`. The
+/// function maps `a` to `b`, and declares the attribute `graph`. `y` is `F` of `x`, and `t` is -`x`.
+fn with_function(set: i64, body: &[Vec<u8>], attributes: &[u8]) -> Vec<u8> {
+    let body: Vec<u8> = body.iter().flat_map(|node| long(7, node)).collect();
+    let names = [long(1, b"F"), long(4, b"a"), long(5, b"b"), long(6, b"graph")].concat();
+    let function = [names, body, long(9, &int(2, set)), long(10, OWN)].concat();
+    let graph = [
+        long(1, &node("Neg", &["x"], "t", &[])),
+        long(1, &node("F", &["x"], "y", &[attributes, &long(7, OWN)].concat())),
+        long(11, &value("x", 3)),
+        long(12, &value("y", 3)),
+    ];
+    let own = long(8, &[long(1, OWN), int(2, 1)].concat());
+    [file(&graph.concat(), 17), own, long(25, &function)].concat()
+}
+
+/// A node that makes the constant `c`: true.
+fn truth() -> Vec<u8> {
+    let tensor = long(5, &[int(2, 9), long(5, &ints(&[1]))].concat());
+    node("Constant", &[], "c", &long(5, &[long(1, b"value"), tensor, int(20, 4)].concat()))
+}
+
+/// A node that makes `b` by one of two equal branches.
+fn choice(branch: &[u8]) -> Vec<u8> {
+    let branches = ["then_branch", "else_branch"].map(|name| graph_attribute(name, branch));
+    node("If", &["c"], "b", &branches.concat())
+}
+
+#[test]
+fn branches_of_a_function_have_the_operator_set_of_the_function() {
+    // from operator set 11 on, the bounds of Clip are inputs
+    let least = long(5, &[long(1, b"min"), field(2, 5, &floats(&[0.5])), int(20, 1)].concat());
+    let branch = [long(1, &node("Clip", &["a"], "d", &least)), long(12, &value("d", 3))].concat();
+    let bytes = with_function(10, &[truth(), choice(&branch)], &[]);
+    assert_eq!(computed(&bytes, [1.0, -2.0, 0.25]), [1.0, 0.5, 0.5]);
+    // and the nodes after the call have the operator set of the file
+    let branch = [
+        called("least", 1, &[], &long(4, &floats(&[0.5]))),
+        long(1, &node("Clip", &["a", "least"], "d", &[])),
+        long(12, &value("d", 3)),
+    ];
+    let bytes = with_function(17, &[truth(), choice(&branch.concat())], &[]);
+    assert_eq!(computed(&bytes, [1.0, -2.0, 0.25]), [1.0, 0.5, 0.5]);
+}
+
+#[test]
+fn sparse_tensors_of_branches_in_a_function_have_the_names_of_the_call() {
+    let values = [int(1, 1), int(2, 1), long(8, b"s"), long(4, &floats(&[5.0]))].concat();
+    let indices = [int(1, 1), int(2, 7), long(7, &ints(&[2]))].concat();
+    let sparse = [long(1, &values), long(2, &indices), int(3, 3)].concat();
+    let branch =
+        [long(15, &sparse), long(1, &node("Add", &["a", "s"], "d", &[])), long(12, &value("d", 3))];
+    let bytes = with_function(17, &[truth(), choice(&branch.concat())], &[]);
+    assert_eq!(computed(&bytes, [1.0, -2.0, 0.5]), [1.0, -2.0, 5.5]);
+}
+
+/// A graph that is the attribute of a call reads names of the caller: `t` is the graph's, not the
+/// function's.
+#[test]
+fn a_graph_that_a_call_passes_reads_the_names_of_the_caller() {
+    let passed = graph_attribute(
+        "graph",
+        &[long(1, &node("Add", &["t", "t"], "d", &[])), long(12, &value("d", 3))].concat(),
+    );
+    let references = ["then_branch", "else_branch"]
+        .map(|name| long(5, &[long(1, name.as_bytes()), int(20, 5), long(21, b"graph")].concat()));
+    let inner = node("Abs", &["a"], "t", &[]);
+    let choice = node("If", &["c"], "b", &references.concat());
+    let bytes = with_function(17, &[truth(), inner, choice], &passed);
+    assert_eq!(computed(&bytes, [1.0, -2.0, 0.5]), [-2.0, 4.0, -1.0]);
+}
