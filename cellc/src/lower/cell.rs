@@ -101,31 +101,21 @@ impl<'m> KernelBuilder<'_, 'm> {
         let panels = half.map_or(0..product.0.panels.len(), |half| half.panels.clone());
         let several = product.0.panels[panels].iter().any(|panels| panels.count > 1);
         let backwards = (product.0.alternate && several).then(|| self.backwards(&mut begin));
-        let mut rows = vec![("x_row", x, inputs, false), ("h_row", h, units, false)];
-        let mut add = |name, place: Option<Place>, len, written| {
-            place.map(|place| {
-                rows.push((name, place, len, written));
-                rows.len() - 1
-            })
-        };
-        let c = add("c_row", c, units, false);
-        let a = add("a_row", a, 1, false);
-        let out = add("out_row", out, units, true);
-        let c_out = add("c_out_row", c_out, units, true);
-        let twice = add("h_out_row", twice, units, true);
+        let tensors = StepTensors { x, h, c, a, out, c_out, second_h: twice };
+        let mut rows = tensors.rows(inputs, units);
         let states = rows.len();
         rows.extend(end.iter().flat_map(|end| end.rows(units, 1)));
         begin.extend(for_tiles(self, count, at_once, &rows, |builder, rows, places| {
-            let at = |index: Option<usize>| index.map(|i| places[i]);
+            let at = tensors.at(&places[..states]);
             let end = end.as_ref().map(|end| end.at(&places[states..]));
-            let (out, c_out, end) = (at(out).or(unread), at(c_out), end.as_ref());
+            let (out, end) = (at.out.or(unread), end.as_ref());
             let mut body = Vec::new();
             let mut given = |name, source, from, len| match &padded {
                 Some(_) => builder.flushed_by_element(&mut body, name, source, from, len),
                 None => builder.flushed_rows(&mut body, name, source, from, len),
             };
-            let x = X::Elements(given("x", cell.x, places[0], rows * inputs));
-            let h = given("h", cell.h, places[1], rows * units);
+            let x = X::Elements(given("x", cell.x, at.x, rows * inputs));
+            let h = given("h", cell.h, at.h, rows * units);
             let c_given = cell.c.is_some_and(|c| builder.lowering.is_given(c));
             let cell_step = CellStep {
                 cell,
@@ -133,18 +123,18 @@ impl<'m> KernelBuilder<'_, 'm> {
                 backwards,
                 x,
                 h,
-                c: at(c),
+                c: at.c,
                 c_given,
-                a: at(a),
+                a: at.a,
                 out,
-                c_out,
+                c_out: at.c_out,
                 end,
             };
             match &padded {
                 Some(padded) => body.extend(padded.step(builder, cell_step, product)),
                 None => body.extend(step(builder, &cell_step, product)),
             }
-            if let (Some(out), Some(to)) = (out, at(twice)) {
+            if let (Some(out), Some(to)) = (out, at.second_h) {
                 body.push(copy(out, to, rows * units));
             }
             body
@@ -189,36 +179,20 @@ impl<'m> KernelBuilder<'_, 'm> {
         let own_c = (cell.c.is_some() && c_out.is_none()).then(|| self.block("c_state", units));
         // a step reads all of h while it writes the new h, so the new h needs another place
         let own_out = y.is_none().then(|| self.block("h_next", units));
-        let mut rows = vec![("x_row", x, steps * inputs, false), ("h_row", h, units, false)];
-        let mut add = |name, place: Option<Place>, len, written| {
-            place.map(|place| {
-                rows.push((name, place, len, written));
-                rows.len() - 1
-            })
-        };
-        let c = add("c_row", c, units, false);
-        let a = add("a_row", a, steps, false);
-        let y = add("y_row", y, steps * units, true);
-        let h_out = add("h_out_row", h_out, units, true);
-        let c_out = add("c_out_row", c_out, units, true);
-        let lengths = add("length", lengths, 1, false);
+        let tensors = SequenceTensors { x, h, c, a, y, h_out, c_out, lengths };
+        let mut rows = tensors.rows(inputs, units, steps);
         let states = rows.len();
         rows.extend(end.iter().flat_map(|end| end.rows(units, steps)));
         for_rows(self, cell.batch, &rows, |builder, places| {
-            let at = |index: Option<usize>| index.map(|i| places[i]);
+            let at = tensors.at(&places[..states]);
             let row = SequenceRow {
                 cell,
                 sequence,
-                x: places[0],
-                h: places[1],
-                c: at(c),
-                a: at(a),
-                y: at(y),
                 own_out,
-                h_state: at(h_out).or(own_h).expect("lower: the state has a place"),
-                c_state: at(c_out).or(own_c),
-                length: at(lengths),
+                h_state: at.h_out.or(own_h).expect("lower: the state has a place"),
+                c_state: at.c_out.or(own_c),
                 end: end.as_ref().map(|end| end.at(&places[states..])),
+                at,
             };
             builder.sequence_row(&row)
         })
@@ -228,14 +202,14 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (cell, sequence) = (row.cell, row.sequence);
         let (units, steps) = (cell.hidden_size, sequence.steps);
         let product = self.product_of(cell);
-        let states = [Some((row.h, row.h_state)), row.c.zip(row.c_state)];
-        let mut begin = self.copy_elements(cell.h, row.h, row.h_state, units);
+        let states = [Some((row.at.h, row.h_state)), row.at.c.zip(row.c_state)];
+        let mut begin = self.copy_elements(cell.h, row.at.h, row.h_state, units);
         if let (Some(c), Some((from, to))) = (cell.c, states[1]) {
             begin.extend(self.copy_elements(c, from, to, units));
         }
         let mut body = Vec::new();
         // the number of steps of this row; `None`: all
-        let length = row.length.map(|from| {
+        let length = row.at.lengths.map(|from| {
             let var = self.local("length", Type { scalar: Scalar::U32, lanes: 1 });
             let value = match sequence.lengths {
                 Lengths::Computed(_) => number(between(Expr::Load { from, lanes: 1 }, steps)),
@@ -262,12 +236,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (x, x_len) = self.x_of_steps(row, product, &mut body);
         let (x, walk_x) = self.walk("x_t", x, x_len, false);
         let mut walks = vec![walk_x];
-        let a = row.a.map(|a| {
+        let a = row.at.a.map(|a| {
             let (place, walk) = self.walk("a_t", a, 1, false);
             walks.push(walk);
             place
         });
-        let y = row.y.map(|y| {
+        let y = row.at.y.map(|y| {
             let (place, walk) = self.walk("y_t", y, units, true);
             walks.push(walk);
             place
@@ -335,12 +309,14 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (cell, steps) = (row.cell, row.sequence.steps);
         let units = cell.hidden_size;
         match product.0.input_first {
-            false => (row.x, cell.input_size),
+            false => (row.at.x, cell.input_size),
             true => {
                 let len = product.0.product.active(Phase::Input) * units;
                 let sums = self.block("x_sums", steps * len);
-                let rows =
-                    [("x_rows", row.x, cell.input_size, false), ("x_sums_rows", sums, len, true)];
+                let rows = [
+                    ("x_rows", row.at.x, cell.input_size, false),
+                    ("x_sums_rows", sums, len, true),
+                ];
                 let at_once = product.0.rows_at_once[self.lowering.isa_index];
                 body.extend(for_tiles(self, steps, at_once, &rows, |builder, rows, places| {
                     let mut body = Vec::new();
@@ -456,19 +432,120 @@ impl Padded {
     }
 }
 
-/// One row of a batch of sequences.
-struct SequenceRow<'m> {
-    cell: &'m CoreCell,
-    sequence: &'m Sequence,
+/// The tensors of a cell of one step: their first rows, or their rows in a tile.
+struct StepTensors {
+    x: Place,
+    h: Place,
+    c: Option<Place>,
+    a: Option<Place>,
+    out: Option<Place>,
+    c_out: Option<Place>,
+    /// Another place for the new h.
+    second_h: Option<Place>,
+}
+
+impl StepTensors {
+    /// The rows that a loop walks, in the order of the fields.
+    fn rows(&self, inputs: usize, units: usize) -> Vec<(&'static str, Place, usize, bool)> {
+        let rows = [
+            ("x_row", Some(self.x), inputs, false),
+            ("h_row", Some(self.h), units, false),
+            ("c_row", self.c, units, false),
+            ("a_row", self.a, 1, false),
+            ("out_row", self.out, units, true),
+            ("c_out_row", self.c_out, units, true),
+            ("h_out_row", self.second_h, units, true),
+        ];
+        present(&rows)
+    }
+
+    /// The tensors at the places of [`Self::rows`] in the body of the loop.
+    fn at(&self, places: &[Place]) -> Self {
+        let mut next = places_in_order(places);
+        Self {
+            x: next(true).expect("lower: x has a row"),
+            h: next(true).expect("lower: h has a row"),
+            c: next(self.c.is_some()),
+            a: next(self.a.is_some()),
+            out: next(self.out.is_some()),
+            c_out: next(self.c_out.is_some()),
+            second_h: next(self.second_h.is_some()),
+        }
+    }
+}
+
+/// The tensors of a batch of sequences: their first rows, or the row of the loop.
+struct SequenceTensors {
     x: Place,
     h: Place,
     c: Option<Place>,
     a: Option<Place>,
     y: Option<Place>,
+    h_out: Option<Place>,
+    c_out: Option<Place>,
+    lengths: Option<Place>,
+}
+
+impl SequenceTensors {
+    /// The rows that a loop walks, in the order of the fields.
+    fn rows(
+        &self,
+        inputs: usize,
+        units: usize,
+        steps: usize,
+    ) -> Vec<(&'static str, Place, usize, bool)> {
+        let rows = [
+            ("x_row", Some(self.x), steps * inputs, false),
+            ("h_row", Some(self.h), units, false),
+            ("c_row", self.c, units, false),
+            ("a_row", self.a, steps, false),
+            ("y_row", self.y, steps * units, true),
+            ("h_out_row", self.h_out, units, true),
+            ("c_out_row", self.c_out, units, true),
+            ("length", self.lengths, 1, false),
+        ];
+        present(&rows)
+    }
+
+    /// The tensors at the places of [`Self::rows`] in the body of the loop.
+    fn at(&self, places: &[Place]) -> Self {
+        let mut next = places_in_order(places);
+        Self {
+            x: next(true).expect("lower: x has a row"),
+            h: next(true).expect("lower: h has a row"),
+            c: next(self.c.is_some()),
+            a: next(self.a.is_some()),
+            y: next(self.y.is_some()),
+            h_out: next(self.h_out.is_some()),
+            c_out: next(self.c_out.is_some()),
+            lengths: next(self.lengths.is_some()),
+        }
+    }
+}
+
+/// The rows of tensors that have a place.
+fn present(
+    rows: &[(&'static str, Option<Place>, usize, bool)],
+) -> Vec<(&'static str, Place, usize, bool)> {
+    let present = |&(name, place, len, written)| Some((name, place?, len, written));
+    rows.iter().filter_map(present).collect()
+}
+
+/// A function that returns the next place for a tensor that is present.
+fn places_in_order(places: &[Place]) -> impl FnMut(bool) -> Option<Place> {
+    let mut places = places.iter().copied();
+    move |is_present| if is_present { places.next() } else { None }
+}
+
+/// One row of a batch of sequences.
+struct SequenceRow<'m> {
+    cell: &'m CoreCell,
+    sequence: &'m Sequence,
+    /// The tensors at this row.
+    at: SequenceTensors,
     /// The place of the new h between steps, if y is not wanted.
     own_out: Option<Place>,
     h_state: Place,
     c_state: Option<Place>,
-    length: Option<Place>,
     end: Option<End<'m>>,
 }
