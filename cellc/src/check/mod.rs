@@ -31,6 +31,7 @@ mod subject;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod unrounded;
 mod uses;
 
 pub(crate) use common_interface::common_interface;

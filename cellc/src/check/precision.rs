@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::check::subject::CheckContext;
+use crate::check::unrounded::unrounded;
 use crate::core::{CoreModel, CoreNode, CoreOp};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
 use crate::encoding::{Arithmetic, WeightFormat};
@@ -14,7 +15,8 @@ use crate::rules::report::{at_layer, layer_named, whole_model};
 use crate::rules::unused::Unused;
 
 /// Refuses wrong names of layers, f16 and bf16 in a model with run-time weights, and weights
-/// outside the range of a format. Reports weights stored in 8 bits.
+/// outside the range of a format. Reports weights stored in 8 bits, and values of f16 and bf16 that
+/// are computed in f32.
 pub(crate) fn precision(
     context: CheckContext,
     core: &CoreModel,
@@ -75,6 +77,9 @@ pub(crate) fn precision(
     }
     problems.into_iter().for_each(|problem| diagnostics.push(problem));
     exact_in_8_bits(context.model, precisions, diagnostics);
+    if let Some(warning) = unrounded(context.model) {
+        diagnostics.push(warning);
+    }
 }
 
 /// Reports weights of a quantised model stored in 8 bits.

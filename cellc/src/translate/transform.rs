@@ -9,7 +9,7 @@ use super::operands::{Operands, all_floats, one_for_each_axis, shapes_differ};
 use super::refusal::{Refusal, Rule};
 use super::rounding::rounded;
 use crate::core::CoreBuilder;
-use crate::core::{Geometry, Known, axis_index, signed, strides};
+use crate::core::{Geometry, Known, signed, strides};
 use crate::model::{Binary, Dft, ElementType, SpectralWindow, Tensor, shape_text};
 
 /// Cosine and sine of `part / whole` turns, exact at quarters of a turn.
@@ -168,17 +168,11 @@ pub(super) fn dft(core: &mut CoreBuilder, args: &Operands, attributes: Dft) -> R
     // ONNX counts the dimension of the parts among the axes, OpenVINO does not
     let signal = core.shape_of(&x).len() - 1;
     let rank = if attributes.parts_of_real { signal + 1 } else { signal };
-    let places: Option<Vec<usize>> = axes.iter().map(|&axis| axis_index(axis, rank)).collect();
-    let places = places.filter(|places| {
-        let mut sorted = places.clone();
-        sorted.sort_unstable();
-        sorted.dedup();
-        sorted.len() == axes.len() && !axes.is_empty() && sorted.iter().all(|&axis| axis < signal)
-    });
-    let Some(places) = places else {
+    let places = args.axes_once(&axes, rank)?;
+    if places.is_empty() || places.iter().any(|&axis| axis >= signal) {
         let found = format!("the axes {} of a signal of {signal} dimensions", shape_text(&axes));
-        return Err(Refusal::new(found, "axes of the signal, each once", "correct the axes"));
-    };
+        return Err(Refusal::new(found, "axes of the signal", "correct the axes"));
+    }
     let lengths = dft_lengths(core, args, attributes, &places, &x)?;
     // of several axes, the transform along the last one reads the real signal first, or computes
     // the real result last

@@ -68,8 +68,6 @@ pub(super) struct GraphReader<'f> {
     /// Axes of inputs with a named size, and the names.
     pub(super) axis_names: Vec<AxisName>,
     pub(super) diagnostics: Diagnostics,
-    /// True once the warning about f16 and bf16 values computed in f32 was given.
-    pub(super) said_unrounded: bool,
     /// The model first, then the nested graphs, outermost first. The last one is the graph under
     /// construction.
     pub(super) levels: Vec<Level>,

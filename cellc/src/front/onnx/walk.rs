@@ -52,7 +52,6 @@ impl<'f> GraphReader<'f> {
             dimensions: Vec::new(),
             axis_names: Vec::new(),
             diagnostics: Diagnostics::default(),
-            said_unrounded: false,
             levels: vec![Level::new()],
             label: String::new(),
             name: String::new(),
@@ -429,35 +428,6 @@ impl<'f> GraphReader<'f> {
         self.versions = around;
     }
 
-    /// Warns once if an operator computes values of f16 or bf16.
-    fn say_unrounded(&mut self, value: ValueId) {
-        let element = self.element(value);
-        if self.said_unrounded || !matches!(element, ElementType::F16 | ElementType::Bf16) {
-            return;
-        }
-        let made =
-            self.level().graph.model.nodes.iter().rev().find(|node| node.outputs.contains(&value));
-        // conversions have a warning of their own, and moved values are unchanged
-        let is_computed = made.is_some_and(|node| {
-            matches!(
-                node.op,
-                Op::Elementwise(_) | Op::MatMul { .. } | Op::Convolution(_) | Op::Softmax { .. }
-            ) || matches!(
-                node.op,
-                Op::Reduce { .. } | Op::Normalize(_) | Op::Cell(_) | Op::Sequence(..)
-            )
-        });
-        if is_computed {
-            self.said_unrounded = true;
-            let name = element.name();
-            let found = format!(
-                "values of {name} are computed in f32 and not rounded to {name}: results differ \
-                 from those of a program that rounds each of them"
-            );
-            self.warning(found);
-        }
-    }
-
     /// Reads a node by its row of the table. `read`: the names that a node or the graph reads.
     fn lower(
         &mut self,
@@ -553,7 +523,6 @@ impl<'f> GraphReader<'f> {
 
     /// Names an output of a node.
     fn define_output(&mut self, name: &str, value: ValueId) {
-        self.say_unrounded(value);
         if self.level().names.contains_key(name) {
             let found = format!("a second tensor called {}", quoted(name));
             self.error(found, "one tensor of each name", "export the model again");
