@@ -158,7 +158,8 @@ impl GraphReader<'_, '_> {
     /// Interpolate: resizes by sizes or scales.
     pub(super) fn interpolate(&mut self, data: &mut Data) -> Option<ReadOperation> {
         self.required(data, "mode", "nearest, linear_onnx, cubic")?;
-        let a = match data.origin_of(self.document, "cube_coeff") {
+        // OpenVINO writes the coefficient for every mode
+        let a = match data.peek(self.document, "cube_coeff") {
             Some(_) => self.number(data, "cube_coeff")?,
             None => -0.75,
         };

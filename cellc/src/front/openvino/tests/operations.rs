@@ -277,7 +277,7 @@ fn cases() -> Vec<Case> {
             "Interpolate",
             "opset11",
             "mode=\"nearest\" shape_calculation_mode=\"scales\" nearest_mode=\"floor\" \
-             pads_begin=\"0\" antialias=\"false\"",
+             pads_begin=\"0\" antialias=\"false\" cube_coeff=\"-0.75\"",
             (3, 1),
             Op::Resize(Resize {
                 by: ResizeBy::Factors,
