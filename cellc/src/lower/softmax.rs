@@ -1,9 +1,9 @@
 //! Softmax and its logarithm.
 //!
 //! `m = max v`, `e = exp(v - m)`, `s` = the sum of e in chains, `e / s`; the logarithm is
-//! `(v - m) - log(s)`. The kernel divides by `s`: a product with `1 / s` would flush a denormal e to
-//! 0 in vectors of Helium. If the axis of the softmax is the last one, lanes are along this axis;
-//! otherwise lanes are along the axes after it, and each lane computes a softmax of its own.
+//! `(v - m) - log(s)`. The kernel divides by `s`: a product with `1 / s` would flush a denormal e
+//! to 0 in vectors of Helium. If the axis of the softmax is the last one, lanes are along this
+//! axis; otherwise lanes are along the axes after it, and each lane computes a softmax of its own.
 
 use super::builder::{KernelBuilder, load, op};
 use super::pointwise::names_of_windows;
