@@ -190,15 +190,15 @@ pub(super) fn expanded(
             );
             return Err(above_limit(found, "let functions take their tensors as inputs"));
         }
-        let mut own = Versions::clone(versions);
-        own.extend(self::versions(&function.opset_import).0);
-        let own = Rc::new(own);
+        let mut imported = Versions::clone(versions);
+        imported.extend(self::versions(&function.opset_import).0);
+        let imported = Rc::new(imported);
         let body = called(function, &node.proto, calls);
         calls += 1;
         let body = body.into_iter().enumerate().map(|(index, proto)| {
             let passed = passes_graph(&node.proto, &function.node[index]);
-            let versions = if passed { &node.versions } else { &own }.clone();
-            let (version, function) = (version_in(&proto, &own), Some(key.1.clone()));
+            let versions = if passed { &node.versions } else { &imported }.clone();
+            let (version, function) = (version_in(&proto, &imported), Some(key.1.clone()));
             (OnnxNode { version, proto, index, function, versions }, depth + 1)
         });
         let body: Vec<_> = body.collect();
