@@ -9,7 +9,7 @@ use crate::emit::names::{
 };
 use crate::kernel::{AlignedArrays, BodyRef, Buffer, Element, Program, Role};
 use crate::lower::element_of;
-use crate::model::{ElementType, lasting};
+use crate::model::{ElementType, SAMPLE_RATE_KEYS, lasting};
 use crate::request::Language;
 
 impl Interface {
@@ -157,13 +157,9 @@ fn takes_memory(model: &CoreModel) -> bool {
         || model.cells().iter().any(is_sequence)
 }
 
-/// The keys of the ledger with the rate of an amplifier model: Neural Amp Modeler's, and those of
-/// other trainers.
-pub(crate) const SAMPLE_RATE: [&str; 3] = ["sample_rate", "samplerate", "metadata.samplerate"];
-
 /// The sample rate of the code of an amplifier model, in Hz.
 fn sample_rate(model: &CoreModel) -> Option<String> {
-    let of_file = || SAMPLE_RATE.into_iter().find_map(|key| metadata_number(model, key));
+    let of_file = || SAMPLE_RATE_KEYS.into_iter().find_map(|key| metadata_number(model, key));
     let rate = model.code_rate.map(|rate| rate as f64).or_else(of_file)?;
     (rate > 0.0).then(|| format!("{rate:?}"))
 }
@@ -182,9 +178,12 @@ const LEVELS: [(&str, &str, &str); 4] = [
 
 /// The sample rate and the levels of an amplifier's file.
 fn host(model: &CoreModel) -> Vec<HostConstant> {
-    const RATE: &str = "The sample rate of the model, in Hz";
+    let rate_note = match model.code_rate {
+        Some(_) => "The sample rate of this code, in Hz",
+        None => "The sample rate of the model, in Hz",
+    };
     let constant = |name, value, note| HostConstant { name, value, note };
-    let rate = sample_rate(model).map(|value| constant("SAMPLE_RATE", value, RATE));
+    let rate = sample_rate(model).map(|value| constant("SAMPLE_RATE", value, rate_note));
     let level = |(key, name, note)| {
         metadata_number(model, key).map(|value| constant(name, format!("{value:?}"), note))
     };

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use crate::core::{CoreCell, CoreModel, Lengths};
-use crate::model::{LedgerEntry, counted};
-use crate::model_names::SAMPLE_RATE;
+use crate::model::{LedgerEntry, SAMPLE_RATE_KEYS, counted};
 use crate::request::Options;
 
 /// A line for each cell, the sample rate and the levels of an amplifier, and the treatment of
@@ -27,7 +26,7 @@ pub(crate) fn lines(model: &CoreModel, options: &Options) -> Vec<String> {
 fn rate_and_levels(model: &CoreModel) -> impl Iterator<Item = String> {
     let of_host = |entry: &&LedgerEntry| {
         let key = &entry.attribute[..];
-        SAMPLE_RATE.contains(&key) || key.starts_with("metadata.")
+        SAMPLE_RATE_KEYS.contains(&key) || key.starts_with("metadata.")
     };
     let nodes = model.all_nodes();
     let ledger = nodes.iter().flat_map(|node| &node.ledger);

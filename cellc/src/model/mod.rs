@@ -81,6 +81,10 @@ pub struct Value {
     pub origin: Origin,
 }
 
+/// The attributes in the ledger with the sample rate of an amplifier model, in Hz: Neural Amp
+/// Modeler's, and those of other trainers.
+pub(crate) const SAMPLE_RATE_KEYS: [&str; 3] = ["sample_rate", "samplerate", "metadata.samplerate"];
+
 /// The meaning of one attribute of the input, for the header of the generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerEntry {
