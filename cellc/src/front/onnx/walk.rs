@@ -17,7 +17,7 @@ use super::remedies;
 use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, TensorRefusal, element_type};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::{AxisName, Dim, ElementType, Model, Op, ValueId, counted};
+use crate::model::{AxisName, Dim, ElementType, Model, ValueId, counted};
 use crate::request::NamedSize;
 
 /// A named constant tensor, dense or sparse.
