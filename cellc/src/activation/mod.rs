@@ -357,10 +357,10 @@ pub(crate) fn constants(activation: Activation) -> Constants {
 }
 
 /// Half the spacing of f32 at 1: the largest relative error of a rounding.
-const U: f64 = 1.0 / 16_777_216.0;
+pub(crate) const U: f64 = 1.0 / 16_777_216.0;
 
 /// The largest absolute error of a rounding that underflows: 2^-150.
-const UNDERFLOW: f64 = 7.006_492_321_624_085e-46;
+pub(crate) const UNDERFLOW: f64 = 7.006_492_321_624_085e-46;
 
 /// The spacing of f32 at `v`.
 fn spacing(v: f64) -> f64 {

@@ -48,7 +48,7 @@ pub struct Memory {
     /// Alignment of weights, states and scratch memory, in bytes.
     pub alignment: usize,
     /// Minimum distance in bytes between data written by different threads (avoids false sharing).
-    pub apart: usize,
+    pub thread_distance: usize,
     /// Largest tensor, in elements, that a kernel keeps on the stack. Larger tensors use scratch
     /// memory in `State`.
     pub stack_limit: usize,

@@ -142,7 +142,7 @@ pub struct Code {
     pub joins: bool,
     /// Largest number of neighbouring column vectors per pass over the weight rows, with passes of
     /// equal size in a loop. 0: as many as registers allow, each pass with separate code.
-    pub pass: usize,
+    pub vectors_per_pass: usize,
     /// Minimum distance in bytes between the loads of one instruction in successive iterations of
     /// a loop over weights from L2. Unrolling reaches this distance. 0: no minimum.
     pub load_distance: usize,
@@ -161,7 +161,7 @@ const NEUTRAL_CODE: Code = Code {
     in_software: false,
     joins: false,
     // three quarters of the registers hold sums
-    pass: 12,
+    vectors_per_pass: 12,
     load_distance: 0,
     stores_sums: false,
     steps_by_run: false,
@@ -227,7 +227,7 @@ pub static SCALAR_FMA: Isa = Isa {
     integer_registers: 8,
     fma: true,
     dots: &[Dot::WidenedPairs],
-    code: Code { rows: 4, loads: 12, calls: Calls::OneValue, pass: 24, ..NEUTRAL_CODE },
+    code: Code { rows: 4, loads: 12, calls: Calls::OneValue, vectors_per_pass: 24, ..NEUTRAL_CODE },
     c: CSpelling {
         loads: &[
             arm::loads::ONE_LANE_LOADS,
@@ -250,7 +250,7 @@ pub static SOFT: Isa = Isa {
     lanes: 1,
     integer_registers: 8,
     dots: &[Dot::WidenedPairs],
-    code: Code { calls: Calls::OneValue, in_software: true, pass: 24, ..NEUTRAL_CODE },
+    code: Code { calls: Calls::OneValue, in_software: true, vectors_per_pass: 24, ..NEUTRAL_CODE },
     ..GENERIC
 };
 
@@ -328,7 +328,7 @@ const NEUTRAL: Arch = Arch {
     rust: RustRules { held: "", otherwise: "", structs: "" },
     memory: Memory {
         alignment: 16,
-        apart: 128,
+        thread_distance: 128,
         // 16 KiB
         stack_limit: 4096,
         most_elements: 1 << 28,
@@ -347,7 +347,13 @@ static ONE_LANE: Arch = Arch {
         baseline_refused: x86::C_RULES.baseline_refused,
         ..NEUTRAL_C_RULES
     },
-    memory: Memory { alignment: 4, apart: 4, stack_limit: 8, most_elements: 1 << 24, line: 16 },
+    memory: Memory {
+        alignment: 4,
+        thread_distance: 4,
+        stack_limit: 8,
+        most_elements: 1 << 24,
+        line: 16,
+    },
     ..NEUTRAL
 };
 
@@ -375,7 +381,7 @@ static SCALAR_OF_ANY: Isa = Isa {
     }),
     code: Code {
         // panels are as wide as for x86-64: a loop over passes of four columns
-        pass: 4,
+        vectors_per_pass: 4,
         ..SCALAR.code
     },
     ..SCALAR
@@ -389,7 +395,7 @@ static SCALAR_FMA_OF_ANY: Isa = Isa {
             !defined(__riscv_vector))",
         rust: "",
     }),
-    code: Code { pass: SCALAR_OF_ANY.code.pass, ..SCALAR_FMA.code },
+    code: Code { vectors_per_pass: SCALAR_OF_ANY.code.vectors_per_pass, ..SCALAR_FMA.code },
     ..SCALAR_FMA
 };
 

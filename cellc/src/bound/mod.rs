@@ -40,6 +40,7 @@ mod stated;
 mod tests;
 mod value;
 
+use crate::activation::{U, UNDERFLOW};
 use crate::core::{
     CoreCell, CoreModel, CoreNode, CoreOp, Effort, Lengths, Parameter, PointwiseFunction, Source,
     TopK,
@@ -60,12 +61,6 @@ use value::{Gate, Value};
 /// The most additions that join partial sums. In a cell: the addition of two chains, of the x terms
 /// and the h terms, and of the bias. In a dense layer: the pairwise additions of eight chains.
 const JOINS: usize = 3;
-
-/// Half the spacing of f32 at 1: the largest relative error of a rounding.
-const U: f64 = 1.0 / 16_777_216.0;
-
-/// The largest absolute error of a rounding that underflows: 2^-150.
-const UNDERFLOW: f64 = 7.006_492_321_624_085e-46;
 
 /// A factor on every error, for the f64 rounding errors of this analysis and of the reference.
 const MARGIN: f64 = 1.0 + 1e-9;

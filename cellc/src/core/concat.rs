@@ -12,7 +12,7 @@ pub struct Concat {
     pub axis: usize,
     /// The concatenated tensors, in order.
     pub inputs: Vec<Source>,
-    /// True for the operation Window of the model: the first input holds earlier elements.
+    /// True for `AppendToState` of the model: the first input holds earlier elements.
     pub is_window: bool,
     /// The value.
     pub out: usize,

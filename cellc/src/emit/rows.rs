@@ -11,7 +11,7 @@ pub(super) struct AddedRow {
     /// The weights of the first sum.
     pub(super) weights: Place,
     /// The distance between the weights of neighbouring sums, in elements.
-    pub(super) apart: usize,
+    pub(super) sum_stride: usize,
     pub(super) element: Place,
     /// True for fused multiply-adds.
     pub(super) is_fused: bool,
@@ -52,9 +52,9 @@ impl AddedRow {
         };
         let places = sums.iter().map(weights).collect::<Option<Vec<_>>>()?;
         let first = *places.first()?;
-        let apart = places.get(1).map_or(0, |second| second.offset.wrapping_sub(first.offset));
+        let sum_stride = places.get(1).map_or(0, |second| second.offset.wrapping_sub(first.offset));
         let is_even = places.iter().enumerate().all(|(at, place)| {
-            place.base == first.base && place.offset == first.offset.wrapping_add(at * apart)
+            place.base == first.base && place.offset == first.offset.wrapping_add(at * sum_stride)
         });
         let is_fused = sums[0].2;
         let is_same = sums.iter().all(|(.., fused)| *fused == is_fused);
@@ -62,11 +62,11 @@ impl AddedRow {
         let names: Vec<_> = loaded.iter().map(|(var, ..)| *var).chain([element.0]).collect();
         let after = &rest[sums.len()..];
         let is_used = after.iter().any(|stmt| mentions(stmt, &names));
-        (is_even && is_same && is_complete && !is_used && apart < 1 << 31).then(|| Self {
+        (is_even && is_same && is_complete && !is_used && sum_stride < 1 << 31).then(|| Self {
             sums: sums.iter().map(|(var, ..)| *var).collect(),
             lanes: *lanes,
             weights: first,
-            apart,
+            sum_stride,
             element: element.1,
             is_fused,
             is_loaded_first: !loaded.is_empty(),

@@ -72,14 +72,15 @@ pub(super) struct Block {
     pub(super) element: Element,
     /// True for weights and constants in the file, and for narrow weights.
     pub(super) bytes: bool,
-    /// In a loop over the passes of a panel: the offset of the panel in the block, and the pass.
-    pub(super) pass: Option<(usize, Rc<Pass>)>,
+    /// In a loop over the column groups of a panel: the offset of the panel in the block, and the
+    /// group.
+    pub(super) group: Option<(usize, Rc<ColumnGroup>)>,
 }
 
-/// A pass of a loop over the columns of a panel: a group of columns.
+/// The columns of a panel in one iteration of a loop over column groups.
 #[derive(Debug)]
-pub(super) struct Pass {
-    /// The name of the pass in the loop.
+pub(super) struct ColumnGroup {
+    /// The name of the group in the loop.
     pub(super) name: String,
     /// The number of columns.
     pub(super) width: usize,
@@ -88,9 +89,9 @@ pub(super) struct Pass {
 }
 
 impl Block {
-    /// The index in the block of an element of the first pass.
+    /// The index in the block of an element of the first column group.
     fn at(&self, offset: usize) -> usize {
-        self.pass.as_ref().map_or(0, |(start, _)| *start) + offset
+        self.group.as_ref().map_or(0, |(start, _)| *start) + offset
     }
 }
 
@@ -106,7 +107,7 @@ pub(super) struct RowSums<'a> {
     /// The distance between rows of weights, in elements.
     pub(super) step: usize,
     /// The distance between the weights of neighbouring sums, in elements.
-    pub(super) apart: usize,
+    pub(super) sum_stride: usize,
     /// The block of the elements, one for each row, and the index of the first element.
     pub(super) elements: (&'a Block, usize),
     /// The number of rows.
@@ -201,7 +202,7 @@ pub(super) struct Line<'a> {
     /// The distance between groups, in elements.
     pub(super) step: usize,
     /// True if the halves of four words are interleaved.
-    pub(super) apart: bool,
+    pub(super) interleaves_halves: bool,
     pub(super) row: LineRow,
     pub(super) part: LinePart,
 }
@@ -309,12 +310,12 @@ fn without_zeros<'b>(mut body: &'b [Stmt], kernel: &Kernel) -> &'b [Stmt] {
 
 /// The least and the largest number of neighbouring values that one statement loads.
 #[derive(Clone, Copy)]
-pub(super) struct Together {
+pub(super) struct LoadsTogether {
     pub(super) least: usize,
     pub(super) most: usize,
 }
 
-impl Together {
+impl LoadsTogether {
     /// Each value has a statement of its own.
     pub(super) const ALONE: Self = Self { least: 2, most: 1 };
 }
@@ -403,8 +404,8 @@ pub(super) trait Dialect {
         walks: &[MovingWindow<'_>],
     );
     /// The number of values, or of their bits, that one statement loads from a block.
-    fn loads(&self, _from: &Block, _ty: Type) -> Together {
-        Together::ALONE
+    fn loads(&self, _from: &Block, _ty: Type) -> LoadsTogether {
+        LoadsTogether::ALONE
     }
     /// Declares neighbouring values of a type, loaded from a place.
     fn declare_loads(&mut self, _names: &[&str], _from: &Block, _offset: usize, _ty: Type) {
@@ -431,7 +432,7 @@ pub(super) trait Dialect {
         PassForm::Windows
     }
     /// Begins a loop over column groups of a panel.
-    fn begin_passes(&mut self, _pass: &Pass) {
+    fn begin_passes(&mut self, _group: &ColumnGroup) {
         unreachable!("emit: this dialect walks over passes by windows")
     }
     /// Declares sums of rows by one function.
@@ -744,7 +745,7 @@ impl FileNames {
                     true => hint,
                     false => scope.unique(&hint),
                 };
-                Block { name, len: buffer.len, element: buffer.element, bytes, pass: None }
+                Block { name, len: buffer.len, element: buffer.element, bytes, group: None }
             })
             .collect();
         let mut functions_of: BTreeMap<_, String> = BTreeMap::new();
@@ -1078,7 +1079,8 @@ impl Traversal<'_> {
             }
             _ => None,
         };
-        let together = first.map_or(Together::ALONE, |(_, ty, block)| dialect.loads(block, ty));
+        let together =
+            first.map_or(LoadsTogether::ALONE, |(_, ty, block)| dialect.loads(block, ty));
         let names: Vec<_> =
             body.iter().take(together.most).enumerate().map_while(is_next).collect();
         match first {
@@ -1289,13 +1291,13 @@ impl Traversal<'_> {
         (support == Support::Written).then_some(row.statements)
     }
 
-    /// The window of a walk. Within a pass, the window holds all columns of the panel.
+    /// The window of a walk. Within a column group, the window holds all columns of the panel.
     fn window(&mut self, walk: &Walk) -> Block {
         let name = self.scope.unique(&walk.name);
         let block = self.base(walk.start.base);
-        let pass = block.pass.as_ref().map(|(_, pass)| (0, Rc::clone(pass)));
-        let columns_beyond = pass.as_ref().map_or(0, |(_, pass)| pass.columns - pass.width);
-        Block { name, len: walk.len + columns_beyond, pass, ..block.clone() }
+        let group = block.group.as_ref().map(|(_, group)| (0, Rc::clone(group)));
+        let columns_beyond = group.as_ref().map_or(0, |(_, group)| group.columns - group.width);
+        Block { name, len: walk.len + columns_beyond, group, ..block.clone() }
     }
 
     /// True if a loop runs over column groups of a panel.
@@ -1308,13 +1310,13 @@ impl Traversal<'_> {
         let around = Rc::new(std::mem::take(&mut self.scope));
         self.scope = Scope::within(around);
         let width = walks[0].step;
-        let pass =
-            Rc::new(Pass { name: self.scope.unique("columns"), width, columns: width * count });
-        dialect.begin_passes(&pass);
+        let name = self.scope.unique("columns");
+        let group = Rc::new(ColumnGroup { name, width, columns: width * count });
+        dialect.begin_passes(&group);
         for walk in walks {
             let block = self.base(walk.start.base).clone();
             let window =
-                Block { pass: Some((block.at(walk.start.offset), Rc::clone(&pass))), ..block };
+                Block { group: Some((block.at(walk.start.offset), Rc::clone(&group))), ..block };
             if let Base::Buffer(id) = walk.start.base {
                 self.wholes.insert(walk.window, id);
             }
@@ -1333,7 +1335,7 @@ impl Traversal<'_> {
         walks: &'s [Walk],
         body: &[Stmt],
     ) -> Option<RowSums<'s>> {
-        let ([rows, elements], Some((sums, lanes, first, apart))) =
+        let ([rows, elements], Some((sums, lanes, first, sum_stride))) =
             (walks, self.kernel.row_sums(walks, body))
         else {
             return None;
@@ -1351,7 +1353,7 @@ impl Traversal<'_> {
             lanes,
             weights: (weights, weights.at(rows.start.offset) + first),
             step: rows.step,
-            apart,
+            sum_stride,
             elements: (self.base(elements.start.base), elements.start.offset),
             rows: count,
             at_once,
@@ -1426,8 +1428,7 @@ impl Traversal<'_> {
                 let (row, part) = line_of(copied.encoding, line.extent);
                 let stride = usize::try_from(line.from_stride)
                     .expect("emit: rows of weights are read forwards");
-                let (count, abreast, step, apart) =
-                    (line.extent, copied.abreast, line.to_stride, copied.apart);
+                let (count, abreast, step) = (line.extent, copied.abreast, line.to_stride);
                 dialect.pack_line(Line {
                     from,
                     read,
@@ -1437,7 +1438,7 @@ impl Traversal<'_> {
                     write,
                     abreast,
                     step,
-                    apart,
+                    interleaves_halves: copied.interleaves_halves,
                     row,
                     part,
                 });

@@ -5,7 +5,7 @@
 
 use super::{
     Base, BlockSums, BodyRef, BufferId, Copied, CopiedDim, Encoding, Expr, FLUSH_BELOW, Function,
-    Kernel, LaneOp, Place, Role, Stmt, Tiles, Together, Var, Walk,
+    Kernel, LaneOp, Place, Role, StepsTogether, Stmt, Tiles, Var, Walk,
 };
 
 /// The contents of undefined memory at the start of a step. Reads of undefined memory show up in
@@ -58,7 +58,7 @@ fn run(
     body: BodyRef<'_>,
     memory: &mut [Vec<f32>],
     kernels: &[Kernel],
-    together: Option<(&Together, &[f32])>,
+    together: Option<(&StepsTogether, &[f32])>,
 ) -> Vec<f32> {
     let program = body.program;
     assert_eq!(program.buffers.len(), memory.len(), "one block of memory for each buffer");

@@ -429,7 +429,7 @@ pub struct Copied {
     /// True if the halves of four neighbouring words are interleaved: first the low halves of all
     /// four words, then the high halves. Groups of four words start at multiples of four of the
     /// buffer.
-    pub apart: bool,
+    pub interleaves_halves: bool,
     /// Words of an encoded line of compile-time weights with two elements per word, if not half the
     /// number of elements: the second element of a word is `words` elements after the first, or 0.
     pub words: Option<usize>,
@@ -810,12 +810,12 @@ impl Kernel {
         };
         let sums = sums.iter().map(sum).collect::<Option<Vec<_>>>()?;
         let first = sums[0].1;
-        let apart = sums.get(1).map_or(0, |(_, second)| second.wrapping_sub(first));
+        let sum_stride = sums.get(1).map_or(0, |(_, second)| second.wrapping_sub(first));
         let is_even = sums
             .iter()
             .enumerate()
-            .all(|(at, (_, offset))| *offset == first.wrapping_add(at * apart));
-        is_even.then(|| (sums.into_iter().map(|(var, _)| var).collect(), *lanes, first, apart))
+            .all(|(at, (_, offset))| *offset == first.wrapping_add(at * sum_stride));
+        is_even.then(|| (sums.into_iter().map(|(var, _)| var).collect(), *lanes, first, sum_stride))
     }
 }
 
@@ -859,14 +859,14 @@ pub struct Body {
     /// Elements of the block.
     pub block_len: usize,
     /// The kernels that compute several steps together.
-    pub together: Option<Together>,
+    pub together: Option<StepsTogether>,
 }
 
 /// Kernels that compute up to [`Program::steps_at_once`] steps together: the last kernels of a
 /// body, in order. If a call has fewer steps, the kernels compute surplus steps, whose results are
 /// overwritten before a kernel reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Together {
+pub struct StepsTogether {
     /// The number of kernels.
     pub kernels: usize,
     /// The scratch buffer with the input, read by the first kernel: step by step, each as the
@@ -1075,7 +1075,7 @@ impl Copied {
             add: false,
             encoding: Encoding::F32,
             abreast: 1,
-            apart: false,
+            interleaves_halves: false,
             words: None,
             blocks: None,
         }

@@ -325,7 +325,8 @@ impl<'a> Printer<'a> {
     }
 
     fn copied(&self, copied: &Copied, f: &mut Formatter<'_>) -> fmt::Result {
-        let Copied { from, to, dims, add, encoding, abreast, apart, words, blocks } = copied;
+        let Copied { from, to, dims, add, encoding, abreast, interleaves_halves, words, blocks } =
+            copied;
         let index = |offset: usize, strides: &mut dyn Iterator<Item = isize>| {
             let mut text = offset.to_string();
             for (stride, letter) in strides.zip(letters()) {
@@ -347,10 +348,10 @@ impl<'a> Printer<'a> {
             write!(f, "{} {letter} < {}", if i == 0 { " for" } else { "," }, dim.extent)?;
         }
         let abreast = if *abreast > 1 { format!(", {abreast} abreast") } else { String::new() };
-        let apart = if *apart { ", halves apart" } else { "" };
+        let halves = if *interleaves_halves { ", halves apart" } else { "" };
         let words = words.map_or(String::new(), |words| format!(" in {words} words"));
         let blocks = blocks.as_ref().map_or("", |_| ", blocks that are not zero");
-        writeln!(f, "{encoding}{words}{abreast}{apart}{blocks}")
+        writeln!(f, "{encoding}{words}{abreast}{halves}{blocks}")
     }
 
     fn tiles(&self, tiles: &Tiles, f: &mut Formatter<'_>) -> fmt::Result {

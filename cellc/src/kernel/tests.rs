@@ -1,7 +1,7 @@
 use super::{
     Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
-    LaneOp, Local, Loops, Place, Program, Role, Scalar, Stmt, Tiles, Together, Type, Var, Walk,
-    WindowId, evaluate, interpret, verify,
+    LaneOp, Local, Loops, Place, Program, Role, Scalar, StepsTogether, Stmt, Tiles, Type, Var,
+    Walk, WindowId, evaluate, interpret, verify,
 };
 use crate::pass;
 
@@ -735,7 +735,7 @@ fn wrong_stateful_programs_are_found() {
         ("no buffer for these 3 values", |p| p.tables[0].1.push(0)),
         ("of several steps is not in the block", |p| {
             let (kernels, input, output) = (1, BufferId(0), BufferId(0));
-            p.bodies[0].together = Some(Together { kernels, input, output });
+            p.bodies[0].together = Some(StepsTogether { kernels, input, output });
         }),
         ("no buffer for these 2 values", |p| p.tables.push(p.tables[0].clone())),
         ("no buffer for these 2 values", |p| p.tables[0].0 = STEPS),

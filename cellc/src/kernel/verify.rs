@@ -653,7 +653,8 @@ impl<'a> Checker<'a> {
     }
 
     fn copied(&mut self, copied: &Copied) -> Result<(), String> {
-        let Copied { from, to, dims, add, encoding, abreast, apart, words, blocks } = copied;
+        let Copied { from, to, dims, add, encoding, abreast, interleaves_halves, words, blocks } =
+            copied;
         let bounds = bounds(copied).ok_or("a copy of nothing, or of more than there can be")?;
         let distance = bounds.to - to.offset + 1;
         if from.base == to.base {
@@ -668,7 +669,7 @@ impl<'a> Checker<'a> {
         if *abreast == 0 || *abreast > 1 && *encoding == Encoding::F32 {
             return Err(format!("a copy of {abreast} elements abreast that it does not encode"));
         }
-        if *apart {
+        if *interleaves_halves {
             let in_fours = |dim: &CopiedDim| dim.to_stride.is_multiple_of(4);
             let is_whole = match &dims[..] {
                 [outer @ .., columns, row] => {

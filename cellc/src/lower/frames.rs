@@ -10,7 +10,7 @@ use super::pointwise::Epilogue;
 use super::product::added;
 use super::storage::Destinations;
 use crate::core::{Dense, Source, TensorDenormals};
-use crate::kernel::{Expr, LaneOp, Loops, Place, Role, Stmt, Together, Var};
+use crate::kernel::{Expr, LaneOp, Loops, Place, Role, StepsTogether, Stmt, Var};
 use crate::plan::{self, Along, Panels, Phase, ProductPlan, TapRow, Taps};
 
 /// The number of vector registers that hold no sums.
@@ -45,7 +45,7 @@ impl<'m> Lowering<'m> {
         }
         KernelBuilder::new(self).leave(output.into());
         let kernels = self.body.kernels.len() - first;
-        self.body.together = Some(Together { kernels, input, output });
+        self.body.together = Some(StepsTogether { kernels, input, output });
         self.steps = 1;
     }
 }

@@ -28,7 +28,12 @@ fn blocks_of(
     (nth, sums, columns): (usize, usize, usize),
 ) -> Copied {
     let to = Place { offset: present.first, ..rows.to };
-    Copied { to, blocks: Some(present.places(nth, sums, columns)), apart: false, ..rows }
+    Copied {
+        to,
+        blocks: Some(present.places(nth, sums, columns)),
+        interleaves_halves: false,
+        ..rows
+    }
 }
 
 /// A dimension of a copy.
@@ -199,8 +204,11 @@ impl Memory {
             let (first, between) = product.row_of(phase, columns, i);
             let at = Place::from(weights.rows).at(blocks.offset + start + first);
             let (encoding, abreast) = (layout.encoding(inner), layout.words_together());
-            let apart = layout.interleaves_halves(inner, columns);
-            let rows = Copied { apart, ..line(at, blocks.stride, between, encoding, abreast) };
+            let interleaves_halves = layout.interleaves_halves(inner, columns);
+            let rows = Copied {
+                interleaves_halves,
+                ..line(at, blocks.stride, between, encoding, abreast)
+            };
             let present = panels.present.iter().find(|present| present.phase == phase);
             self.copy(match present {
                 Some(present) => blocks_of(rows, present, (i, taking_part.len(), columns)),

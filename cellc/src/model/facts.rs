@@ -20,13 +20,15 @@ pub struct OpFacts<'o> {
     pub outputs: RangeInclusive<usize>,
     /// The rank of the first output.
     pub rank: Rank,
+    /// The rank of each later output. `None`: there is no later output.
+    pub later_rank: Option<Rank>,
     /// The elements of the operands in the outputs.
     pub elements: Elements,
     /// The axes of the operands in the outputs.
     pub axes: Axes<'o>,
 }
 
-/// The rank of an operation's first output, which follows from ranks and constants of the inputs.
+/// The rank of an output of an operation, which follows from ranks and constants of the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
     /// A fixed rank.
@@ -152,12 +154,12 @@ const CELL_INPUTS: RangeInclusive<usize> = 0..=9;
 /// A table of facts: for each operation the columns of [`OpFacts`].
 macro_rules! table {
     (
-        $op:expr => $name:ident, $inputs:ident, $outputs:ident, $rank:ident, $elements:ident,
-        $axes:ident;
+        $op:expr => $name:ident, $inputs:ident, $outputs:ident, $rank:ident, $later_rank:ident,
+        $elements:ident, $axes:ident;
         $($variant:ident $(($($part:tt)*))? $({ $($field:tt)* })? => $($column:expr),*;)*
     ) => {{
-        let row = |$name, $inputs, $outputs, $rank, $elements, $axes| OpFacts {
-            $name, $inputs, $outputs, $rank, $elements, $axes,
+        let row = |$name, $inputs, $outputs, $rank, $later_rank, $elements, $axes| OpFacts {
+            $name, $inputs, $outputs, $rank, $later_rank, $elements, $axes,
         };
         match $op {
             $(Self::$variant $(($($part)*))? $({ $($field)* })? => row($($column),*),)*
@@ -171,82 +173,93 @@ impl Op {
     pub fn facts(&self) -> OpFacts<'_> {
         use {Axes as A, Elements as E, Rank as R};
         table! {
-            self => name, inputs, outputs, rank, elements, axes;
-            Parameter => "Parameter", 0..=0, 1..=1, R::Unknown, E::None, A::Other;
-            Constant(_) => "Const", 0..=0, 1..=1, R::Unknown, E::None, A::Other;
-            Result => "Result", 1..=1, 0..=1, R::First, E::Moved, A::Same;
-            Convert => "Convert", 1..=1, 1..=1, R::First, E::Moved, A::Same;
+            self => name, inputs, outputs, rank, later_rank, elements, axes;
+            Parameter => "Parameter", 0..=0, 1..=1, R::Unknown, None, E::None, A::Other;
+            Constant(_) => "Const", 0..=0, 1..=1, R::Unknown, None, E::None, A::Other;
+            Result => "Result", 1..=1, 0..=1, R::First, None, E::Moved, A::Same;
+            Convert => "Convert", 1..=1, 1..=1, R::First, None, E::Moved, A::Same;
             Cell(cell) => cell.kind.op_name(), CELL_INPUTS, states(cell, 0),
-                R::Unknown, E::Computed, A::Other;
+                R::Unknown, Some(R::Unknown), E::Computed, A::Other;
             Sequence(cell, _) => cell.kind.sequence_name(), CELL_INPUTS, states(cell, 1),
-                R::Fixed(4), E::Computed, A::Other;
+                R::Fixed(4), Some(R::Fixed(3)), E::Computed, A::Other;
             Elementwise(function) => function.facts().name, n(function.facts().inputs), 1..=1,
-                R::Largest, E::Elementwise { is_sum: function.is_sum() }, A::Broadcast(*function);
-            MatMul { transpose_a, transpose_b } => "MatMul", 2..=2, 1..=1, R::Product, E::Computed,
-                A::Product { transpose_a: *transpose_a, transpose_b: *transpose_b };
-            Softmax(_) => "Softmax", 1..=1, 1..=1, R::First, E::Computed, A::Softmax;
+                R::Largest, None, E::Elementwise { is_sum: function.is_sum() },
+                A::Broadcast(*function);
+            MatMul { transpose_a, transpose_b } => "MatMul", 2..=2, 1..=1, R::Product, None,
+                E::Computed, A::Product { transpose_a: *transpose_a, transpose_b: *transpose_b };
+            Softmax(_) => "Softmax", 1..=1, 1..=1, R::First, None, E::Computed, A::Softmax;
             Reduce(reduce) => "Reduce", 1..=2, 1..=1,
-                rank_of_reduced(reduce), reduced(reduce), A::Reduced;
+                rank_of_reduced(reduce), None, reduced(reduce), A::Reduced;
             Normalize(by) => "Normalize", by.inputs(), 1..=1,
-                R::First, E::Computed, A::Normalized(*by);
-            Concat { .. } => "Concat", 1..=ANY, 1..=1, R::First, E::Moved, A::Joined;
-            Window => "Window", 2..=2, 1..=1, R::First, E::Moved, A::Joined;
-            Split { parts } => "Split", 2..=2, n(*parts), R::First, E::Moved, A::Split;
-            VariadicSplit => "VariadicSplit", 3..=3, 1..=ANY, R::First, E::Moved, A::Split;
-            Reshape { .. } => "Reshape", 2..=2, 1..=1, R::Listed, E::Moved, A::Reshaped;
-            Squeeze { skip: false } => "Squeeze", 1..=2, 1..=1, R::Removed, E::Moved, A::Removed;
-            Squeeze { skip: true } => "Squeeze", 1..=2, 1..=1, R::Unknown, E::Moved, A::Removed;
-            Unsqueeze => "Unsqueeze", 2..=2, 1..=1, R::Inserted, E::Moved, A::Inserted;
-            Transpose => "Transpose", 2..=2, 1..=1, R::First, E::Moved, A::Permuted;
+                R::First, None, E::Computed, A::Normalized(*by);
+            Concat { .. } => "Concat", 1..=ANY, 1..=1, R::First, None, E::Moved, A::Joined;
+            AppendToState => "AppendToState", 2..=2, 1..=1, R::First, None, E::Moved, A::Joined;
+            Split { parts } => "Split", 2..=2, n(*parts),
+                R::First, Some(R::First), E::Moved, A::Split;
+            VariadicSplit => "VariadicSplit", 3..=3, 1..=ANY,
+                R::First, Some(R::First), E::Moved, A::Split;
+            Reshape { .. } => "Reshape", 2..=2, 1..=1, R::Listed, None, E::Moved, A::Reshaped;
+            Squeeze { skip: false } => "Squeeze", 1..=2, 1..=1,
+                R::Removed, None, E::Moved, A::Removed;
+            Squeeze { skip: true } => "Squeeze", 1..=2, 1..=1,
+                R::Unknown, None, E::Moved, A::Removed;
+            Unsqueeze => "Unsqueeze", 2..=2, 1..=1, R::Inserted, None, E::Moved, A::Inserted;
+            Transpose => "Transpose", 2..=2, 1..=1, R::First, None, E::Moved, A::Permuted;
             Gather { batch_dims: 0 } => "Gather", 3..=3, 1..=1,
-                R::Indexed, E::Moved, A::Indexed { batch_dims: 0 };
+                R::Indexed, None, E::Moved, A::Indexed { batch_dims: 0 };
             Gather { batch_dims } => "Gather", 3..=3, 1..=1,
-                R::Unknown, E::Moved, A::Indexed { batch_dims: *batch_dims };
-            Slice => "Slice", 4..=5, 1..=1, R::First, E::Moved, A::Sliced;
+                R::Unknown, None, E::Moved, A::Indexed { batch_dims: *batch_dims };
+            Slice => "Slice", 4..=5, 1..=1, R::First, None, E::Moved, A::Sliced;
             StridedSlice(masks) => "StridedSlice", 3..=4, 1..=1,
-                R::Unknown, E::Moved, A::Masked(masks);
-            ReverseSequence(_) => "ReverseSequence", 2..=2, 1..=1, R::First, E::Moved, A::Other;
-            ScatterUpdate => "ScatterUpdate", 4..=4, 1..=1, R::First, E::Moved, A::Other;
+                R::Unknown, None, E::Moved, A::Masked(masks);
+            ReverseSequence(_) => "ReverseSequence", 2..=2, 1..=1,
+                R::First, None, E::Moved, A::Other;
+            ScatterUpdate => "ScatterUpdate", 4..=4, 1..=1, R::First, None, E::Moved, A::Other;
             ScatterNd { combine } => "ScatterND", 3..=3, 1..=1,
-                R::First, replaced(*combine), A::Other;
+                R::First, None, replaced(*combine), A::Other;
             ScatterElements { combine } => "ScatterElements", 4..=4, 1..=1,
-                R::First, replaced(*combine), A::Other;
-            Blocks(_) => "Blocks", 1..=1, 1..=1, R::First, E::Moved, A::Other;
-            GatherElements { .. } => "GatherElements", 2..=2, 1..=1, R::First, E::Moved, A::Other;
-            GatherNd(_) => "GatherND", 2..=2, 1..=1, R::Unknown, E::Moved, A::Other;
-            Dft(_) => "DFT", 2..=3, 1..=1, R::Unknown, E::Computed, A::Other;
-            Stft { .. } => "STFT", 3..=4, 1..=1, R::Unknown, E::Computed, A::Other;
-            SpectralWindow(_) => "SpectralWindow", 1..=1, 1..=1, R::Fixed(1), E::Computed, A::Other;
-            MelWeights => "MelWeightMatrix", 5..=5, 1..=1, R::Fixed(2), E::Computed, A::Other;
-            Attention { .. } => "Attention", 3..=5, 1..=1, R::Unknown, E::Computed, A::Other;
+                R::First, None, replaced(*combine), A::Other;
+            Blocks(_) => "Blocks", 1..=1, 1..=1, R::First, None, E::Moved, A::Other;
+            GatherElements { .. } => "GatherElements", 2..=2, 1..=1,
+                R::First, None, E::Moved, A::Other;
+            GatherNd(_) => "GatherND", 2..=2, 1..=1, R::Unknown, None, E::Moved, A::Other;
+            Dft(_) => "DFT", 2..=3, 1..=1, R::Unknown, None, E::Computed, A::Other;
+            Stft { .. } => "STFT", 3..=4, 1..=1, R::Unknown, None, E::Computed, A::Other;
+            SpectralWindow(_) => "SpectralWindow", 1..=1, 1..=1,
+                R::Fixed(1), None, E::Computed, A::Other;
+            MelWeights => "MelWeightMatrix", 5..=5, 1..=1, R::Fixed(2), None, E::Computed, A::Other;
+            Attention { .. } => "Attention", 3..=5, 1..=1, R::Unknown, None, E::Computed, A::Other;
             LinearAttention(attention) => "LinearAttention", n(inputs_of(attention)), 1..=2,
-                R::First, E::Computed, A::Other;
+                R::First, Some(R::Fixed(4)), E::Computed, A::Other;
             Broadcast(BroadcastMode::Explicit) => "Broadcast", 2..=3, 1..=1,
-                R::Unknown, E::Moved, A::Other;
+                R::Unknown, None, E::Moved, A::Other;
             Broadcast(BroadcastMode::Numpy | BroadcastMode::Bidirectional) =>
-                "Broadcast", 2..=3, 1..=1, R::AtLeastListed, E::Moved, A::Other;
-            Tile => "Tile", 2..=2, 1..=1, R::First, E::Moved, A::Other;
-            RunningSum(_) => "CumSum", 2..=2, 1..=1, R::First, E::Computed, A::Other;
-            OneHot(_) => "OneHot", 4..=4, 1..=1, R::FirstAndOne, E::Computed, A::Other;
-            Triangle { .. } => "Trilu", 1..=2, 1..=1, R::First, E::Moved, A::Other;
-            Unread(_) => "Unread", 0..=0, 0..=ANY, R::Unknown, E::Computed, A::Other;
-            Eye => "Eye", 3..=3, 1..=1, R::Fixed(2), E::Computed, A::Other;
-            Roll => "Roll", 3..=3, 1..=1, R::First, E::Moved, A::Other;
-            EyeLike { .. } => "EyeLike", 1..=1, 1..=1, R::Fixed(2), E::None, A::Other;
+                "Broadcast", 2..=3, 1..=1, R::AtLeastListed, None, E::Moved, A::Other;
+            Tile => "Tile", 2..=2, 1..=1, R::First, None, E::Moved, A::Other;
+            RunningSum(_) => "CumSum", 2..=2, 1..=1, R::First, None, E::Computed, A::Other;
+            OneHot(_) => "OneHot", 4..=4, 1..=1, R::FirstAndOne, None, E::Computed, A::Other;
+            Triangle { .. } => "Trilu", 1..=2, 1..=1, R::First, None, E::Moved, A::Other;
+            Unread(_) => "Unread", 0..=0, 0..=ANY,
+                R::Unknown, Some(R::Unknown), E::Computed, A::Other;
+            Eye => "Eye", 3..=3, 1..=1, R::Fixed(2), None, E::Computed, A::Other;
+            Roll => "Roll", 3..=3, 1..=1, R::First, None, E::Moved, A::Other;
+            EyeLike { .. } => "EyeLike", 1..=1, 1..=1, R::Fixed(2), None, E::None, A::Other;
             Einsum { equation } => "Einsum", 1..=ANY, 1..=1,
-                rank_of_einsum(equation), E::Computed, A::Other;
-            Resize(_) => "Resize", 2..=3, 1..=1, R::First, E::Computed, A::Other;
-            ShapeOf => "ShapeOf", 1..=1, 1..=1, R::Fixed(1), E::None, A::Sizes;
-            Range { .. } => "Range", 3..=3, 1..=1, R::Fixed(1), E::Computed, A::Other;
-            ReadValue { .. } => "ReadValue", 0..=1, 1..=1, R::Unknown, E::Computed, A::Other;
-            Assign { .. } => "Assign", 1..=1, 0..=1, R::Unknown, E::Computed, A::Other;
+                rank_of_einsum(equation), None, E::Computed, A::Other;
+            Resize(_) => "Resize", 2..=3, 1..=1, R::First, None, E::Computed, A::Other;
+            ShapeOf => "ShapeOf", 1..=1, 1..=1, R::Fixed(1), None, E::None, A::Sizes;
+            Range { .. } => "Range", 3..=3, 1..=1, R::Fixed(1), None, E::Computed, A::Other;
+            ReadValue { .. } => "ReadValue", 0..=1, 1..=1, R::Unknown, None, E::Computed, A::Other;
+            Assign { .. } => "Assign", 1..=1, 0..=1, R::Unknown, None, E::Computed, A::Other;
             Convolution(convolution) => "Convolution", 2..=3, 1..=1,
-                R::First, E::Computed, A::Convolved(convolution);
-            Pool(pool) => "Pool", 1..=1, 1..=2, R::First, E::Computed, A::Pooled(pool);
-            Pad(_) => "Pad", 3..=5, 1..=1, R::First, E::Moved, A::Padded;
-            TopK(_) => "TopK", 2..=2, 1..=2, R::First, E::Computed, A::Other;
-            Loop(_) => "Loop", 0..=ANY, 0..=ANY, R::Unknown, E::Computed, A::Other;
-            If(_) => "If", 1..=ANY, 0..=ANY, R::Unknown, E::Computed, A::Other;
+                R::First, None, E::Computed, A::Convolved(convolution);
+            Pool(pool) => "Pool", 1..=1, 1..=2,
+                R::First, Some(R::First), E::Computed, A::Pooled(pool);
+            Pad(_) => "Pad", 3..=5, 1..=1, R::First, None, E::Moved, A::Padded;
+            TopK(_) => "TopK", 2..=2, 1..=2, R::First, Some(R::First), E::Computed, A::Other;
+            Loop(_) => "Loop", 0..=ANY, 0..=ANY,
+                R::Unknown, Some(R::Unknown), E::Computed, A::Other;
+            If(_) => "If", 1..=ANY, 0..=ANY, R::Unknown, Some(R::Unknown), E::Computed, A::Other;
         }
     }
 }

@@ -64,14 +64,70 @@ impl Op {
                 let found = "blocks of 0".to_owned();
                 vec![WrongAttribute::parameter(("block_size", "the size"), found, "1 or more")]
             }
-            Self::Resize(Resize { sampling: Sampling::Cubic { a, .. }, .. }) => {
-                finite("a cubic interpolation", "cube_coeff", a)
-            }
+            Self::Resize(Resize { by: _, scaling: _, sampling }) => match sampling {
+                Sampling::Cubic { a, exclude_outside: _ } => {
+                    finite("a cubic interpolation", "cube_coeff", a)
+                }
+                Sampling::Nearest(_) | Sampling::Linear => Vec::new(),
+            },
             Self::LinearAttention(ref attention) => match attention.scale {
                 Some(scale) => finite("a linear attention", "scale", scale),
                 None => Vec::new(),
             },
-            _ => Vec::new(),
+            // no real-valued attributes in a file, except of cells
+            Self::Parameter
+            | Self::Constant(_)
+            | Self::Convert
+            | Self::Cell(_)
+            | Self::Sequence(..)
+            | Self::Result
+            | Self::MatMul { transpose_a: _, transpose_b: _ }
+            | Self::Softmax(_)
+            | Self::Reduce(_)
+            | Self::Normalize(_)
+            | Self::Concat { axis: _ }
+            | Self::AppendToState
+            | Self::Split { parts: _ }
+            | Self::VariadicSplit
+            | Self::Reshape { zero_keeps: _ }
+            | Self::Squeeze { skip: _ }
+            | Self::Unsqueeze
+            | Self::Transpose
+            | Self::Gather { batch_dims: _ }
+            | Self::Slice
+            | Self::StridedSlice(_)
+            | Self::ReverseSequence(_)
+            | Self::ScatterUpdate
+            | Self::ScatterNd { combine: _ }
+            | Self::ScatterElements { combine: _ }
+            | Self::Blocks(_)
+            | Self::GatherElements { axis: _ }
+            | Self::GatherNd(_)
+            | Self::Dft(_)
+            | Self::Stft { one_sided: _ }
+            | Self::SpectralWindow(_)
+            | Self::MelWeights
+            | Self::Attention { causal: _ }
+            | Self::Broadcast(_)
+            | Self::Tile
+            | Self::RunningSum(_)
+            | Self::OneHot(_)
+            | Self::Triangle { upper: _ }
+            | Self::Unread(_)
+            | Self::Eye
+            | Self::Roll
+            | Self::EyeLike { diagonal: _ }
+            | Self::Einsum { equation: _ }
+            | Self::ShapeOf
+            | Self::Range { run_time: _ }
+            | Self::ReadValue { variable: _, shape: _, element: _ }
+            | Self::Assign { variable: _ }
+            | Self::Convolution(_)
+            | Self::Pool(_)
+            | Self::Pad(_)
+            | Self::TopK(_)
+            | Self::Loop(_)
+            | Self::If(_) => Vec::new(),
         }
     }
 }
@@ -93,7 +149,36 @@ impl Elementwise {
             Self::Composed(Composed::ThresholdedRelu { alpha }) => {
                 WrongAttribute::not_finite("ThresholdedRelu", "alpha", alpha).into_iter().collect()
             }
-            _ => Vec::new(),
+            // no parameters
+            Self::Primitive(
+                Primitive::PRelu
+                | Primitive::Unary(Unary::Negative | Unary::Abs | Unary::Ceiling | Unary::Sign)
+                | Primitive::Binary(_)
+                | Primitive::Comparison(_)
+                | Primitive::Logic(_)
+                | Primitive::Select,
+            )
+            | Self::Remainder(_)
+            | Self::Power
+            | Self::Composed(
+                Composed::HardSigmoid
+                | Composed::Swish { scaled: _ }
+                | Composed::Mish
+                | Composed::HardSwish
+                | Composed::Selu
+                | Composed::Celu { alpha: _ }
+                | Composed::GeluTanh
+                | Composed::Gelu
+                | Composed::Tan
+                | Composed::Sinh
+                | Composed::Cosh
+                | Composed::Asin
+                | Composed::Acos
+                | Composed::Asinh
+                | Composed::Acosh
+                | Composed::Atanh
+                | Composed::SquaredDifference,
+            ) => Vec::new(),
         }
     }
 }

@@ -48,7 +48,7 @@ pub enum Op {
     /// The concatenation of a state, which is a window of elements, and new elements along the last
     /// of three axes. Inputs: state, new elements. The last elements of the concatenation are the
     /// next state.
-    Window,
+    AppendToState,
     /// Data cut into equal parts along an axis. Inputs: data, axis. Outputs: the parts.
     Split {
         /// The number of parts.

@@ -1,15 +1,12 @@
 //! Detection of quantised tensors: tensors of whole numbers or of multiples of one scale, and the
 //! ranges of these numbers. Quantised models round and clip operands before products.
 
-use crate::activation::exact;
+use crate::activation::{U, exact};
 use crate::core::{
     CoreLoop, CoreModel, CoreNode, CoreOp, Facts, OutputNumbers, Pointwise, PointwiseFunction,
     Source,
 };
 use crate::model::{Binary, CurveShape};
-
-/// Half the spacing of f32 at 1: the largest relative error of a rounding.
-const U: f64 = 1.0 / 16_777_216.0;
 
 /// The largest tolerated distance of a computed value from a multiple of the scale, as a fraction
 /// of the scale.

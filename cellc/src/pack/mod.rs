@@ -324,7 +324,7 @@ fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f
         _ => return elements(copied, |to, from| put(to, get(from))),
     };
     let lines = Copied { dims: outer.to_vec(), ..copied.clone() };
-    let (mut apart, mut lines_before) = (Vec::new(), 0);
+    let (mut interleaved, mut lines_before) = (Vec::new(), 0);
     elements(&lines, |to, from| {
         let nth_line = lines_before;
         lines_before += 1;
@@ -339,11 +339,15 @@ fn run(copied: &Copied, get: impl Fn(usize) -> f32, mut put: impl FnMut(usize, f
                 continue;
             }
             let at = to + k / copied.abreast * line.to_stride + k % copied.abreast;
-            if copied.apart { apart.push((at, value.to_bits())) } else { put(at, value) }
+            if copied.interleaves_halves {
+                interleaved.push((at, value.to_bits()))
+            } else {
+                put(at, value)
+            }
         }
     });
-    apart.sort_unstable_by_key(|(at, _)| *at);
-    for four in apart.chunks_exact(4) {
+    interleaved.sort_unstable_by_key(|(at, _)| *at);
+    for four in interleaved.chunks_exact(4) {
         let halves = |shift: u32| four.iter().map(move |(_, word)| word >> shift & 0xffff);
         let halves: Vec<u32> = halves(0).chain(halves(16)).collect();
         for ((at, _), pair) in four.iter().zip(halves.chunks_exact(2)) {

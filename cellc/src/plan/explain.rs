@@ -9,8 +9,8 @@ use super::panels::Panels;
 use super::passes::Tiling;
 use super::product::{Phase, Product};
 use super::reason::{
-    Alternation, InputFirst, NoTiles, PanelWidth, Reason, RowByRow, Sharing, Threading, Together,
-    Unrolling,
+    Alternation, InputFirst, NoTiles, PanelWidth, Reason, RowByRow, RowsTogether, Sharing,
+    Threading, Unrolling,
 };
 use super::threads::Half;
 use super::{Plan, ProductPlan};
@@ -246,7 +246,7 @@ impl fmt::Display for Reason {
             Self::Threading(Threading::Two(why)) => write!(f, "two threads: {why}"),
             Self::Threading(Threading::One(why)) => write!(f, "one thread: {why}"),
             Self::Unrolling(why) => why.fmt(f),
-            Self::Together(rows) => rows.fmt(f),
+            Self::RowsTogether(rows) => rows.fmt(f),
             Self::Alternation(why) => write!(f, "panels in alternating order: {why}"),
             Self::InputFirst(why) => why.fmt(f),
             Self::Chains { isas, most } => write!(
@@ -359,7 +359,7 @@ impl fmt::Display for Unrolling {
     }
 }
 
-impl fmt::Display for Together {
+impl fmt::Display for RowsTogether {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let terms = |of_input: bool| if of_input { "x terms of " } else { "" };
         match self {

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Branches;
-use crate::core::{CoreModel, CoreNode, CoreOp, KernelForm, Pointwise, Source, View};
+use crate::core::{CoreModel, CoreNode, CoreOp, KernelForm, Pointwise, Source};
 
 /// The most pointwise operations of a chain.
 pub(super) const MOST_LINKS: usize = 64;
@@ -228,7 +228,7 @@ impl Fusion {
         let mut at = root;
         while let Some(node) = reader {
             match &node.op {
-                CoreOp::View(view) if columns.is_some() && is_whole(level.model, view) => {
+                CoreOp::View(view) if columns.is_some() && view.only_reshapes(level.model) => {
                     at = view.out;
                     between.push(at);
                 }
@@ -344,18 +344,6 @@ fn fits(model: &CoreModel, pointwise: &Pointwise, value: usize, columns: Option<
             same && operands.into_iter().all(|&s| along(out, model.shape(s), columns).is_some())
         }
     }
-}
-
-/// True if a view has all elements of its input in order.
-fn is_whole(model: &CoreModel, view: &View) -> bool {
-    let shape = &model.values[view.out].shape;
-    let mut stride = 1;
-    let mut in_order = true;
-    for (&size, &given) in shape.iter().zip(&view.strides).rev() {
-        in_order &= size == 1 || given == stride;
-        stride *= size as isize;
-    }
-    in_order && view.offset == 0 && model.len(view.input) == stride as usize
 }
 
 /// By value: the first values of the operations that read the value; `None` for a reader outside

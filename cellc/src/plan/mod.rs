@@ -42,8 +42,8 @@ pub use planner::{instruction_sets, plan};
 pub use present::{BLOCK_ROWS, PresentBlocks};
 pub use product::{Operand, Phase, Product, Sum, sums};
 pub use reason::{
-    Alternation, InputFirst, NoTiles, PanelWidth, Reason, RowByRow, Sharing, Threading, Together,
-    Unrolling,
+    Alternation, InputFirst, NoTiles, PanelWidth, Reason, RowByRow, RowsTogether, Sharing,
+    Threading, Unrolling,
 };
 pub use row_layout::{Interleave, RowLayout, WordOrder, ZeroBlocks};
 pub(crate) use scalars::fills_no_vector;

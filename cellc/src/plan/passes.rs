@@ -32,7 +32,7 @@ impl Tiling {
 /// passes of equal size are a loop. `None`: as many as registers allow, each pass with separate
 /// code.
 pub fn most_per_pass(isa: &Isa) -> Option<usize> {
-    Some(isa.code.pass).filter(|most| *most > 0)
+    Some(isa.code.vectors_per_pass).filter(|most| *most > 0)
 }
 
 /// Upper limit for sum vectors per pass over a panel for one row: the chains of all sums take three

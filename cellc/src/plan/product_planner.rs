@@ -7,7 +7,7 @@ use super::passes::{tiling, vectors_of_blocks};
 use super::present::{BLOCK_ROWS, SparseMatrix};
 use super::product::{Product, row_by_row};
 use super::reason::{
-    Alternation, InputFirst, PanelWidth, Reason, Sharing, Threading, Together, Unrolling,
+    Alternation, InputFirst, PanelWidth, Reason, RowsTogether, Sharing, Threading, Unrolling,
 };
 use super::row_layout::{RowLayout, ZeroBlocks};
 use super::sparse::{self, Blocks};
@@ -244,15 +244,15 @@ impl<'a> ProductPlanner<'a> {
         let choices = self.isas.iter().map(|planned| self.rows_on(of, planned.isa));
         let (rows, whys): (Vec<_>, Vec<_>) = choices.unzip();
         if several {
-            reasons.extend(whys.into_iter().flatten().map(Reason::Together));
+            reasons.extend(whys.into_iter().flatten().map(Reason::RowsTogether));
             let is_asked = self.options.tuning.rows_at_once.is_some();
-            reasons.extend(is_asked.then(|| Reason::Together(Together::Asked(rows[0]))));
+            reasons.extend(is_asked.then(|| Reason::RowsTogether(RowsTogether::Asked(rows[0]))));
         }
         rows
     }
 
     /// Rows computed together on an instruction set, with the reasons for several rows.
-    fn rows_on(&self, of: &PlannedPanels<'_>, isa: &'static Isa) -> (usize, Vec<Together>) {
+    fn rows_on(&self, of: &PlannedPanels<'_>, isa: &'static Isa) -> (usize, Vec<RowsTogether>) {
         let &PlannedPanels { product, panels, .. } = of;
         let tuning = &self.options.tuning;
         let by_tiles =
@@ -270,15 +270,15 @@ impl<'a> ProductPlanner<'a> {
         };
         let name = isa.name;
         let why = match () {
-            () if is_narrow => Some(Together::Narrow(name)),
-            () if in_tiles => Some(Together::InTiles { isa: name, rows, of_input }),
+            () if is_narrow => Some(RowsTogether::Narrow(name)),
+            () if in_tiles => Some(RowsTogether::InTiles { isa: name, rows, of_input }),
             () if is_asked => None,
-            () => Some(Together::InVectors { isa: name, rows, of_input, cycles }),
+            () => Some(RowsTogether::InVectors { isa: name, rows, of_input, cycles }),
         };
         let mut whys: Vec<_> = why.into_iter().collect();
         if !in_tiles && most_tile_rows(isa) > 0 && product.fits_tiles_somewhere() {
             let why = product.without_tiles(by_tiles, panels, tuning.tiles, isa);
-            whys.push(Together::NoTiles(name, why));
+            whys.push(RowsTogether::NoTiles(name, why));
         }
         (rows, whys)
     }

@@ -12,7 +12,7 @@ pub enum Reason {
     /// The unrolling of loops over rows.
     Unrolling(Unrolling),
     /// Rows or steps computed together.
-    Together(Together),
+    RowsTogether(RowsTogether),
     /// Panels in alternating order.
     Alternation(Alternation),
     /// When the x terms of a sequence are computed.
@@ -146,7 +146,7 @@ pub enum Unrolling {
 
 /// Rows, or steps of a sequence, that share each load of a weight.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Together {
+pub enum RowsTogether {
     /// The user decided.
     Asked(usize),
     /// The instruction set computes a narrow or padded cell one row at a time.

@@ -5,7 +5,7 @@ use super::attention::attention;
 use super::convolution::{convolution, pad, pool};
 use super::einsum::einsum;
 use super::layout::broadcasts::{broadcast_input, tile};
-use super::layout::concats::{concat, window};
+use super::layout::concats::{append_to_state, concat};
 use super::layout::slices::{Slices, masked_slices, split, variadic_split};
 use super::layout::{reshape, shape_of_op, squeeze, transpose, unsqueeze};
 use super::linear_attention::linear_attention;
@@ -62,7 +62,7 @@ impl<'a> Translator<'_, 'a> {
             Op::Pool(ref attributes) => self.apply_with(node, pool, attributes),
             Op::Pad(mode) => self.apply_with(node, pad, mode),
             Op::Concat { axis } => self.apply_with(node, concat, axis),
-            Op::Window => self.apply(node, window),
+            Op::AppendToState => self.apply(node, append_to_state),
             Op::Split { parts } => self.apply_all(node, |core, args| split(core, args, parts)),
             Op::VariadicSplit => self.apply_all(node, variadic_split),
             Op::RunningSum(sum) => self.apply_with(node, running_sum, sum),

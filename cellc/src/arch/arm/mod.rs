@@ -154,7 +154,7 @@ pub(super) static NEON: Isa = Isa {
         rows: 4,
         loads: 4,
         // more columns add code for little gain
-        pass: 4,
+        vectors_per_pass: 4,
         ..NEUTRAL_CODE
     },
     c: CSpelling {

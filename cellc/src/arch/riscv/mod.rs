@@ -12,7 +12,7 @@ use super::{
 /// and writes its operands.
 static RISCV_F: Isa = Isa {
     // panels are as wide as for vectors: a loop over passes of four columns
-    code: Code { pass: 4, calls: Calls::SeveralValues, ..SCALAR_FMA.code },
+    code: Code { vectors_per_pass: 4, calls: Calls::SeveralValues, ..SCALAR_FMA.code },
     rust: RustSpelling {
         mul_add: MUL_ADD,
         mul_add_where: "target_arch = \"riscv64\"",
@@ -51,7 +51,7 @@ pub static RVV: Isa = Isa {
         rust: "",
     }),
     instructions: Some(work::RVV),
-    code: Code { pass: 2, ..NEUTRAL_CODE },
+    code: Code { vectors_per_pass: 2, ..NEUTRAL_CODE },
     c: CSpelling { vectors: &[lanes(16), lanes(8), lanes(4), lanes(2)], ..GENERIC.c },
     ..GENERIC
 };
@@ -62,7 +62,7 @@ pub(super) static RVV_OF_ANY: Isa = Isa {
     body_of: Some(&GENERIC),
     registers: GENERIC.registers,
     integer_registers: GENERIC.integer_registers,
-    code: Code { pass: GENERIC.code.pass, ..RVV.code },
+    code: Code { vectors_per_pass: GENERIC.code.vectors_per_pass, ..RVV.code },
     c: CSpelling { vectors: &[lanes(4), lanes(2)], ..RVV.c },
     ..RVV
 };

@@ -147,7 +147,7 @@ pub static AVX2: Isa = Isa {
     fma: true,
     // leaf 7: AVX2 (5); XCR0: registers of 128 and 256 bits
     detection: cpuid!(C_ASKED, "0x20", "0x6", "", "has_avx2()", include_str!("text/has_avx2.rs")),
-    code: Code { joins: true, pass: 0, load_distance: LOAD_DISTANCE, ..NEUTRAL_CODE },
+    code: Code { joins: true, vectors_per_pass: 0, load_distance: LOAD_DISTANCE, ..NEUTRAL_CODE },
     c: CSpelling {
         features: "avx2,fma,f16c",
         header: "immintrin.h",

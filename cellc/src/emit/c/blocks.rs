@@ -100,7 +100,7 @@ impl C<'_> {
             len: usize::MAX,
             element: Element::F32,
             bytes: false,
-            pass: None,
+            group: None,
         };
         let elements: Vec<_> = (0..words).map(|word| format!("x{word}")).collect();
         // one by one: a load of several words may have fixed registers, which weights need, too

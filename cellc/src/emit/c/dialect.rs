@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, MovingWindow, PrivateMemory,
-    RowSums, RowText, Subscript, Support, Text, TextKind, Together, UnrollHints, decimal,
+    Block, Context, Copying, Dialect, Line, LinePart, LineRow, LoadsTogether, MovingWindow,
+    PrivateMemory, RowSums, RowText, Subscript, Support, Text, TextKind, UnrollHints, decimal,
     function_name,
 };
 use super::across::ColumnSums;
@@ -796,9 +796,9 @@ impl Dialect for C<'_> {
         self.line(&format!("{constant}{spelled} {name} = {value};"));
     }
 
-    fn loads(&self, from: &Block, ty: Type) -> Together {
+    fn loads(&self, from: &Block, ty: Type) -> LoadsTogether {
         if self.shares {
-            return Together::ALONE;
+            return LoadsTogether::ALONE;
         }
         let element = vectors::loaded(from.element, ty.scalar);
         let registers = match self.isa.c.loads.iter().find(|loads| loads.element == element) {
@@ -808,12 +808,12 @@ impl Dialect for C<'_> {
             None => 1,
         };
         match self.registers_of(ty.lanes) {
-            1 => Together { least: 2, most: registers },
+            1 => LoadsTogether { least: 2, most: registers },
             // the registers of a value are loaded together
             each if ty.lanes == each * self.isa.lanes => {
-                Together { least: 1, most: registers / each }
+                LoadsTogether { least: 1, most: registers / each }
             }
-            _ => Together::ALONE,
+            _ => LoadsTogether::ALONE,
         }
     }
 
@@ -994,7 +994,19 @@ impl Dialect for C<'_> {
     }
 
     fn pack_line(&mut self, line: Line<'_>) {
-        let Line { from, read, count, stride, to, write, abreast, step, apart, row, part } = line;
+        let Line {
+            from,
+            read,
+            count,
+            stride,
+            to,
+            write,
+            abreast,
+            step,
+            interleaves_halves,
+            row,
+            part,
+        } = line;
         let target = format!("{}, {write}", to.name);
         let pointer = |block: &Block, at: Subscript| match at.to_string() {
             at if at == "0" => block.name.clone(),
@@ -1010,7 +1022,7 @@ impl Dialect for C<'_> {
             }
         };
         let call = match part {
-            LinePart::Words(_) | LinePart::Pairs if apart => {
+            LinePart::Words(_) | LinePart::Pairs if interleaves_halves => {
                 let pairs = matches!(part, LinePart::Pairs);
                 let pack =
                     self.name(if pairs { "pack_pairs_apart" } else { "pack_words_apart" }, 1);

@@ -23,7 +23,7 @@ pub(super) fn source(file: &CFile<'_>) -> String {
 fn named(file: &CFile<'_>, text: &str) -> String {
     let words = [
         ("    PAUSE;\n", C_PAUSE),
-        ("APART", &file.options.machine.target.memory.apart.to_string()),
+        ("APART", &file.options.machine.target.memory.thread_distance.to_string()),
         ("PREFIX", file.prefix()),
         ("UPPER", &file.upper()),
     ];

@@ -166,7 +166,7 @@ impl C<'_> {
         let RowText { sums, weights: (weights, first), element: (element, at), row } = text;
         let (ty, count) = (Type::f32(row.lanes), sums.len());
         let together = self.loads(weights, ty);
-        let is_near = count == 1 || row.apart == row.lanes;
+        let is_near = count == 1 || row.sum_stride == row.lanes;
         let is_together =
             row.is_loaded_first && is_near && (together.least..=together.most).contains(&count);
         if element.element != Element::F32 || row.is_loaded_first && !is_together {
@@ -200,7 +200,7 @@ impl C<'_> {
             self.needs.joined.functions.insert(name.clone(), text);
         }
         let apart =
-            if is_together || count == 1 { String::new() } else { format!("{}, ", row.apart) };
+            if is_together || count == 1 { String::new() } else { format!("{}, ", row.sum_stride) };
         let places: Vec<_> = sums.iter().map(|sum| format!("&{sum}")).collect();
         let from = plus(&weights.name, *first);
         let x =
@@ -215,7 +215,7 @@ impl C<'_> {
         let (ty, count) = (Type::f32(row.lanes), sums.len());
         let together = self.loads(weights, ty);
         let is_of_floats = weights.element == Element::F32 && element.element == Element::F32;
-        let is_together = row.is_loaded_first && row.apart == row.lanes;
+        let is_together = row.is_loaded_first && row.sum_stride == row.lanes;
         if !is_of_floats || !is_together || count < LEAST_SUMS_OF_MACRO || together.most < 2 {
             return Support::Missing;
         }
@@ -480,7 +480,7 @@ impl C<'_> {
             len: lanes,
             element,
             bytes,
-            pass: None,
+            group: None,
         };
         let operands = |count: usize| {
             OPERANDS[..count].iter().map(|name| Text::atom(*name)).collect::<Vec<_>>()

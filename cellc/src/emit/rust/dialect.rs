@@ -9,7 +9,7 @@ use super::vectors::{self, Used};
 use crate::arch::{ByLane, Dot};
 use crate::emit::hints;
 use crate::emit::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, MovingWindow, Pass, PassForm,
+    Block, ColumnGroup, Context, Copying, Dialect, Line, LinePart, LineRow, MovingWindow, PassForm,
     PrivateMemory, RowSums, Support, Text, decimal, function_name,
 };
 use crate::kernel::{BlockProduct, BlockSums, Element, Kernel, LaneOp, Scalar, Tiles, Type};
@@ -127,12 +127,12 @@ impl Rust {
     /// type.
     fn read(&mut self, name: &'static str, lanes: usize, (from, offset): (&Block, usize)) -> Text {
         let ty = self.ty(Type::f32(lanes), Context::Kernel);
-        if let Some((_, pass)) =
-            from.pass.as_ref().filter(|(_, pass)| pass.width == lanes && name != "splat")
+        if let Some((_, group)) =
+            from.group.as_ref().filter(|(_, group)| group.width == lanes && name != "splat")
         {
             self.vectors.weights(from.element);
             self.vectors.columns("load");
-            return Text::atom(format!("{}.load::<{offset}, _, _>({})", pass.name, from.name));
+            return Text::atom(format!("{}.load::<{offset}, _, _>({})", group.name, from.name));
         }
         self.vectors.operation(name);
         Text::atom(format!("{ty}::{name}::<{offset}, {}>({})", from.len, from.name))
@@ -480,13 +480,13 @@ impl Dialect for Rust {
             Element::Bool => "store_bool",
             _ => {
                 self.vectors.lanes(lanes);
-                if let Some((_, pass)) = &to.pass {
+                if let Some((_, group)) = &to.group {
                     self.vectors.operation("to_lanes");
                     self.vectors.columns("store");
                     let _ = writeln!(
                         self.out,
                         "{}.store::<{offset}, _>({}, {});",
-                        pass.name, value.text, to.name
+                        group.name, value.text, to.name
                     );
                     return;
                 }
@@ -604,7 +604,19 @@ impl Dialect for Rust {
     }
 
     fn pack_line(&mut self, line: Line<'_>) {
-        let Line { from, read, count, stride, to, write, abreast, step, apart, row, part } = line;
+        let Line {
+            from,
+            read,
+            count,
+            stride,
+            to,
+            write,
+            abreast,
+            step,
+            interleaves_halves,
+            row,
+            part,
+        } = line;
         let last_read = read.last() + (count - 1) * stride;
         let weight = format!("&strided::<{last_read}, _>({}, {read}, {stride})", from.name);
         let (row_of, most) = match row {
@@ -618,8 +630,10 @@ impl Dialect for Rust {
         let last = write.last();
         let four = last / 4 * 4 + group(count.div_ceil(2), 1);
         let (put, lasts) = match part {
-            LinePart::Words(_) if apart => ("pack_words_apart", format!("{four}, _, _")),
-            LinePart::Pairs if apart => ("pack_pairs_apart", format!("{four}, _, _")),
+            LinePart::Words(_) if interleaves_halves => {
+                ("pack_words_apart", format!("{four}, _, _"))
+            }
+            LinePart::Pairs if interleaves_halves => ("pack_pairs_apart", format!("{four}, _, _")),
             LinePart::Words(parts) => {
                 let last = last + group(count.div_ceil(parts), abreast);
                 ("pack_words", format!("{parts}, {abreast}, {last}, _, _"))
@@ -689,8 +703,8 @@ impl Dialect for Rust {
         PassForm::Named
     }
 
-    fn begin_passes(&mut self, pass: &Pass) {
-        let Pass { name, width, columns } = pass;
+    fn begin_passes(&mut self, group: &ColumnGroup) {
+        let ColumnGroup { name, width, columns } = group;
         self.vectors.columns("all");
         let ty = self.ty(Type::f32(*width), Context::Kernel);
         let _ = writeln!(self.out, "for {name} in Columns::<{ty}, {width}, {columns}>::all() {{");
@@ -702,7 +716,7 @@ impl Dialect for Rust {
             lanes,
             weights: (weights, first),
             step,
-            apart,
+            sum_stride,
             elements,
             rows,
             at_once,
@@ -712,8 +726,8 @@ impl Dialect for Rust {
         if self.ty(Type::f32(*lanes), Context::Kernel) == "f32" {
             return Support::Missing;
         }
-        let columns = match &weights.pass {
-            Some((_, pass)) if pass.width == *lanes => pass.name.clone(),
+        let columns = match &weights.group {
+            Some((_, group)) if group.width == *lanes => group.name.clone(),
             Some(_) => return Support::Missing,
             None => {
                 self.vectors.columns("first");
@@ -732,7 +746,7 @@ impl Dialect for Rust {
         self.vectors.operation("mul_add");
         self.vectors.operation("all");
         let (name, sums) = (&weights.name, names.join(", "));
-        let rows = format!("Rows::<{}, {first}, {step}, {apart}, {at_once}>", names.len());
+        let rows = format!("Rows::<{}, {first}, {step}, {sum_stride}, {at_once}>", names.len());
         let value = format!("{rows}::sums({columns}, {name}, {elements})");
         let value = match hints::is_kept_in_memory(names.len(), *next) {
             true => format!("{}({value})", self.shared(hints::KEPT_SUMS.printed)),

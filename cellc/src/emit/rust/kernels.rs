@@ -67,7 +67,7 @@ pub(super) struct Module {
     /// The kernels that compute several steps together. In a module with such kernels, these and
     /// all kernels with several calls are never inlined: a stream has many layers of few shapes.
     /// `None`: no kernels compute several steps.
-    apart: Option<BTreeSet<String>>,
+    step_kernels: Option<BTreeSet<String>>,
     /// Items after the module.
     after: String,
 }
@@ -195,14 +195,14 @@ fn activations_module(functions: String) -> String {
 /// The function `run` of a module and the other functions with calls, then the kernels. `generic`
 /// returns the path of a kernel that is a function with generic vector types.
 fn with_kernels(module: &Module, generic: impl Fn(usize) -> Option<String>) -> String {
-    let Module { attribute, kernels, text, apart, .. } = module;
+    let Module { attribute, kernels, text, step_kernels, .. } = module;
     let mut text = text.clone();
     let calls_direct =
         kernels.len() == 1 || kernels.len() <= MOST_CALLED_DIRECTLY && !text.contains("pool.join(");
     for (nth, kernel) in kernels.iter().enumerate() {
         let KernelText { name, doc, params, body, has_open_loop, .. } = kernel;
         let calls = called(&text, name);
-        let is_apart = apart.as_ref().is_some_and(|apart| apart.contains(name) || calls.len() > 1);
+        let is_apart = step_kernels.as_ref().is_some_and(|of| of.contains(name) || calls.len() > 1);
         let shared = if is_apart { APART } else { "" };
         let list: String = params.iter().map(|(name, ty)| format!("{name}: {ty},")).collect();
         let _ = match generic(nth) {
@@ -407,7 +407,7 @@ impl RustFile<'_> {
         let Rust { vectors, functions, kernels, attribute, .. } = dialect;
         let of_steps = shared.calls_of_steps(body).into_iter().flatten();
         let of_steps = of_steps.map(|(_, name)| name.to_owned());
-        let apart = body.together.is_some().then(|| of_steps.collect());
+        let step_kernels = body.together.is_some().then(|| of_steps.collect());
         Module {
             head,
             attribute,
@@ -417,7 +417,7 @@ impl RustFile<'_> {
             vectors,
             isa,
             fused_by,
-            apart,
+            step_kernels,
             after: String::new(),
         }
     }

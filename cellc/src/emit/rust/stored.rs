@@ -39,7 +39,7 @@ impl RustFile<'_> {
             let buffer = self.program.buffer(*id);
             if buffer.len > 0 {
                 let (len, element) = (buffer.len, buffer.element);
-                let block = Block { name: String::new(), len, element, bytes: true, pass: None };
+                let block = Block { name: String::new(), len, element, bytes: true, group: None };
                 let (name, doc) = self.named_by(readers.get(id).copied(), *id);
                 add(*at, name, block_type(&block), doc);
             }

@@ -43,7 +43,7 @@ impl RustFile<'_> {
                         .collect::<String>()
             }
             "packed" => self.item(name),
-            "pool" => pool::items(self.options.machine.target.memory.apart),
+            "pool" => pool::items(self.options.machine.target.memory.thread_distance),
             "streams" => streams::items(self, &self.lists(), &self.words()),
             _ => self.item(name),
         }

@@ -15,7 +15,7 @@ use crate::front::graph::Graph;
 use crate::front::{not_finite, not_finite_in};
 use crate::model::limits::MOST_NESTED;
 use crate::model::{
-    ActivationLists, AxisName, Dim, ElementType, Elementwise, LedgerEntry, Loop, Op, Rank,
+    ActivationLists, AxisName, Dim, ElementType, Elementwise, LedgerEntry, Loop, Op, OpFacts, Rank,
     ResultType, Spelling, Tensor, Value, ValueId,
 };
 use crate::request::NamedSize;
@@ -267,10 +267,10 @@ impl<'f> GraphReader<'f> {
         written.or_else(|| level.ranks.get(&value).copied())
     }
 
-    /// The rank of an operation's first output. `None` if the ranks and constants of the inputs do
-    /// not determine the rank.
-    fn rank_of(&mut self, op: &Op, inputs: &[ValueId]) -> Option<usize> {
-        match op.facts().rank {
+    /// The rank of an output, by the rank in the facts of the operation. `None` if the ranks and
+    /// constants of the inputs do not determine the rank.
+    fn rank_of(&mut self, rank: Rank, inputs: &[ValueId]) -> Option<usize> {
+        match rank {
             Rank::Fixed(rank) => Some(rank),
             Rank::First => self.rank(inputs[0]),
             Rank::Largest => {
@@ -413,12 +413,9 @@ impl<'f> GraphReader<'f> {
         ledger: Vec<LedgerEntry>,
     ) -> Vec<ValueId> {
         let (name, label) = (self.name.clone(), self.kind());
-        let rank = self.rank_of(&op, &inputs);
-        let of_states = match op {
-            Op::Sequence(..) => Some(3),
-            Op::LinearAttention(_) => Some(4),
-            _ => rank,
-        };
+        let OpFacts { rank, later_rank, .. } = op.facts();
+        let rank = self.rank_of(rank, &inputs);
+        let later_rank = later_rank.and_then(|later| self.rank_of(later, &inputs));
         let level = self.level();
         let outputs: Vec<ValueId> = elements
             .into_iter()
@@ -433,7 +430,7 @@ impl<'f> GraphReader<'f> {
             .collect();
         level.graph.kind = label;
         level.graph.node(&name, op, inputs, outputs.clone(), ledger, &Origin::Unknown);
-        let ranks = std::iter::once(rank).chain(std::iter::repeat(of_states));
+        let ranks = std::iter::once(rank).chain(std::iter::repeat(later_rank));
         level
             .ranks
             .extend(outputs.iter().zip(ranks).filter_map(|(&output, rank)| Some((output, rank?))));

@@ -188,7 +188,7 @@ fn convolution_with_state(
             reader.op(Op::Broadcast(BroadcastMode::Numpy), vec![value, shape])
         }
     };
-    let joined = reader.op(Op::Window, vec![past, x]);
+    let joined = reader.op(Op::AppendToState, vec![past, x]);
     // weights [C, 1, k] become [C, 1, 1, k]: one group for each channel
     let w = reader.op(Op::Unsqueeze, vec![w, one]);
     let window =

@@ -1,7 +1,7 @@
 //! The late phase of single rows: the terms of r.h.
 
 use super::terms::Terms;
-use super::{Column, Panel, PanelWeights, Pass, Rows, Stage, SumVector, Sums, add};
+use super::{Column, Panel, PanelColumns, PanelWeights, Rows, Stage, SumVector, Sums, add};
 use crate::kernel::{Place, Stmt};
 use crate::lower::builder::load;
 use crate::plan::{self, Panels, Phase};
@@ -54,7 +54,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         &mut self,
         late: &LateSum<'_>,
         panels: &Panels,
-        pass: &Pass,
+        pass: &PanelColumns,
         finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let mut body = Vec::new();

@@ -34,7 +34,7 @@ use late::LateSum;
 pub(super) use operands::{PackedWords, Scale};
 use operands::{lane_sums, suffix};
 pub(super) use panels::{Column, Panel};
-use panels::{PanelWeights, Pass, Stage};
+use panels::{PanelColumns, PanelWeights, Stage};
 use sums::SumVector;
 pub(super) use sums::{Sums, add, added};
 use terms::{Elements, Multiplied, Terms, Vectors};

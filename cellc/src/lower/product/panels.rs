@@ -63,12 +63,12 @@ pub(super) struct PanelWeights {
     pub(super) short: usize,
 }
 
-/// One pass over the rows of a panel, for some of its columns.
-pub(super) struct Pass {
+/// Columns of a panel whose sums one pass over its rows computes.
+pub(super) struct PanelColumns {
     /// The vectors of columns, each as (first column, lanes).
     pub(super) vectors: Vec<(usize, usize)>,
     pub(super) weights: PanelWeights,
-    /// The place of the pass in each [`Column`].
+    /// The place of these columns in each [`Column`].
     pub(super) columns: Vec<Place>,
 }
 
@@ -164,7 +164,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         weights: PanelWeights,
         (columns, places): (&[Column], &[Place]),
         passes: &[Vec<(usize, usize)>],
-        mut body: impl FnMut(&mut Self, &Pass) -> Vec<Stmt>,
+        mut body: impl FnMut(&mut Self, &PanelColumns) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let widths =
             |pass: &[(usize, usize)]| pass.iter().map(|(_, lanes)| *lanes).collect::<Vec<_>>();
@@ -178,7 +178,10 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             if !is_loop {
                 for vectors in same {
                     let vectors = self.values(vectors);
-                    stmts.extend(body(self, &Pass { vectors, weights, columns: places.to_vec() }));
+                    stmts.extend(body(
+                        self,
+                        &PanelColumns { vectors, weights, columns: places.to_vec() },
+                    ));
                 }
                 continue;
             }
@@ -235,7 +238,11 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             let vectors = self.values(&vectors);
             let turn = body(
                 self,
-                &Pass { vectors, weights: PanelWeights { rows, biases, short: before }, columns },
+                &PanelColumns {
+                    vectors,
+                    weights: PanelWeights { rows, biases, short: before },
+                    columns,
+                },
             );
             stmts.push(Stmt::repeat(same.len(), walks, turn));
         }

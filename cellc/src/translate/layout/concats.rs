@@ -19,8 +19,11 @@ pub(in crate::translate) fn concat(
     put_together(core, &inputs, axis)
 }
 
-/// A window, and new elements behind the window, along axis 2.
-pub(in crate::translate) fn window(core: &mut CoreBuilder, args: &Operands) -> Rule<Known> {
+/// A state, and new elements behind the state, along axis 2.
+pub(in crate::translate) fn append_to_state(
+    core: &mut CoreBuilder,
+    args: &Operands,
+) -> Rule<Known> {
     let inputs = args.all()?;
     note_front(core, &inputs, 2);
     let axis = args.axis(2, core.shape_of(&inputs[0]).len())?;
