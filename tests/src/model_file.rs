@@ -250,15 +250,20 @@ impl ModelFile {
         self.work +=
             inputs[2..].iter().map(|w| shape[0] * w.shape.iter().product::<usize>()).sum::<usize>();
         let data = format!("hidden_size=\"{}\" {attributes}", shape[1]);
-        self.layer(
-            name,
-            kind,
-            "opset3",
-            &data,
-            inputs,
-            &[Output { name, element: "f32", shape: &shape }],
-        )
-        .remove(0)
+        self.called(name, (kind, "opset3"), &data, inputs, &shape)
+    }
+
+    /// An operation with one output of f32. The layer and the output are called `name`.
+    pub fn called(
+        &mut self,
+        name: &str,
+        (kind, set): (&str, &str),
+        data: &str,
+        inputs: &[&Port],
+        shape: &[usize],
+    ) -> Port {
+        let output = Output { name, element: "f32", shape };
+        self.layer(name, kind, set, data, inputs, &[output]).remove(0)
     }
 
     /// A TensorIterator, or a Loop.

@@ -54,7 +54,7 @@ fn dense(name: &str, [rows, inputs, outputs]: [usize; 3], options: Options) -> S
     let weights = file.constant(&[outputs, inputs], Stored::F32, values(outputs * inputs, 3));
     let y = file.operation("MatMul", "opset1", transposed, &[&x, &weights], &[rows, outputs]);
     let weights = file.constant(&[3, outputs], Stored::F32, values(outputs * 3, 4));
-    let last = file.cell("last", "MatMul", transposed, &[&y, &weights]);
+    let last = file.called("last", ("MatMul", "opset1"), transposed, &[&y, &weights], &[rows, 3]);
     file.result(&y);
     file.result(&last);
     let precision_of = vec![("last".to_owned(), Precision::F32)];

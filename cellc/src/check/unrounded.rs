@@ -1,7 +1,7 @@
 //! The warning about values of f16 and bf16, which are computed in f32.
 
 use crate::diagnostic::Diagnostic;
-use crate::model::{ElementType, Elements, Model, Node, Op};
+use crate::model::{ElementType, Elements, Model, Node, Op, PoolKind, Reduction};
 
 /// The warning about the first operation that computes values of f16 or bf16 in a call, bodies of
 /// loops and branches included. Conversions have a warning of their own.
@@ -20,12 +20,23 @@ pub(crate) fn unrounded(model: &Model) -> Option<Diagnostic> {
             Op::If(choice) => {
                 unrounded(&choice.then.body).or_else(|| unrounded(&choice.otherwise.body))
             }
-            // the outputs are elements of operands, or of variables
-            Op::TopK(_) | Op::OneHot(_) | Op::ReadValue { .. } | Op::Assign { .. } => None,
+            op if keeps_format(op) => None,
             _ if !is_of_call || matches!(elements, Elements::None | Elements::Moved) => None,
             _ => of_node(model, node),
         }
     })
+}
+
+/// True if the type of the operands holds the outputs exactly: elements of operands or of
+/// variables, or what [`Elementwise::keeps_format`] names.
+fn keeps_format(op: &Op) -> bool {
+    match op {
+        Op::TopK(_) | Op::OneHot(_) | Op::ReadValue { .. } | Op::Assign { .. } => true,
+        Op::Pool(pool) => matches!(pool.kind, PoolKind::Max),
+        Op::Reduce(reduce) => matches!(reduce.reduction, Reduction::Max | Reduction::Min),
+        Op::Elementwise(function) => function.keeps_format(),
+        _ => false,
+    }
 }
 
 /// The warning about a node, if an output is of f16 or bf16.

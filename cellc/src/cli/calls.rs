@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use crate::compile::core_model;
 use crate::core::CoreModel;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, listed, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, listed, message, quoted};
 use crate::emit::names::Interface;
 use crate::front::bounded::{self, Limit};
 use crate::harness::InputElements;
 use crate::model::{Dim, ElementType, Model, Op, SizesOf, Tensor, ValueId};
-use crate::request::{Options, Threads};
+use crate::request::{Options, Threads, flag};
 use crate::rules::names::parameter_names;
 
 use super::npy;
@@ -50,6 +50,12 @@ pub(crate) struct Expected {
 /// All errors of a model without open sizes. The errors of a model with open sizes show when a call
 /// fixes these sizes.
 pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>, Diagnostics> {
+    let channels = options.bindings.batch.filter(|&count| count > 1);
+    if model.sizes == SizesOf::Sample && channels.is_some() {
+        let found = message!("{} is given, and files hold one channel", flag::BATCH.setting());
+        let help = "give each channel by itself: it has the bits of a channel among others";
+        return Err(Diagnostic::error(Origin::Unknown, found).help(help).into());
+    }
     let mut inputs: Vec<_> = model
         .parameters
         .iter()

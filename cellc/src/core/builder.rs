@@ -3,7 +3,7 @@
 //! other operations on constants with [`fold`]. The builder knows neither nodes of models nor
 //! diagnostics: the rules of [`crate::translate`] say what to build, and word a refusal.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::build_error::{BuildError, Built};
 use super::folded::Folded;
@@ -55,6 +55,7 @@ pub(crate) struct Checkpoint {
     constants: usize,
     nodes: usize,
     in_f32: usize,
+    powers: BTreeSet<LayerPlace>,
     lookbacks: usize,
     short_of: Option<ShortOf>,
     /// By parameter: its length and its rows.
@@ -117,6 +118,7 @@ impl CoreBuilder {
             constants: self.model.constants.len(),
             nodes: self.nodes.len(),
             in_f32: self.model.in_f32.len(),
+            powers: self.model.powers.clone(),
             lookbacks: self.history.lookbacks.len(),
             short_of: self.history.short_of,
             limits_of_parameters: parameters.iter().map(|p| (p.length, p.rows)).collect(),
@@ -135,6 +137,7 @@ impl CoreBuilder {
         self.history.lookbacks.truncate(to.lookbacks);
         self.history.short_of = to.short_of;
         self.model.in_f32.truncate(to.in_f32);
+        self.model.powers = to.powers;
         for (parameter, limits) in self.model.parameters.iter_mut().zip(to.limits_of_parameters) {
             (parameter.length, parameter.rows) = limits;
         }

@@ -248,6 +248,31 @@ impl Binary {
     }
 }
 
+impl Elementwise {
+    /// True if a floating-point type that holds the operands holds the results, too: operands, with
+    /// either sign, whole numbers next to them, and truth values.
+    pub(crate) fn keeps_format(self) -> bool {
+        match self {
+            Self::Primitive(primitive) => match primitive {
+                Primitive::Comparison(_) | Primitive::Logic(_) | Primitive::Select => true,
+                Primitive::Unary(unary) => !matches!(unary, Unary::Clamp { .. }),
+                Primitive::Binary(binary) => matches!(binary, Binary::Maximum | Binary::Minimum),
+                Primitive::Activation(activation) => matches!(
+                    activation,
+                    Activation::Relu
+                        | Activation::ThresholdedRelu { .. }
+                        | Activation::Floor
+                        | Activation::Round
+                        | Activation::Truncate
+                ),
+                Primitive::PRelu => false,
+            },
+            Self::Composed(composed) => matches!(composed, Composed::ThresholdedRelu { .. }),
+            Self::Remainder(_) | Self::Power => false,
+        }
+    }
+}
+
 impl Remainder {
     /// The rounding of the quotient.
     pub(crate) fn rounding(self) -> Activation {

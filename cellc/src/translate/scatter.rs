@@ -235,7 +235,7 @@ pub(super) fn counted_places(core: &mut CoreBuilder, indices: &Known, size: usiz
     let from_end = compute(core, Binary::Add, vec![indices.clone(), size_of_axis])?;
     let is_below = compute(core, Comparison::Less, vec![indices.clone(), zero])?;
     let counted = compute(core, Primitive::Select, vec![is_below, from_end, indices.clone()])?;
-    let (min, max) = (0.0, (size - 1) as f32);
+    let (min, max) = (0.0, size.saturating_sub(1) as f32);
     compute(core, Unary::Clamp { min, max }, vec![counted])
 }
 

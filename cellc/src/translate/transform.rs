@@ -355,6 +355,7 @@ pub(super) fn mel_weights(core: &mut CoreBuilder, args: &Operands) -> Rule<Known
     if !sizes_fit {
         return Err(Refusal::new("MelWeightMatrix of other inputs", valid, "correct the inputs"));
     }
+    core.foldable(&[rows, bands], ElementType::F32)?;
     let [first, last] =
         [low, high].map(|hertz| 2595.0 * (hertz / 700.0).ln_1p() / std::f64::consts::LN_10);
     let step = (last - first) / (bands + 2) as f64;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::{
-    BroadcastMode, NoAxes, Normalization, Padding, Pool, PoolKind, Reduce, Reduction,
+    BroadcastMode, NoAxes, Normalization, PadMode, Padding, Pool, PoolKind, Reduce, Reduction,
     ReverseSequence, Rounding, RunningSum, SliceMasks, Softmax, Window,
 };
 
@@ -395,6 +395,29 @@ fn ranges_are_indices() {
     gives(&[4], taken([0, 4, 3]), (&[2], &[0.0, 3.0]));
     gives(&[4], taken([0, 3, 3]), (&[1], &[0.0]));
     gives(&[4], taken([-1, 0, i64::MAX]), (&[1], &[3.0]));
+}
+
+/// Integers without elements, such as the shape of a scalar.
+#[test]
+fn integers_without_elements_are_padded_or_refused() {
+    let outcome = |mode: PadMode| {
+        let mut graph = Graph::default();
+        let (none, begin, end) = (graph.ints(&[]), graph.ints(&[1]), graph.ints(&[0]));
+        let padded = graph.node(
+            "padded",
+            Op::Pad(mode),
+            &[none, begin, end],
+            Graph::value(None, ElementType::I64),
+        );
+        let float = graph.convert(padded, ElementType::F32);
+        graph.result("y", float);
+        core_model(&graph.0, &Options::default()).map(|_| ())
+    };
+    assert!(outcome(PadMode::Constant).is_ok());
+    for mode in [PadMode::Reflect, PadMode::Edge, PadMode::Symmetric, PadMode::Wrap] {
+        let said = outcome(mode).expect_err("nothing to repeat").to_string();
+        assert!(said.contains("on 0 elements"), "{said}");
+    }
 }
 
 #[test]

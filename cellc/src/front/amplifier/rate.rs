@@ -2,7 +2,7 @@
 
 use super::json::Json;
 use super::refusal;
-use crate::diagnostic::{Diagnostic, Origin, message};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Severity, message};
 use crate::front::state_delay::StateDelay;
 use crate::model::LedgerEntry;
 
@@ -25,32 +25,28 @@ impl Rates {
 
     /// The rates of a model and of its code. `stored`: the keys of the file that give the rate,
     /// each with its value. `default`: the rate of a file without these keys. `code`: the rate of
-    /// the code, `None` for the rate of the model; a stored rate must be valid then, too.
+    /// the code, `None` for the rate of the model. The result does not depend on a stored rate
+    /// then, and an invalid one is a warning.
     ///
     /// # Errors
-    /// If a rate of the file is invalid or missing, two rates differ, or the code's rate is too far
-    /// above the model's.
+    /// If a rate of the code is given, and a rate of the file is invalid or missing, two rates
+    /// differ, or the code's rate is too far above the model's.
     pub(super) fn new(
         stored: &[(&str, Json)],
         default: Option<u64>,
         code: Option<usize>,
+        warnings: &mut Diagnostics,
     ) -> Result<Self, Diagnostic> {
-        let mut model = None;
-        for (key, value) in stored {
-            let key_path = format!("\"{key}\"");
-            let valid = || format!("a whole number of Hz from 1 to {MOST_RATE}");
-            let rate = hertz(value).ok_or_else(|| {
-                refusal(&key_path, format!("the sample rate is {value}")).valid(valid())
-            })?;
-            if let Some(other) = model.filter(|other| *other != rate) {
-                let found = format!("a sample rate of {rate} Hz and one of {other} Hz");
-                return Err(refusal(&key_path, found).valid("one sample rate"));
-            }
-            model = Some(rate);
-        }
-        let Some(code) = code else { return Ok(Self::EQUAL) };
+        let model = stored_rate(stored);
+        let Some(code) = code else {
+            let wrong = model.err().into_iter();
+            warnings.extend(Diagnostics(
+                wrong.map(|wrong| Diagnostic { severity: Severity::Warning, ..wrong }).collect(),
+            ));
+            return Ok(Self::EQUAL);
+        };
         let setting = super::super::sample_rate_setting();
-        let Some(model) = model.or(default) else {
+        let Some(model) = model?.or(default) else {
             let found = message!("{} is given, and the file has no sample rate", setting);
             return Err(refusal("", found)
                 .valid("a \"samplerate\" in the file")
@@ -130,6 +126,27 @@ impl Rates {
             origin: Origin::Unknown,
         })
     }
+}
+
+/// The rate in a file, in Hz. `None` without a key.
+///
+/// # Errors
+/// If a rate is invalid, or two rates differ.
+fn stored_rate(stored: &[(&str, Json)]) -> Result<Option<u64>, Diagnostic> {
+    let mut model = None;
+    for (key, value) in stored {
+        let key_path = format!("\"{key}\"");
+        let valid = || format!("a whole number of Hz from 1 to {MOST_RATE}");
+        let rate = hertz(value).ok_or_else(|| {
+            refusal(&key_path, format!("the sample rate is {value}")).valid(valid())
+        })?;
+        if let Some(other) = model.filter(|other| *other != rate) {
+            let found = format!("a sample rate of {rate} Hz and one of {other} Hz");
+            return Err(refusal(&key_path, found).valid("one sample rate"));
+        }
+        model = Some(rate);
+    }
+    Ok(model)
 }
 
 /// The whole number of Hz in a number or a text.

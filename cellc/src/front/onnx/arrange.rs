@@ -187,9 +187,14 @@ pub(super) fn resize(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
     if sizes.is_none() {
         by = ResizeBy::Factors;
     }
-    let Some(numbers) = sizes.or(scales) else {
-        reader.error("neither scales nor sizes", "one of them", "export the model again");
-        return None;
+    let numbers = match (scales, sizes) {
+        (Some(numbers), None) | (None, Some(numbers)) => numbers,
+        (given, _) => {
+            let found =
+                if given.is_some() { "scales and sizes" } else { "neither scales nor sizes" };
+            reader.error(found, "one of them", "export the model again");
+            return None;
+        }
     };
     let inputs = [Some(x), Some(numbers), axes].into_iter().flatten().collect();
     Some(vec![reader.op(Op::Resize(Resize { by, scaling, sampling }), inputs)])

@@ -102,7 +102,7 @@ fn weights(
         }
     };
     y = reader.elementwise(Binary::Multiply, &[y, scale]);
-    if scores.softcap != 0.0 {
+    if scores.softcap > 0.0 {
         let cap = reader.number_like(y, scores.softcap);
         let part = reader.elementwise(Binary::Divide, &[y, cap]);
         let bounded = reader.elementwise(Activation::Tanh, &[part]);

@@ -178,6 +178,7 @@ pub(super) fn expanded(
             return Err(wrong);
         }
         // the limit is checked before the body is copied
+        nested += copied_by_reference(function, &node.proto);
         nested += function.node.iter().map(nodes_of).sum::<usize>() - function.node.len();
         if *count + waiting.len() + function.node.len() + nested > MOST_NODES_IN_FILE {
             return Err(too_many_nodes());
@@ -212,6 +213,19 @@ fn reference(attribute: &AttributeProto) -> Option<&str> {
     attribute.ref_attr_name.as_deref().filter(|name| !name.is_empty())
 }
 
+/// An upper limit of the number of nodes that references to graphs copy into the body of a
+/// function.
+fn copied_by_reference(function: &FunctionProto, call: &NodeProto) -> usize {
+    fn references(node: &NodeProto) -> usize {
+        let outermost = node.attribute.iter().filter_map(reference).count();
+        outermost + graphs(node).flat_map(|graph| &graph.node).map(references).sum::<usize>()
+    }
+    let attributes = function.attribute_proto.iter().chain(&call.attribute);
+    let graphs = attributes.flat_map(|given| given.g.iter().chain(&given.graphs));
+    let nodes = graphs.map(|graph| graph.node.iter().map(nodes_of).sum()).max().unwrap_or(0);
+    nodes.saturating_mul(function.node.iter().map(references).sum())
+}
+
 /// True if a node of a function refers to a graph that the call passes.
 fn passes_graph(call: &NodeProto, node: &NodeProto) -> bool {
     node.attribute.iter().filter_map(reference).any(|name| {
@@ -240,7 +254,7 @@ fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<Node
         }
     }
     let prefix = format!("{}.{number}.", call.op_type.as_deref().unwrap_or_default());
-    let mut body = CalledBody { names, attributes, prefix };
+    let mut body = CalledBody { names, attributes, prefix, is_in_default: false };
     let mut nodes = function.node.clone();
     nodes.iter_mut().for_each(|node| body.node(node));
     nodes
@@ -254,6 +268,8 @@ struct CalledBody<'a> {
     attributes: HashMap<&'a str, (&'a AttributeProto, bool)>,
     /// The prefix of names that only the body has.
     prefix: String,
+    /// True within a default graph. It takes no further graphs: a default might contain itself.
+    is_in_default: bool,
 }
 
 impl CalledBody<'_> {
@@ -272,11 +288,18 @@ impl CalledBody<'_> {
             self.name(name);
         }
         node.attribute.retain_mut(|attribute| {
+            let before = self.is_in_default;
             let is_own = match reference(attribute).map(|name| self.attributes.get(name)) {
                 None => true,
                 // an optional attribute omitted by the call is omitted in the body
                 Some(None) => return false,
+                Some(Some(&(given, _)))
+                    if before && (given.g.is_some() || !given.graphs.is_empty()) =>
+                {
+                    return false;
+                }
                 Some(Some(&(given, is_default))) => {
+                    self.is_in_default = is_default;
                     let name = attribute.name.take();
                     *attribute = AttributeProto { name, ..given.clone() };
                     is_default
@@ -286,11 +309,13 @@ impl CalledBody<'_> {
                 let graphs = attribute.g.iter_mut().chain(&mut attribute.graphs);
                 graphs.for_each(|graph| self.graph(graph));
             }
+            self.is_in_default = before;
             true
         });
     }
 
-    /// Renames the tensors of a nested graph. The decoder's recursion limit bounds the nesting.
+    /// Renames the tensors of a nested graph. The decoder's recursion limit bounds the nesting of
+    /// the body, and that of a default graph in it.
     fn graph(&mut self, graph: &mut GraphProto) {
         let values = graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info);
         let sparse =

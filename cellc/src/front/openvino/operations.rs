@@ -8,7 +8,7 @@ use crate::diagnostic::quoted;
 use crate::front::local_norm::LocalNorm;
 use crate::model::{
     Activation, Binary, Composed, Dim, ElementType, LedgerEntry, Nearest, Normalization, Op,
-    Remainder, Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId,
+    Remainder, Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId, shape_text,
 };
 
 /// The element types of an operation's outputs.
@@ -96,24 +96,35 @@ impl ReadOperation {
 
 pub(super) const ANY_INTEGER: std::ops::RangeInclusive<i64> = i64::MIN..=i64::MAX;
 
-/// The pairs of elements of two tensors that broadcast to one shape by NumPy's rules.
-fn broadcast_pairs(a: &Tensor, b: &Tensor) -> Vec<(f32, f32)> {
+/// The most pairs of ends of ranges that are compared.
+const MOST_RANGES: usize = 1 << 20;
+
+/// The pairs of elements of two tensors that broadcast to one shape by NumPy's rules. `None` if the
+/// shapes do not broadcast, or for no pair or more than [`MOST_RANGES`].
+pub(super) fn broadcast_pairs(a: &Tensor, b: &Tensor) -> Option<Vec<(f32, f32)>> {
     let rank = a.shape().len().max(b.shape().len());
     let padded = |tensor: &Tensor| {
         let shape = tensor.shape();
         [vec![1; rank - shape.len()], shape.to_vec()].concat()
     };
+    let sizes: Vec<(usize, usize)> = padded(a).into_iter().zip(padded(b)).collect();
+    let fits = |&(of_a, of_b): &(usize, usize)| of_a == of_b || of_a == 1 || of_b == 1;
+    let size = |&(of_a, of_b): &(usize, usize)| if of_a == 1 { of_b } else { of_a };
+    let count = sizes.iter().map(size).try_fold(1, usize::checked_mul)?;
+    if !sizes.iter().all(fits) || !(1..=MOST_RANGES).contains(&count) {
+        return None;
+    }
     // the indices of the elements of both tensors, axis by axis
     let mut places = vec![(0, 0)];
-    for (&of_a, &of_b) in padded(a).iter().zip(&padded(b)) {
+    for pair in &sizes {
+        let &(of_a, of_b) = pair;
         let at = |i: usize, size: usize| if size == 1 { 0 } else { i };
-        let size = of_a.max(of_b);
         let inner = |&(in_a, in_b): &(usize, usize)| {
-            (0..size).map(move |i| (in_a * of_a + at(i, of_a), in_b * of_b + at(i, of_b)))
+            (0..size(pair)).map(move |i| (in_a * of_a + at(i, of_a), in_b * of_b + at(i, of_b)))
         };
         places = places.iter().flat_map(inner).collect();
     }
-    places.into_iter().map(|(in_a, in_b)| (a.get_f32(in_a), b.get_f32(in_b))).collect()
+    Some(places.into_iter().map(|(in_a, in_b)| (a.get_f32(in_a), b.get_f32(in_b))).collect())
 }
 
 impl GraphReader<'_, '_> {
@@ -297,8 +308,15 @@ impl GraphReader<'_, '_> {
             let valid = "constants for input_low and input_high";
             return self.inexpressible(index, found, valid, "make the range constant");
         };
+        let Some(pairs) = broadcast_pairs(&low, &high) else {
+            let [low, high] = [low, high].map(|end| shape_text(end.shape()));
+            let found = format!("FakeQuantize with ranges of shapes {low} and {high}");
+            let valid = "shapes that broadcast to 1 to 2^20 ranges";
+            self.error(index, self.origin(index), found, valid, "correct the range");
+            return None;
+        };
         let is_range = |(low, high): &(f32, f32)| low < high;
-        if let Some((low, high)) = broadcast_pairs(&low, &high).into_iter().find(|p| !is_range(p)) {
+        if let Some((low, high)) = pairs.into_iter().find(|pair| !is_range(pair)) {
             let found = format!("FakeQuantize from {low} to {high}");
             self.error(
                 index,

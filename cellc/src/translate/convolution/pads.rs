@@ -63,9 +63,10 @@ pub(super) fn pad_axis(
     let (begin, end) = (begin.max(0) as usize, end.max(0) as usize);
     let size = core.shape_of(&x)[axis];
     let most = match mode {
-        PadMode::Constant | PadMode::Edge => usize::MAX,
-        PadMode::Reflect => size - 1,
-        PadMode::Symmetric | PadMode::Wrap => size,
+        PadMode::Constant => usize::MAX,
+        PadMode::Edge if size > 0 => usize::MAX,
+        PadMode::Reflect => size.saturating_sub(1),
+        PadMode::Edge | PadMode::Symmetric | PadMode::Wrap => size,
     };
     if begin > most || end > most {
         let found =
@@ -74,9 +75,9 @@ pub(super) fn pad_axis(
     }
     // the first element that the padding at each end repeats, and the direction of the next element
     let (before, after) = match mode {
-        PadMode::Constant | PadMode::Edge => ((0, 0), (size - 1, 0)),
+        PadMode::Constant | PadMode::Edge => ((0, 0), (size.saturating_sub(1), 0)),
         PadMode::Reflect => ((begin, -1), (size.saturating_sub(2), -1)),
-        PadMode::Symmetric => ((begin.saturating_sub(1), -1), (size - 1, -1)),
+        PadMode::Symmetric => ((begin.saturating_sub(1), -1), (size.saturating_sub(1), -1)),
         PadMode::Wrap => ((size - begin, 1), (0, 1)),
     };
     let mut pieces = Vec::new();
@@ -182,7 +183,16 @@ fn pad_value(core: &CoreBuilder, args: &Operands) -> Rule<PadValue> {
     let Some(value) = args.known(3) else { return Ok(PadValue::Number(0.0)) };
     let shape = core.shape_of(value);
     match value.tensor() {
-        Some(tensor) if tensor.len() == 1 => Ok(PadValue::Number(tensor.get_f32(0))),
+        Some(tensor) if tensor.len() == 1 => {
+            let value = tensor.get_f32(0);
+            match tensor.get_i64(0).filter(|_| !tensor.element().is_float()) {
+                Some(integer) if integer as f32 != value || value as i64 != integer => {
+                    let found = format!("pads of {integer}, which f32 does not hold");
+                    Err(Refusal::new(found, "an integer that f32 holds", "pad with another number"))
+                }
+                _ => Ok(PadValue::Number(value)),
+            }
+        }
         None if shape.iter().product::<usize>() == 1 => Ok(PadValue::Computed(value.clone())),
         _ => {
             let found = format!("a value for pads of shape {}", shape_text(&shape));

@@ -36,7 +36,8 @@ impl Axis {
     /// goes to the end, otherwise to the front.
     fn padded_to_same(mut self, upper: bool) -> Self {
         let windows = self.size.div_ceil(self.stride);
-        let total = ((windows - 1) * self.stride + self.reach()).saturating_sub(self.size) as i64;
+        let total = (windows.saturating_sub(1) * self.stride + self.reach())
+            .saturating_sub(self.size) as i64;
         let less = total / 2;
         (self.begin, self.end) = if upper { (less, total - less) } else { (total - less, less) };
         self

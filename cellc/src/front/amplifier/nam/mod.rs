@@ -77,7 +77,7 @@ pub(super) fn read(
     let mut size = size;
     let rate = stored_rate(&file);
     let stored: Vec<_> = rate.iter().map(|rate| ("sample_rate", rate.clone())).collect();
-    let rates = Rates::new(&stored, Some(DEFAULT_RATE), sample_rate)?;
+    let rates = Rates::new(&stored, Some(DEFAULT_RATE), sample_rate, &mut warnings)?;
     let mut code_rate = rates.code_rate();
     let network = match &known[..] {
         "SlimmableContainer" => {

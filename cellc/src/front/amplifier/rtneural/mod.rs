@@ -55,7 +55,8 @@ pub(super) fn read(
     name: Spanned<String>,
     sample_rate: Option<usize>,
 ) -> Result<AmplifierModel, Diagnostics> {
-    let rates = Rates::new(&stored_rates(&file), None, sample_rate)?;
+    let mut warnings = Diagnostics::default();
+    let rates = Rates::new(&stored_rates(&file), None, sample_rate, &mut warnings)?;
     let shape = file.need("in_shape", "")?;
     let input_size = values(&shape, "\"in_shape\"")?;
     let Json::List(layers) = file.need("layers", "")? else {
@@ -66,7 +67,6 @@ pub(super) fn read(
     }
     let mut ledger =
         vec![LedgerEntry { meaning: counted(input_size, "input"), ..about("in_shape", &shape) }];
-    let mut warnings = Diagnostics::default();
     let mut stack =
         Stack::new(DECLARED_BY, name.clone(), Spanned::unplaced(input_size), None, None);
     ledger.extend(rates.ledger());

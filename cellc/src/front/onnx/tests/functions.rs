@@ -1,6 +1,8 @@
 //! Nested graphs of nodes in functions: operator sets and names.
 
-use super::{called, computed, field, file, floats, graph_attribute, int, ints, long, node, value};
+use super::{
+    called, computed, field, file, floats, graph_attribute, int, ints, long, node, read, value,
+};
 
 /// The domain of the function `F`.
 const OWN: &[u8] = b"own";
@@ -8,9 +10,14 @@ const OWN: &[u8] = b"own";
 /// A file of operator set 17 with a function `F` of operator set `set` and the nodes `body`. The
 /// function maps `a` to `b`, and declares the attribute `graph`. `y` is `F` of `x`, and `t` is -`x`.
 fn with_function(set: i64, body: &[Vec<u8>], attributes: &[u8]) -> Vec<u8> {
+    with_defaults(set, body, attributes, &[])
+}
+
+/// As [`with_function`], with encoded `defaults` of the function's attributes.
+fn with_defaults(set: i64, body: &[Vec<u8>], attributes: &[u8], defaults: &[u8]) -> Vec<u8> {
     let body: Vec<u8> = body.iter().flat_map(|node| long(7, node)).collect();
     let names = [long(1, b"F"), long(4, b"a"), long(5, b"b"), long(6, b"graph")].concat();
-    let function = [names, body, long(9, &int(2, set)), long(10, OWN)].concat();
+    let function = [names, body, long(9, &int(2, set)), long(10, OWN), defaults.to_vec()].concat();
     let graph = [
         long(1, &node("Neg", &["x"], "t", &[])),
         long(1, &node("F", &["x"], "y", &[attributes, &long(7, OWN)].concat())),
@@ -75,4 +82,17 @@ fn a_graph_that_a_call_passes_reads_the_names_of_the_caller() {
     let choice = node("If", &["c"], "b", &references.concat());
     let bytes = with_function(17, &[truth(), inner, choice], &passed);
     assert_eq!(computed(&bytes, [1.0, -2.0, 0.5]), [-2.0, 4.0, -1.0]);
+}
+
+/// A default graph with a node that refers to the default graph has no end.
+#[test]
+fn a_default_graph_that_contains_itself_is_refused() {
+    let references = ["then_branch", "else_branch"]
+        .map(|name| long(5, &[long(1, name.as_bytes()), int(20, 5), long(21, b"other")].concat()));
+    let choice = |output: &str| node("If", &["c"], output, &references.concat());
+    let graph = [long(1, &truth()), long(1, &choice("d")), long(12, &value("d", 3))].concat();
+    let default = long(11, &[long(1, b"other"), long(6, &graph), int(20, 5)].concat());
+    let bytes = with_defaults(17, &[truth(), choice("b")], &[], &default);
+    let said = read(&bytes, None).expect_err("there is no end").to_string();
+    assert!(said.contains("then_branch"), "{said}");
 }

@@ -1038,6 +1038,25 @@ fn real_valued_attributes_are_finite() {
     }
 }
 
+#[test]
+fn ends_of_ranges_are_compared_as_they_broadcast() {
+    use crate::front::openvino::operations::broadcast_pairs;
+    use crate::model::Tensor;
+
+    let tensor = |shape: &[usize]| {
+        let count: usize = shape.iter().product();
+        let numbers: Vec<f32> = (0..count).map(|i| i as f32).collect();
+        Tensor::from_f32(shape.to_vec(), &numbers).expect("as many numbers as elements")
+    };
+    let pairs = broadcast_pairs(&tensor(&[2, 1]), &tensor(&[1, 3])).expect("six pairs");
+    assert_eq!(pairs, [(0.0, 0.0), (0.0, 1.0), (0.0, 2.0), (1.0, 0.0), (1.0, 1.0), (1.0, 2.0)]);
+    assert_eq!(broadcast_pairs(&tensor(&[]), &tensor(&[2])), Some(vec![(0.0, 0.0), (0.0, 1.0)]));
+    let most = 1 << 13;
+    for [a, b] in [[&[2][..], &[3]], [&[0], &[1]], [&[0], &[0]], [&[most, 1], &[1, most]]] {
+        assert_eq!(broadcast_pairs(&tensor(a), &tensor(b)), None, "{a:?} {b:?}");
+    }
+}
+
 /// An LRN with the same axis twice is refused.
 #[test]
 fn axes_of_neighbours_stand_once() {
