@@ -536,7 +536,7 @@ pub enum LaneOp {
     /// u32: `DotQuads` with unsigned bytes of b
     DotUnsignedQuads,
     /// u32: c + the products of two signed halves of a with the halves of one lane of b, wrapping.
-    /// The halves are interleaved ([`Copied::apart`]): of n lanes, lane k has the k-th and the (n +
+    /// The halves are interleaved ([`Copied::interleaves_halves`]): of n lanes, lane k has the k-th and the (n +
     /// k)-th half
     DotPairsByLane(usize),
     /// u32: `DotQuads` with one lane of b for all lanes
