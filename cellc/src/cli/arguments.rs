@@ -744,7 +744,7 @@ impl ModelArguments {
 }
 
 impl PackArguments {
-    /// The options of the command line. The options of the generated file are to be added.
+    /// The options of the command line. `cellc pack` adds the options of the generated file.
     pub(crate) fn options(&self) -> Options {
         self.model.options()
     }

@@ -47,8 +47,8 @@ pub(crate) struct Expected {
 /// Valid contents of a model's Parameters.
 ///
 /// # Errors
-/// All errors of a model without open sizes. The errors of a model with open sizes show when a call
-/// fixes these sizes.
+/// Several channels (`--batch`) for a model of one sample per call. All errors of a model without
+/// open sizes; the errors of a model with open sizes show when a call fixes these sizes.
 pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>, Diagnostics> {
     let channels = options.bindings.batch.filter(|&count| count > 1);
     if model.sizes == SizesOf::Sample && channels.is_some() {
@@ -155,7 +155,7 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
 #[derive(Debug, PartialEq)]
 pub(crate) struct Calls {
     pub(crate) files: Vec<Vec<Option<PathBuf>>>,
-    /// True if a file was found by the name of its field instead of its index.
+    /// True if a name, instead of an index, selected a file's input.
     pub(crate) by_field: bool,
 }
 
@@ -602,7 +602,7 @@ fn size_fits(dim: &Dim, size: usize) -> bool {
     }
 }
 
-/// `[?, 16]`, `[1..8, 16]`.
+/// A shape in messages: `[?, 16]` or `[1..8, 16]`.
 fn print_shape(shape: &[Dim]) -> String {
     let sizes: Vec<_> = shape
         .iter()
@@ -774,7 +774,7 @@ mod tests {
                     .collect::<Vec<_>>()
             })
         };
-        // x is an input
+        // r1_x.npy holds the input x, not an output
         let file = |name: &str| name.to_owned();
         let wanted =
             [(0, 1, file("r0_out1.npy")), (1, 0, file("r1_y.npy")), (1, 1, file("r1_state.npy"))];

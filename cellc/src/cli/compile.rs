@@ -141,7 +141,10 @@ impl Destination {
         }
     }
 
-    /// Writes a single text, unless that would overwrite the model.
+    /// Writes a single file.
+    ///
+    /// # Errors
+    /// If the file is the model or the model's file of weights, or if it cannot be written.
     pub(super) fn write(
         &self,
         text: Vec<u8>,
@@ -338,13 +341,13 @@ fn write_source(
     new.push(NewFile { path: path.clone(), bytes: source.bytes });
     if let Some(interface) = &arguments.options().output.interface {
         refuse_to_overwrite_inputs(&arguments.model, "--interface", [interface.as_path()])?;
-        // first, because the header includes it
+        // the interface comes first, because the header includes it
         if let Some(interface) = files::common_interface(interface, &new)? {
             new.insert(0, interface);
         }
     }
     if let Some(package) = package {
-        // first, so that the report names the source first
+        // at the front: the report lists the files in reverse, the source first
         new.splice(0..0, package.descriptions(path, &compilation.model.files));
     }
     write_files(arguments, path, new, &compilation, progress)
@@ -431,8 +434,8 @@ fn self_contained(mut emitted: Vec<OutputFile>) -> Arc<Vec<u8>> {
     Arc::new([&source[..at], &header, &source[at + include.len()..]].concat())
 }
 
-/// Refuses to overwrite files of other programs. The files next to a source of cellc are assumed to
-/// be of cellc, too.
+/// Refuses to overwrite files of other programs. If cellc wrote the existing source, the other
+/// existing files are assumed to be by cellc, too.
 fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Failure> {
     if files::is_foreign(source) == Some(false) {
         return Ok(());

@@ -50,7 +50,7 @@ pub struct Report {
     pub layers: Vec<Layer>,
     /// The kernels in the order of execution.
     pub kernels: Vec<Kernel>,
-    /// Eliminated layers of the input, by type: computed when compiling, or without effect.
+    /// Eliminated layers of the model file, by type: computed when compiling, or without effect.
     pub folded: Vec<Folded>,
     /// The totals.
     pub totals: Totals,
@@ -90,7 +90,7 @@ pub enum InputRole {
     State,
     /// Lengths of sequences.
     Lengths,
-    /// Packed once.
+    /// Weights given at run time. Generated code packs them once.
     Weights,
 }
 
@@ -103,7 +103,7 @@ pub struct Output {
     pub element: &'static str,
     /// The shape.
     pub shape: Vec<usize>,
-    /// The source.
+    /// The tensor that the output holds.
     pub from: TensorSource,
     /// The index of the input that receives this output at the next step.
     pub state: Option<usize>,
@@ -225,9 +225,9 @@ pub struct Folded {
 /// The totals of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Totals {
-    /// Layers of the input on which a result depends, without inputs, outputs and constants.
+    /// Layers of the model file on which a result depends, without inputs, outputs and constants.
     pub layers_read: usize,
-    /// Constants of the input on which a result depends.
+    /// Constants of the model file on which a result depends.
     pub constants_read: usize,
     /// Multiply-adds per step.
     pub multiply_adds: u64,
@@ -525,7 +525,7 @@ fn level(
     }
 }
 
-/// `clip = 0.5: values are limited`
+/// An attribute with its meaning: `clip = 0.5: values are limited`.
 fn attribute(entry: &LedgerEntry) -> String {
     let LedgerEntry { attribute, text, meaning, .. } = entry;
     match text {
@@ -688,8 +688,8 @@ fn count_layers(model: &Model, counts: &mut (usize, usize)) {
     }
 }
 
-/// Eliminated layers by type. If layers of bodies have equal names, their number minus the number
-/// of remaining layers counts.
+/// Eliminated layers by type. Layers of bodies are matched by name and type: of n equal layers with
+/// m remaining ones, n - m count as eliminated.
 fn folded(model: &Model, valid: &CoreModel) -> Vec<Folded> {
     let mut remaining: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut places: BTreeSet<usize> = BTreeSet::new();
@@ -718,7 +718,8 @@ fn folded(model: &Model, valid: &CoreModel) -> Vec<Folded> {
         .collect()
 }
 
-/// Adds the layers of one graph of which no node remains. Variables are left out.
+/// Adds the layers of one graph that have no remaining node, except variables. `is_left`: true for
+/// a remaining node.
 fn collect_folded<'a>(
     model: &'a Model,
     is_left: &mut dyn FnMut(usize, &Node) -> bool,

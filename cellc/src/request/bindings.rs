@@ -5,8 +5,7 @@ use crate::model::ModelSize;
 /// The prefix of a number of streams in the value of `--batch`: `streams:8`.
 pub(super) const STREAMS: &str = "streams:";
 
-/// True for a size that an option may give. Parsers call this, and so does the check of options
-/// that were set by methods.
+/// True for a size that a flag, a key or a method may give.
 pub(crate) fn is_size(size: usize) -> bool {
     size > 0
 }
@@ -75,7 +74,7 @@ impl Bindings {
 
     /// Reads the size of a dimension: its name, '=' and the size, or a question mark.
     pub(crate) fn dim_of(text: &str) -> Result<NamedSize, String> {
-        // the last '=', as names may contain it and sizes cannot
+        // split at the last '=': names may contain '=', sizes cannot
         let named = text.rsplit_once('=').and_then(|(name, size)| {
             let size = match size.trim() {
                 "?" => None,

@@ -115,8 +115,8 @@ pub struct Flag {
     pub help: &'static str,
     /// Further sentences of `--help`. May be empty.
     pub details: fn() -> String,
-    /// A value other than the default. Empty if the value is the last word, or if the flag is a
-    /// switch.
+    /// A value other than the default. Empty for a switch, and if [`Self::words`] ends with the
+    /// example.
     example: &'static str,
     /// The default value. `None` if the help names the default, or if the flag has no default.
     pub default: Option<&'static str>,
@@ -136,7 +136,7 @@ pub struct Flag {
     pub about: &'static [ModelSource],
 }
 
-/// The place of the words of a value in the help.
+/// The placeholder for the words of a value in the help.
 const WORDS: &str = "{words}";
 
 impl Flag {
@@ -587,7 +587,8 @@ pub(crate) fn misplaced(
     others.filter(move |flag| !(flag.given)(&options).is_empty())
 }
 
-/// Stores the values that [`given`] lists. `None` if a word belongs to another version.
+/// Stores the values that [`given`] lists. `None` if a flag or a value is unknown, as in a file by
+/// another version of cellc.
 pub(super) fn take(options: &mut Options, words: &[String]) -> Option<()> {
     let mut words = words.iter();
     while let Some(name) = words.next() {

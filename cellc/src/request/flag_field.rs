@@ -41,7 +41,7 @@ impl<T: Words> FlagField for T {
     }
 }
 
-/// A value that an option may lack.
+/// The value of an optional field.
 trait SingleValue: Sized {
     fn read(text: &str) -> Result<Self, String>;
     fn text(&self) -> String;
@@ -128,7 +128,7 @@ impl<T: NamedValue> FlagField for Vec<(String, T)> {
 /// The shape of an input.
 impl NamedValue for Vec<Option<usize>> {
     fn read(text: &str) -> Result<(String, Self), String> {
-        // split at the last '=': names may contain it, sizes cannot
+        // split at the last '=': names may contain '=', sizes cannot
         let (name, sizes) =
             text.rsplit_once('=').ok_or("an input's name, '=' and its sizes are needed: x=1,16")?;
         let size = |text: &str| if text == "?" { Ok(None) } else { positive(text).map(Some) };

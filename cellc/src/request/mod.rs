@@ -1,7 +1,7 @@
 //! The user's request: bindings, output, machine, numerics and tuning.
 
-/// Defines a part of the options. A row documents a field and the method of [`Options`] that sets
-/// the field, and has the names of both and the type.
+/// Defines a part of the options. A row has a doc comment, the name of a field, the name of the
+/// method of [`Options`] that sets the field, and the field's type.
 macro_rules! settings {
     ($(#[$of_struct:meta])* $name:ident in $part:ident {
         $($(#[$doc:meta])* $field:ident, $with:ident: $type:ty;)*
@@ -73,7 +73,8 @@ impl Options {
         flag::given(self)
     }
 
-    /// Stores the options that [`Self::given`] lists. `None` if a word belongs to another version.
+    /// Stores the options that [`Self::given`] lists. `None` if an option or a value is unknown, as
+    /// in a file by another version of cellc.
     pub fn take(&mut self, words: &[String]) -> Option<()> {
         flag::take(self, words)
     }
@@ -95,8 +96,8 @@ impl Options {
     pub fn known_isas(&self) -> impl Iterator<Item = &'static Isa> {
         let (language, threads) = (self.output.language, self.machine.threads);
         let known = move |isa: &&'static Isa| {
-            // vector units that flush denormals need a check for flushed ones, which two threads
-            // cannot share
+            // vector units that flush denormals need a check for flushed denormals, which two
+            // threads cannot share
             let checked = isa.c.flushes.is_none() || threads == Threads::One;
             checked
                 && isa.condition().is_none_or(|condition| match language {

@@ -64,8 +64,8 @@ settings! {
         name, with_name: Option<String>;
         /// Where to put the weights.
         weights_as, with_weights_as: WeightsAs;
-        /// The header file with the type of the tables of functions. `None`: generated C has no
-        /// table.
+        /// The header file that declares the struct of function pointers. `None`: generated C
+        /// defines no such struct.
         interface, with_interface: Option<PathBuf>;
         /// True if generated Rust implements the trait of cellc-runtime.
         runtime, with_runtime: bool;

@@ -37,7 +37,7 @@ impl Precision {
 
     /// Reads the precision of one layer: its name, '=' and the precision.
     pub(crate) fn of_layer(text: &str) -> Result<(String, Self), String> {
-        // split at the last '=': names of layers may contain it, precisions cannot
+        // split at the last '=': names of layers may contain '=', precisions cannot
         let named = text.rsplit_once('=').and_then(|(layer, name)| {
             let precision = Self::from_word(name.trim())?;
             (!layer.is_empty()).then(|| (layer.to_owned(), precision))
