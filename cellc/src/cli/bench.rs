@@ -155,8 +155,8 @@ const OPENVINO: Library = Library { name: "OpenVINO Python", key: "openvino" };
 const ONNX_RUNTIME: Library = Library { name: "ONNX Runtime Python", key: "onnxruntime" };
 const PYTORCH: Library = Library { name: "PyTorch (onnx2torch)", key: "torch" };
 
-/// The libraries for the model's format. For formats other than ONNX: OpenVINO, which reports an
-/// error if it cannot read the file.
+/// The libraries for the model's format. For formats other than ONNX: OpenVINO, listed as absent if
+/// it cannot read the file.
 fn libraries(arguments: &BenchArguments) -> &'static [Library] {
     match is_onnx(arguments) {
         true => &[OPENVINO, ONNX_RUNTIME, PYTORCH],

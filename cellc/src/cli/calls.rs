@@ -155,7 +155,7 @@ pub(crate) fn fix_shapes(model: &mut Model, options: &Options, shapes: &[Vec<usi
 #[derive(Debug, PartialEq)]
 pub(crate) struct Calls {
     pub(crate) files: Vec<Vec<Option<PathBuf>>>,
-    /// True if a name, instead of an index, selected a file's input.
+    /// True if a file was assigned to an input by name instead of by index.
     pub(crate) by_field: bool,
 }
 

@@ -74,7 +74,7 @@ fn coloured(text: &str) -> String {
     out
 }
 
-/// `net.c, net.h: GRU 24 -> 48, 44 kB of weights, state kept, steps open`
+/// The line of success: `net.c, net.h: GRU 24 -> 48, 44 kB of weights, state kept, steps open`.
 fn success(files: &[String], compilation: &Compilation) -> String {
     let model = &compilation.model;
     let cells: Vec<&CoreCell> = model.cells();
@@ -100,7 +100,7 @@ fn success(files: &[String], compilation: &Compilation) -> String {
     format!("{}: {}", files.join(", "), parts.join(", "))
 }
 
-/// `GRU 24 -> 48`
+/// The kind of a cell, its inputs and its units: `GRU 24 -> 48`.
 fn cell_text(cell: &CoreCell) -> String {
     let kind = escape(cell.kind.op_name());
     let kind = kind.strip_suffix("Cell").unwrap_or(&kind);

@@ -1,5 +1,6 @@
 //! `cellc net.onnx --package zephyr DIR`: a folder that a firmware's build system takes as a
-//! component. It holds the C of the network and the files that describe it to the build system.
+//! component. The folder holds the C of the network, and files that describe the network to the
+//! build system.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

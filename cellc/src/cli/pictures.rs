@@ -1,4 +1,4 @@
-//! The files that show a report to people.
+//! The pictures of a report: SVG, PNG and HTML.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -51,11 +51,11 @@ impl PictureKind {
         &self.option()[2..]
     }
 
-    /// Refuses a file with the extension of another kind of picture.
+    /// Refuses a file with the extension of another picture format.
     ///
     /// # Errors
-    /// If the file has such an extension. The message suggests the option for the extension, or
-    /// another file name.
+    /// If the file has the extension of another picture format. The message suggests the option for
+    /// the extension, or another file name.
     pub(super) fn refuse_other_files(self, path: &Path) -> Result<(), Failure> {
         const OTHERS: [&str; 13] = [
             "svg", "png", "html", "htm", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "pdf",
@@ -83,7 +83,7 @@ impl PictureKind {
     /// The content of the file.
     ///
     /// # Errors
-    /// For PNG, if the machine has no monospaced font.
+    /// For PNG, if the machine has no monospaced font or too little memory for the pixels.
     pub(super) fn file(self, report: &Report) -> Result<Vec<u8>, Failure> {
         match self {
             Self::Svg => Ok(drawing::picture(report).svg.into_bytes()),

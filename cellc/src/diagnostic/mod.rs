@@ -150,8 +150,8 @@ impl Diagnostic {
         Self { severity: Severity::Notice, ..Self::error(origin, found) }
     }
 
-    /// Refuses an attribute without a place in the definition of `on`: no reader knows its effect,
-    /// so none ignores it. `valid`: the attributes of the definition.
+    /// The error for an attribute that the definition of the operator `on` lacks. Its effect is
+    /// unknown, so readers must not ignore it. `valid`: the attributes of the definition.
     pub fn unknown_attribute(
         origin: Origin,
         name: &str,
@@ -163,7 +163,7 @@ impl Diagnostic {
             .help("remove the attribute if it has no effect, or correct its name")
     }
 
-    /// True for a problem of one cause at one place. The texts may differ.
+    /// True if both problems have the same cause, place and layer. The texts may differ.
     pub(crate) fn is_alike(&self, other: &Self) -> bool {
         let location = |problem: &Self| (problem.origin.clone(), problem.layer.clone());
         self.cause == other.cause && location(self) == location(other)
@@ -244,8 +244,8 @@ fn push_visible(out: &mut String, c: char) {
     if is_invisible(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
 }
 
-/// Control, formatting and bidirectional characters, line separators, code points of private use,
-/// and code points that are no characters.
+/// True for control, formatting and bidirectional characters, line separators, code points of
+/// private use, and code points that are no characters.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')

@@ -30,7 +30,7 @@ pub struct Estimate {
     pub isa_bytes: u64,
     /// Bytes of intermediate values.
     pub scratch_bytes: u64,
-    /// The sizes of the arrays that a step in C keeps on the stack, in words. Empty: no arrays.
+    /// A text with the bytes of the arrays that a step in C keeps on the stack. Empty: no arrays.
     pub stack: String,
     /// Bytes of the caller's outputs.
     pub output_bytes: u64,

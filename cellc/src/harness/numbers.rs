@@ -30,7 +30,7 @@ impl InputElements {
         }
     }
 
-    /// The bytes of the elements as type `element` of generated code, on this machine.
+    /// The bytes of the elements as type `element` of generated code, in this machine's byte order.
     ///
     /// # Errors
     /// The first element that is too large for the type.

@@ -106,7 +106,7 @@ impl Toolchain {
             .args(objects)
             .arg("-o")
             .arg(program);
-        // libm has fmaf, which files with fused multiply-adds call on a machine without
+        // libm has fmaf: fused multiply-adds call fmaf on a machine without an instruction for it
         link.arg("-lm");
         self.run(vec![link])
     }

@@ -346,7 +346,7 @@ fn number(value: f32) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// An operation element by element.
+/// The term of a pointwise operation.
 fn pointwise_term(function: PointwiseFunction, operands: &[Term]) -> Term {
     use crate::model::Binary::{Add, Divide, Multiply, Subtract};
     use PointwiseFunction::{Activation, Binary};

@@ -21,7 +21,7 @@ pub use bounds::Bounds;
 /// Maximum length of a line without the comment sign, in bytes.
 const COLUMNS: usize = 97;
 
-/// The least bytes of arrays on the stack that a header states.
+/// Minimum size in bytes of the stack arrays that a header states.
 const LEAST_STACK: usize = 128;
 
 /// The lines of the header before the bounds, without comment signs. No line contains the end of a

@@ -25,7 +25,7 @@ pub struct TargetCost {
     /// Bytes of writable memory.
     pub ram: Ram,
     /// The compiler that measured code, constants and stack. `None`: code is an estimate, the stack
-    /// is unknown, and the compiler's constants are not counted.
+    /// is unknown, and constants that a compiler adds are not counted.
     pub measured_by: Option<String>,
     /// The compiler for measurements, installed or not. `None` for targets without a known
     /// compiler.
@@ -45,7 +45,7 @@ pub struct Flash {
     pub constants: u64,
     /// The code. `None` if neither measured nor estimated.
     pub code: Option<u64>,
-    /// The sum of the above.
+    /// The sum of weights, constants and, if known, code.
     pub total: u64,
 }
 
@@ -62,7 +62,7 @@ pub struct Ram {
     pub packed_weights: u64,
     /// The deepest chain of stack frames of a step, without the C library. `None` if not measured.
     pub stack: Option<u64>,
-    /// The sum of the above.
+    /// The sum of state, instruction set, scratch, packed weights and, if measured, stack.
     pub total: u64,
 }
 

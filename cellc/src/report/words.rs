@@ -5,7 +5,7 @@ use super::Report;
 /// Maximum length in characters of a name.
 const LONGEST: usize = 40;
 
-/// `12,345`
+/// A number in groups of three digits: `12,345`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
@@ -18,7 +18,7 @@ pub fn grouped(n: u64) -> String {
     text
 }
 
-/// `[1, 24], [1, 4]`
+/// Shapes as a list: `[1, 24], [1, 4]`.
 pub fn shapes(all: &[Vec<usize>]) -> String {
     all.iter().map(|sizes| format!("{sizes:?}")).collect::<Vec<_>>().join(", ")
 }

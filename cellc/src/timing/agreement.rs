@@ -17,7 +17,7 @@ impl Default for Agreement {
 
 impl Agreement {
     /// Adds the output of a call. Returns the index of the first element with an error above
-    /// `tolerance`.
+    /// `tolerance`. A NaN, a missing or a surplus element is an infinite error.
     pub fn see(&mut self, got: &[f32], expected: &[f64], tolerance: f64) -> Option<usize> {
         let mut wrong = None;
         if got.len() != expected.len() {

@@ -93,7 +93,7 @@ impl LeastWork {
             let (weights, steps) = match (node.op.planned(), &node.op) {
                 (Some(PlannedProduct::Cell(cell)), _) => (weights_of_cell(cell), cell.steps()),
                 (Some(PlannedProduct::Dense(dense)), _) => (dense.inputs * dense.outputs, 1),
-                // inputs and outputs are at least as large as the weights
+                // a convolution streams its inputs and outputs; `constants` has its weights
                 (None, CoreOp::Convolve(c)) => {
                     (c.batch * c.groups * (c.inputs + c.outputs) * c.wanted, 1)
                 }

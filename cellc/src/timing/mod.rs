@@ -10,8 +10,8 @@ pub mod turns;
 /// A Python script that runs OpenVINO or other libraries in turns, for [`process`].
 pub const PYTHON: &str = include_str!("turns.py");
 
-/// Pins this thread and its future children to one core: `core`, or the last one by default. `None`
-/// if impossible.
+/// Pins this thread and its future children to one core: `core`, or the last core by default.
+/// Returns the core. `None` if impossible.
 pub fn pin(core: Option<usize>) -> Option<usize> {
     Cores::pin(core).map(|cores| cores.first)
 }
@@ -26,7 +26,7 @@ pub struct Cores {
 }
 
 impl Cores {
-    /// Pins this thread like [`pin`], and finds a second core.
+    /// Pins this thread like [`pin`], and finds a second core. `None` if pinning is impossible.
     pub fn pin(core: Option<usize>) -> Option<Self> {
         let ids: Vec<usize> =
             core_affinity::get_core_ids()?.into_iter().map(|core| core.id).collect();

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// The process. Dropping ends the process.
+/// The process of a contender. The process ends when this value is dropped.
 pub struct Process {
     /// The name of the function that the process computes, from the greeting.
     pub function: String,
@@ -47,15 +47,18 @@ impl Process {
         }
     }
 
-    /// Resets the state to zero and the input to the first one.
+    /// Resets the state to zero. The next call has the inputs of the first call.
     ///
     /// # Errors
-    /// Here and below: if the process has ended or breaks the protocol.
+    /// If the process has ended or breaks the protocol.
     pub fn reset(&mut self) -> Result<(), String> {
         self.ask("reset").map(drop)
     }
 
     /// Makes one call. Returns the output.
+    ///
+    /// # Errors
+    /// If the process has ended or breaks the protocol.
     pub fn call(&mut self) -> Result<Vec<f32>, String> {
         let mut bytes = vec![0; self.number("call")? as usize * 4];
         self.output
@@ -65,6 +68,9 @@ impl Process {
     }
 
     /// Makes several calls. Returns their duration.
+    ///
+    /// # Errors
+    /// If the process has ended or breaks the protocol.
     pub fn run(&mut self, calls: usize) -> Result<Duration, String> {
         self.number(&format!("run {calls}")).map(Duration::from_nanos)
     }

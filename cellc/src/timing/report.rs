@@ -175,8 +175,8 @@ impl Report {
                 |row: &Row| row.is_cellc() && row.name == this.name && row.isa.as_deref() == isa;
             self.rows.iter().position(is_it).filter(|_| this.trade.is_some())
         };
-        // without a default row for an instruction set, machines run a body of an instruction set
-        // that this one extends
+        // without a default row for the row's instruction set, machines run a body of an
+        // instruction set that the row's instruction set extends
         let mut extended =
             this.isa.as_deref().and_then(Isa::from_name).into_iter().flat_map(Isa::extended);
         let default = default(this.isa.as_deref())

@@ -62,7 +62,7 @@ struct OneStep {
     values_beyond_bound: usize,
 }
 
-/// Infinite numbers become `null`.
+/// Errors over all steps. NaN and infinite numbers become `null`.
 #[derive(Serialize)]
 struct AllSteps {
     error: f64,

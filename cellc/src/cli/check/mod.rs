@@ -222,7 +222,7 @@ fn keeps(model: &CoreModel) -> bool {
     !model.states.is_empty() || !model.variables.is_empty()
 }
 
-/// Result i; beyond the results, the variables follow.
+/// The elements of part `i` of an outcome: the results come first, then the variables.
 fn part<V>(outcome: &Outcome<V>, i: usize) -> &[V] {
     outcome.parts().nth(i).map_or(&[], Vec::as_slice)
 }

@@ -165,7 +165,8 @@ impl Recording {
         })
     }
 
-    /// By result, the recorded values of one step of a call.
+    /// By result, the recorded values of step `frame` of `call`, the call with index `at`. `None`:
+    /// no file, or no values for this step.
     pub(super) fn outputs(
         &self,
         call: &Call,

@@ -330,7 +330,7 @@ fn on_target(cost: &TargetCost, totals: &Totals) -> Vec<String> {
     lines
 }
 
-/// `1.19 ms`
+/// A time with its unit: `1.19 ms`.
 fn seconds(seconds: f64) -> String {
     match seconds {
         s if s >= 1.0 => format!("{s:.2} s"),
@@ -339,7 +339,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// `80 MHz`
+/// A frequency with its unit: `80 MHz`.
 fn frequency(hertz: f64) -> String {
     match hertz {
         hz if hz >= 1e6 => format!("{} MHz", hz / 1e6),
@@ -367,7 +367,7 @@ fn count(n: u64) -> String {
     if n == 0 { "-".to_owned() } else { grouped(n) }
 }
 
-/// `0-2, 5`
+/// Sorted numbers as ranges: `0-2, 5`.
 fn ranges(sorted: &[usize]) -> String {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for &i in sorted {

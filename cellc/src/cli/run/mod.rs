@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
 /// The results of all calls, written after the last call.
 struct Results<'a> {
     arguments: &'a RunArguments,
-    /// True if an input was found by the name of its field.
+    /// True if a file was assigned to an input by name instead of by index.
     by_field: bool,
     /// Indices of outputs, with their files.
     wanted: Vec<(usize, PathBuf)>,
@@ -95,7 +95,7 @@ impl Results<'_> {
         let mut write = |path| self.files.push(NewFile { path, bytes: Arc::clone(&bytes) });
         if let Some(folder) = &self.arguments.outputs {
             write(folder.join(format!("r{k}_out{}.npy", field.index)));
-            // a field may be named like the index of another output: the index takes precedence
+            // a field may be named out1, like the file of output 1: the index takes precedence
             let is_place = (0..outputs.len()).any(|j| field.name == format!("out{j}"));
             if self.by_field && !is_place {
                 write(folder.join(format!("r{k}_{}.npy", field.name)));

@@ -18,8 +18,9 @@ use crate::request::Options;
 /// Calls with a state kept between them.
 pub(super) struct Streamed<'a> {
     pub(super) model: &'a Model,
-    /// Options for code with states as arguments, and for code with states in a struct.
+    /// Options for code with states as arguments.
     pub(super) options: &'a Options,
+    /// Options for code with states in a struct.
     pub(super) keeping: &'a Options,
     pub(super) expected: &'a [Expected],
     /// The files of each call.

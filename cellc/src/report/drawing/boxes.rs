@@ -145,7 +145,7 @@ pub(super) fn text(class: &'static str, text: String) -> Text {
     Text { class, text, depth: 0, share: None, about: About::default() }
 }
 
-/// `x`, or `h0 … h7 (8)`
+/// The names of an end in one line: `x`, or `h0 … h7 (8)`.
 fn names(end: &End) -> String {
     match &end.names[..] {
         [name] => visible(name),
@@ -248,7 +248,7 @@ fn line(row: &Row, report: &Report) -> Text {
     }
 }
 
-/// `Conv conv1 + PRelu [1, 16]`
+/// The caption of the layers of a line: `Conv conv1 + PRelu [1, 16]`.
 fn named(first: &Layer, layers: &[&Layer]) -> String {
     let kind = visible(&first.kind);
     let name = cut(&first.name, NAME);

@@ -164,8 +164,9 @@ pub(super) fn readers(nodes: &[Node]) -> Vec<Vec<usize>> {
     readers
 }
 
-/// Replaces each group of nodes by one node. A group is a list of positions and the content of the
-/// new node. `groups` are disjoint, and no path leads out of a group and back into it.
+/// Replaces each group of nodes by one node. A group is a list of positions and the new node, which
+/// takes over the edges from nodes outside of the group. `groups` are disjoint, and no path leads
+/// out of a group and back into it.
 pub(super) fn replaced(nodes: Vec<Node>, groups: Vec<(Vec<usize>, Node)>) -> Vec<Node> {
     let mut group_of = vec![None; nodes.len()];
     for (g, (members, _)) in groups.iter().enumerate() {

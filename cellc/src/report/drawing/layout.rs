@@ -1,8 +1,8 @@
 //! Places the boxes and edges of a layered graph, from top to bottom.
 //!
-//! The rank of a box is the length of the longest path to it. An edge across several ranks has a
-//! point in each of them. Barycentres determine the order within a rank. The coordinates are least
-//! squares fits to the places of the neighbours, with gaps between boxes. Points have a higher
+//! The rank of a box is the length of the longest path to the box. An edge has a point on each rank
+//! between its ends. Barycentres determine the order within a rank. The coordinates are least
+//! squares fits to the coordinates of the neighbours, with gaps between boxes. Points have a higher
 //! weight than boxes, so that edges stay straight.
 
 /// Gap between ranks in pixels.
@@ -17,7 +17,7 @@ const EDGE_GAP: f64 = 8.0;
 /// Width of an edge's point in pixels.
 const POINT: f64 = 10.0;
 
-/// Number of iterations for orders and places.
+/// Number of sweeps that order the ranks. Coordinates take four times as many.
 const SWEEPS: usize = 12;
 
 /// A graph to lay out. Edges lead from earlier boxes to later ones.
@@ -270,7 +270,7 @@ fn settle(row: &[usize], wanted: &[f64], items: &mut [Item]) {
         }
         offsets.push(at);
     }
-    // mean, weight and number of each pool
+    // mean, weight and number of items of each pool
     let mut pools: Vec<(f64, f64, usize)> = Vec::new();
     for ((&i, wanted), offset) in row.iter().zip(wanted).zip(&offsets) {
         let mut pool = (wanted - offset, items[i].weight, 1);
@@ -303,7 +303,7 @@ fn straighten(rows: &[Vec<usize>], items: &mut [Item]) {
         for chain in &chains {
             let mut start = 0;
             while start < chain.len() {
-                // the longest part from here on with a common place
+                // the longest part of the chain from `start` whose items fit below each other
                 let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
                 let mut end = start;
                 while end < chain.len() {
@@ -333,7 +333,7 @@ fn straighten(rows: &[Vec<usize>], items: &mut [Item]) {
     }
 }
 
-/// The least and the largest place of an item between its neighbours in its rank.
+/// The least and the largest x of an item between its neighbours in its rank.
 fn space(i: usize, rows: &[Vec<usize>], at: &[usize], items: &[Item]) -> (f64, f64) {
     let (row, item) = (&rows[items[i].rank], &items[i]);
     let left = at[i].checked_sub(1).map(|k| &items[row[k]]);

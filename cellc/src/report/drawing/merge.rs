@@ -72,7 +72,7 @@ fn with_kept_tensors(nodes: Vec<Node>) -> Vec<Node> {
     replaced(nodes, groups)
 }
 
-/// Joins kernels that follow each other without other edges, in blocks too.
+/// Joins kernels that follow each other without other edges, in the graph and inside blocks.
 pub(super) fn chains(nodes: Vec<Node>) -> Vec<Node> {
     let mut nodes = nodes;
     for node in &mut nodes {
@@ -111,8 +111,8 @@ pub(super) fn chains(nodes: Vec<Node>) -> Vec<Node> {
     replaced(nodes, groups)
 }
 
-/// Replaces consecutive nodes with shares below `least` by boxes that count them, in blocks too.
-/// Inputs and outputs stay unless `least` is infinite.
+/// Replaces consecutive nodes with shares below `least` by one box that counts kernels and ends, in
+/// the graph and inside blocks. Inputs and outputs stay unless `least` is infinite.
 pub(super) fn summarised(mut nodes: Vec<Node>, report: &Report, least: f64) -> Vec<Node> {
     for node in &mut nodes {
         if let Content::Block { nodes: inner, .. } = &mut node.content {

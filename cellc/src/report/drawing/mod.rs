@@ -103,7 +103,7 @@ fn complete(report: &Report) -> Option<Picture> {
     are_few(&nodes).then(|| drawn(&nodes, Detail::Lines, report).framed(report))
 }
 
-/// A graph as drawn.
+/// A drawn graph, without the text above and below.
 struct DrawnGraph {
     canvas: Canvas,
     detail: Detail,

@@ -257,7 +257,7 @@ fn group(svg: &mut String, about: &About) {
     svg.push_str(">\n");
 }
 
-/// `3 4 5`
+/// Numbers with spaces between them: `3 4 5`.
 fn numbers(all: &[usize]) -> String {
     all.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
 }
