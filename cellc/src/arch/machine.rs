@@ -38,7 +38,8 @@ pub struct Arch {
 pub enum EstimatedIn {
     /// Rust.
     Rust,
-    /// C of the target's own compiler: Rust has no fused multiply-add or no tuning there.
+    /// C of the target's own compiler. Generated Rust for the target lacks fused multiply-adds or
+    /// tuning.
     C,
 }
 

@@ -84,8 +84,8 @@ pub struct Isa {
     pub integer_registers: usize,
     /// True if the instruction set has a fused multiply-add (one rounding).
     pub fma: bool,
-    /// The instruction set that machines of this one run if a file contains no body of this one.
-    /// `None`: whether a file contains a body of this one does not depend on the weights.
+    /// The instruction set whose body runs instead if a file contains no body of this instruction
+    /// set. `None`: whether a file contains a body does not depend on the weights.
     pub extends: Option<&'static Self>,
     /// The instruction set whose body this one shares, if the file contains that body. The two
     /// bodies differ only in fused multiply-adds, and every machine with this one has both.
@@ -174,8 +174,8 @@ pub const TURNS: usize = 8;
 /// The size of a tile: words per row of elements, words per column of weights, and columns.
 pub const TILE_WORDS: usize = 16;
 
-/// True if generated Rust computes in vector registers of the processor: `x86_64`, as Rust calls
-/// it.
+/// True if generated Rust computes in vector registers of `processor`, an architecture of Rust such
+/// as `x86_64`.
 pub fn names_vectors_of(processor: &str) -> bool {
     ALL.iter().flat_map(|isa| isa.rust.vectors).any(|row| row.processor == processor)
 }
@@ -399,7 +399,8 @@ static SCALAR_FMA_OF_ANY: Isa = Isa {
     ..SCALAR_FMA
 };
 
-/// The target `any`: files for every machine, with further bodies and plan sizes for x86-64.
+/// The target `any`: files for every machine, with bodies for x86-64, Arm and RISC-V, and with the
+/// costs and sizes of x86-64.
 pub static ANY: Arch = Arch {
     name: "any",
     isas: &[
@@ -553,8 +554,8 @@ impl Isa {
         added.map(Dot::in_word).collect()
     }
 
-    /// The instruction sets that machines of this one run if a file contains no body of this one,
-    /// best first.
+    /// The instruction sets whose bodies run instead if a file contains no body of this instruction
+    /// set, best first.
     pub fn extended(&self) -> impl Iterator<Item = &'static Self> {
         std::iter::successors(self.extends, |isa| isa.extends)
     }

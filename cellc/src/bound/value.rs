@@ -85,7 +85,7 @@ impl Value {
         Self::new(self.low.min(0.0), self.high.max(0.0), self.error + limit.min(self.magnitude()))
     }
 
-    /// The value clipped to `-limit..=limit`, without an error.
+    /// The value clipped to `-limit..=limit`. Clipping adds no error.
     pub(super) fn clipped(self, limit: f64) -> Self {
         let clip = |v: f64| v.clamp(-limit, limit);
         if self.is_bounded() {

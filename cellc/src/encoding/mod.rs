@@ -125,7 +125,7 @@ fn words(row: Row, parts: usize, line: &[f32], given: Option<usize>) -> Vec<f32>
 }
 
 /// The f32 nearest to `high` whose lower 16 bits are `low` as bfloat16, and whose magnitude is at
-/// least [`LEAST_HIGH`].
+/// least 2^-64 ([`LEAST_HIGH`]).
 fn bf16_pair(high: f32, low: f32) -> f32 {
     let low = u32::from(Bf16::from_f32(low).to_bits());
     let (sign, upper) = (high.to_bits() & 1 << 31, high.abs().to_bits() >> 16);

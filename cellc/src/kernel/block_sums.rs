@@ -14,8 +14,8 @@ pub enum BlockProduct {
     FloatQuads,
     /// Four bytes in each word of weights, times one word of four bytes.
     Quads,
-    /// Four bytes in each word of weights, times two words of 16-bit elements: those of the even
-    /// bytes, then those of the odd bytes.
+    /// Four bytes in each word of weights, times two words of 16-bit elements: the factors of the
+    /// even bytes, then the factors of the odd bytes.
     WidenedQuads,
     /// Two words of two 16-bit weights, times two words of elements.
     Pairs,
@@ -123,7 +123,7 @@ pub struct BlockSums {
     pub block_rows: usize,
     /// Rows of a block.
     pub rows: usize,
-    /// The number of all blocks.
+    /// The number of blocks that are not zero.
     pub present: usize,
 }
 

@@ -107,8 +107,9 @@ impl DelayLine {
         }
     }
 
-    /// The place of an element of a frame, relative to the places of a step. `number` counts the
-    /// frames from the oldest; for rows, numbers differ by multiples of `phases`.
+    /// The place of an element of a frame, relative to the row of a step or to the oldest frame in
+    /// the rings. `number` counts the frames from the oldest; in rows, `number` is a multiple of
+    /// `phases`.
     pub fn offset(&self, element: usize, number: usize) -> usize {
         match self.order {
             FrameOrder::Rows => number / self.phases * self.frame() + element,
@@ -164,7 +165,7 @@ impl DelayLine {
         })
     }
 
-    /// The other place of an element in its ring. `None` if the element has one place.
+    /// The other place of an element in its ring. `None` if no step reads the other place.
     fn twin(&self, offset: usize) -> Option<usize> {
         let FrameOrder::Rings { steps } = self.order else { return None };
         let (at, period) = (offset % self.pitch(), self.period());
@@ -186,7 +187,7 @@ mod tests {
     fn rows_hold_the_frames_of_their_steps() {
         let order = FrameOrder::Rows;
         let line = DelayLine { phases: 3, frames: 2, outer: 2, inner: 2, order };
-        // of frame t: channel, number, element
+        // the digits are the frame, the channel and the element
         let value = |channel: usize, t: usize, element: usize| 100 * t + 10 * channel + element;
         let mut memory = vec![0; line.len()];
         for t in 0..20 {

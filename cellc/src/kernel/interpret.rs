@@ -12,7 +12,8 @@ use super::{
 /// the results.
 const UNDEFINED: f32 = f32::NAN;
 
-/// Runs one step. `memory[i]` is the contents of the program's buffer `i`, with packed weights.
+/// Runs one step. `memory[i]` is the contents of the program's buffer `i`. Weights are packed
+/// already.
 ///
 /// Results and the body's private memory are filled with NaN first, as programs must not rely on
 /// their contents. Variables persist from step to step; [`Role::Backwards`] and [`Role::Phase`]
@@ -24,8 +25,8 @@ const UNDEFINED: f32 = f32::NAN;
 /// program with overlapping live buffers fails visibly.
 ///
 /// # Panics
-/// If `memory` does not match the sizes of the buffers, or if `super::verify` rejects the program,
-/// or if a function is symbolic.
+/// If `memory` does not match the sizes of the buffers, or if a kernel calls a symbolic function. A
+/// program that `super::verify` rejects may panic.
 pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
     run(body, memory, body.of_step(), None);
     advance(body, memory, 1);
@@ -53,7 +54,8 @@ pub fn interpret_together(
     output
 }
 
-/// Runs some kernels of a body, and returns the output of several steps.
+/// Runs some kernels of a body. With `together`, returns the contents of the output buffer, else
+/// nothing.
 fn run(
     body: BodyRef<'_>,
     memory: &mut [Vec<f32>],
@@ -171,8 +173,8 @@ struct Machine<'a> {
     vars: Vec<Lanes>,
     /// The current place of each window, by [`super::WindowId`].
     windows: Vec<MemoryView>,
-    /// Lanes for each lane of the text. Above 1 in functions only, which have one lane and run on
-    /// all lanes of their arguments.
+    /// Factor of the lanes of constants. In a function, whose locals have one lane: the lanes of the
+    /// arguments. In a kernel: 1.
     width: usize,
     /// Vectors for reuse.
     free: Vec<Lanes>,
@@ -199,8 +201,8 @@ impl<'a> Machine<'a> {
         self.run(&kernel.body);
     }
 
-    /// Begins iteration `k` of `count`: the places of the windows, in the opposite order if
-    /// `backwards`, and the number of the iteration.
+    /// Begins iteration `k` of `count`: sets the places of the windows, in the opposite order if
+    /// `backwards`, and the iteration number.
     fn enter(
         &mut self,
         (k, count): (usize, usize),
@@ -293,7 +295,7 @@ impl<'a> Machine<'a> {
             MemoryView { start: base.start + offset, len: walk.len, ..base };
     }
 
-    /// Copies along `dims`. `from` and `to` are each a view and an element.
+    /// Copies along `dims`. `from` and `to`: a view, and the index of an element in the view.
     fn copy(&mut self, from: (MemoryView, usize), to: (MemoryView, usize), dims: &[CopiedDim]) {
         match dims {
             [] => {

@@ -2,8 +2,8 @@
 //!
 //! Memory is seen through windows of fixed length. A loop walks windows through buffers in step, so
 //! that every access is a constant offset into a window of constant length, and the generated code
-//! is free of bounds checks by construction. A [`Program`] has its memory once, and a [`Body`] for
-//! each instruction set.
+//! is free of bounds checks by construction. A [`Program`] holds the memory that all bodies share, and
+//! a [`Body`] for each instruction set.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -52,7 +52,7 @@ pub enum Role {
     Parameter(usize),
     /// The i-th Result of the model, written in full.
     Result(usize),
-    /// Packed weights, read only: baked in, or packed at run time.
+    /// Packed weights, read only: baked in, packed at run time, or loaded from a file.
     Weights,
     /// The i-th constant of the model, read only, with its elements in the order of the model.
     Constant(usize),
@@ -85,26 +85,26 @@ pub enum Element {
     /// IEEE 754 binary32.
     #[default]
     F32,
-    /// Integers of 32 bits. Parameters, read by [`Expr::Length`] only, and Results, written one by
-    /// one.
+    /// Integers of 32 bits. Parameters and Results only: [`Expr::Length`] reads one element,
+    /// [`Stmt::Store`] writes one.
     I32,
-    /// Integers of 64 bits, used as `I32`.
+    /// Integers of 64 bits, with the uses of `I32`.
     I64,
-    /// Booleans, 0 or 1, used as `I32`.
+    /// Booleans, 0 or 1, with the uses of `I32`.
     Bool,
     /// Tables, [`Role::Backwards`] and [`Role::Phase`] only, read by [`Expr::Length`] and
     /// [`Stmt::Blocks`] only.
     U32,
     /// Unsigned integers of 8 bits: tables of [`Stmt::Blocks`] only.
     U8,
-    /// Unsigned integers of 16 bits, used as `U8`.
+    /// Unsigned integers of 16 bits: tables of [`Stmt::Blocks`] only.
     U16,
     /// IEEE 754 binary16, finite. Weights only; [`Expr::Load`] converts to f32.
     F16,
-    /// Signed integers of 8 bits, used as `F16`.
+    /// Signed integers of 8 bits. Weights only; [`Expr::Load`] converts to f32.
     I8,
-    /// Pairs of signed 8-bit integers. Weights only; [`Expr::Load`] widens to 16 bits each, in the
-    /// low and the high half of the bits.
+    /// Pairs of signed 8-bit integers. Weights only; [`Expr::Load`] widens each integer to 16 bits,
+    /// in the low and the high half of the bits of an f32.
     I8Pair,
 }
 
@@ -355,20 +355,21 @@ pub enum Stmt {
         /// The value.
         value: Expr,
     },
-    /// Runs the body `count` times.
+    /// Runs the body `count` times, or until [`Stmt::LeaveUnless`] leaves the loop.
     For {
         /// The number of iterations.
         count: usize,
         /// The variable that holds the number of the iteration, from 0: u32, one lane.
         turn: Option<Var>,
-        /// A u32 of one lane. 1: every window starts at the last place and moves towards the first.
+        /// A u32 of one lane. 1: every window moves opposite to the direction of its
+        /// [`Walk::reverse`].
         backwards: Option<Var>,
         /// The moving windows; may be empty.
         walks: Vec<Walk>,
         /// The body.
         body: Vec<Stmt>,
     },
-    /// Runs the body once, with one of `count` places in the window.
+    /// Runs the body once, with the window at one of `count` places.
     Pick {
         /// The place, from 0: u32, one lane. Larger values select the last place.
         at: Expr,
@@ -430,8 +431,9 @@ pub struct Copied {
     /// four words, then the high halves. Groups of four words start at multiples of four of the
     /// buffer.
     pub interleaves_halves: bool,
-    /// Words of an encoded line of compile-time weights with two elements per word, if not half the
-    /// number of elements: the second element of a word is `words` elements after the first, or 0.
+    /// Words of an encoded line of compile-time weights with two elements per word: the second
+    /// element of a word is `words` elements after the first, or 0 beyond the line. `None`: half
+    /// the number of elements, rounded up.
     pub words: Option<usize>,
     /// The places of encoded words whose blocks are not zero; other words are left out. Strides of
     /// the destination are unused. Packing of compile-time weights only.
@@ -536,8 +538,8 @@ pub enum LaneOp {
     /// u32: `DotQuads` with unsigned bytes of b
     DotUnsignedQuads,
     /// u32: c + the products of two signed halves of a with the halves of one lane of b, wrapping.
-    /// The halves are interleaved ([`Copied::interleaves_halves`]): of n lanes, lane k has the k-th and the (n +
-    /// k)-th half
+    /// The halves are interleaved ([`Copied::interleaves_halves`]): of n lanes, lane k has the k-th
+    /// and the (n + k)-th half
     DotPairsByLane(usize),
     /// u32: `DotQuads` with one lane of b for all lanes
     DotQuadsByLane(usize),
@@ -852,9 +854,9 @@ pub struct Body {
     pub functions: Vec<Function>,
     /// The kernels of a step in order, then those of [`Self::together`].
     pub kernels: Vec<Kernel>,
-    /// Aligned offsets, in the block, of the scratch buffers that are parameters of kernels, in the
-    /// order of the buffers. Buffers with disjoint lifetimes may share memory; buffers of one
-    /// kernel never do.
+    /// The block: one memory area for the scratch buffers that are parameters of kernels. Each
+    /// buffer has an aligned offset in elements, in the order of the buffers. Buffers with disjoint
+    /// lifetimes may share memory; buffers of one kernel never do.
     pub block: Vec<(BufferId, usize)>,
     /// Elements of the block.
     pub block_len: usize,
@@ -1094,7 +1096,8 @@ impl Copied {
 }
 
 impl Tiles {
-    /// The extents, in elements, of x or h, weights and sums. `None` for empty or too large sums.
+    /// The extents, in elements, of x or h, weights and sums. `None` without rows, words or panels,
+    /// and on overflow.
     pub fn reach(&self) -> Option<[usize; 3]> {
         let beyond = |count: usize, step: usize, last: usize| {
             count.checked_sub(1)?.checked_mul(step)?.checked_add(last)
@@ -1115,7 +1118,7 @@ impl Tiles {
     }
 
     /// Iterations of a loop that takes `at_once` groups of neighbouring words per column, and the
-    /// groups left over.
+    /// groups left over. A single iteration needs no loop: all its groups are left over.
     pub fn turns(&self, at_once: usize) -> (usize, usize) {
         let groups = self.words / self.abreast;
         let turns = if groups / at_once > 1 { groups / at_once } else { 0 };

@@ -43,8 +43,8 @@ fn store(to: impl Into<Place>, value: Expr) -> Stmt {
     Stmt::Store { to: to.into(), value }
 }
 
-/// `out[0..4] = sum over k of weights[k] * x[k]`, doubled by a function, and `out[4] = 1`, by way
-/// of a scratch buffer.
+/// `out[0..4] = 2 sum over k of weights[k] * x[k]`, with the sum in a scratch buffer and doubled by
+/// a function, and `out[4] = 1`.
 fn program() -> Program {
     let f4 = Type::f32(4);
     let mut kernel = Kernel {
@@ -161,7 +161,7 @@ fn calls_of_one_function_are_gathered() {
         named(b, double(Expr::Var(a))),
         named(c, double(load(at(1), 1))),
         store(place(Base::Buffer(OUT), 0), Expr::Var(b)),
-        // only stored values without loads are computed earlier
+        // a call in a store moves before the stores only if the call has no loads
         store(place(Base::Buffer(OUT), 1), double(Expr::Var(c))),
         store(place(Base::Buffer(OUT), 2), double(load(place(Base::Buffer(OUT), 0), 1))),
         store(place(Base::Buffer(OUT), 3), Expr::f32(0.0, 1)),
@@ -248,7 +248,7 @@ kernel cell(x, weights, mut out) {
     pass::split(&mut split.bodies[0]);
     let split = split.body(0).to_string();
     assert!(split.contains("sum = (row[0; 4] * x_k) + sum\n"), "{split}");
-    // text of the input stays on its line
+    // a name from the input stays on one line
     let mut hostile = program();
     hostile.buffers[0].name = "a\nkernel \u{202e}".repeat(100_000);
     assert_eq!(text(&hostile).lines().count(), expected.lines().count());

@@ -89,7 +89,7 @@ impl Packed {
     /// Bytes of packed weights in the baked block. Shared contents count once.
     pub fn weight_bytes(&self, program: &Program) -> usize {
         let weights = self.parts.iter().filter(|(id, _)| program.buffer(*id).role == Role::Weights);
-        // an empty buffer shares its offset with the next buffer
+        // buffers with equal contents share an offset
         let places: BTreeSet<_> =
             weights.map(|(id, at)| (at, program.buffer(*id).bytes())).collect();
         places.into_iter().map(|(_, bytes)| bytes).sum()

@@ -89,8 +89,8 @@ pub struct RowLoop {
     rows: usize,
     /// Neighbouring vectors of weights per load instruction. 1: the multiply-add loads.
     pub loads: usize,
-    /// The minimum distance in bytes between two loads of one instruction, for loops that are
-    /// unrolled to reach it.
+    /// Minimum distance in bytes between the loads of one instruction in successive iterations.
+    /// Unrolling reaches this distance. `None`: no minimum.
     distance: Option<usize>,
 }
 

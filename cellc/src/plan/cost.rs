@@ -22,8 +22,8 @@ struct TileCosts {
     latency: usize,
     /// Cycles between products and between stores of full tiles.
     each: usize,
-    /// Cycles of a vector of sums through memory. Chosen to reproduce measurements: 1.59 for 4
-    /// rows, 1.11 for 8, 0.87 for 16.
+    /// Cycles of a vector of sums through memory. Chosen to reproduce the measured ratios of
+    /// [`LEAST_TILE_ROWS`]: the model gives 1.59 for 4 rows, 1.11 for 8, 0.87 for 16.
     sums: usize,
 }
 
@@ -114,8 +114,8 @@ pub fn window_tile(
     tiles.filter(fits).min_by(|a, b| total(*a).total_cmp(&total(*b))).unwrap_or((1, 1))
 }
 
-/// Cycles and loads for one row of weights over all columns of a panel, with `rows` rows at once.
-/// Infinite if the registers do not suffice.
+/// Cycles of one row of weights over all columns of a panel, with `rows` rows at once, and cycles
+/// of the loads alone. Infinite if the registers do not suffice.
 fn tile(product: &Product, columns: usize, rows: usize, isa: &Isa, arch: &Arch) -> (f64, f64) {
     let costs = &arch.costs;
     let (chains, active) = product.widest();
@@ -255,8 +255,8 @@ pub(super) fn is_narrow(product: &Product, isa: &Isa) -> bool {
         && !product.layout.format.is_of_integers()
 }
 
-/// Columns of a full panel of a narrow cell, with the reason, on a target of one lane. `None`: as
-/// for other products.
+/// Columns of a full panel of a narrow cell, with the reason, on a target of one lane. `None`: the
+/// rules for all other products apply.
 ///
 /// Counted on a Cortex-M4F with 26 cells of the corpus: LSTMs of 3 to 8 units take 0.88 to 1.00 of
 /// the instructions of panels of 4 columns with one column, GRUs of 7 units 0.90 to 1.00 with two

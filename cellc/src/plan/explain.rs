@@ -58,8 +58,8 @@ impl ProductPlan {
         Some(Reason::UnrolledRows { isas, in_c, most })
     }
 
-    /// The instruction sets with a property of a phase, for products of single rows, and the
-    /// largest value.
+    /// The names of the instruction sets for which `number` returns a value in some phase, and the
+    /// largest value. Omits instruction sets that compute several rows together.
     fn on_isas(
         &self,
         isas: &[PlannedIsa],

@@ -43,8 +43,8 @@ pub struct Chain {
     /// chain. `None`: the last value is stored.
     pub reduced: Option<usize>,
     /// True if the chain runs at the position of the first operation, a cell with possibly further
-    /// readers. Otherwise the chain runs at the position of the last link, which may read values
-    /// computed in between.
+    /// readers. Otherwise the chain runs at the position of the reduction or of the last link,
+    /// which may read values computed in between.
     pub early: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::core::{CoreModel, Source};
 pub struct Labels {
     /// By value: the operation whose kernel computes the value.
     operations: BTreeMap<usize, String>,
-    /// By constant: its first reader and its role there.
+    /// By constant: the name of the first reader and the role of the constant in the reader.
     constants: BTreeMap<usize, String>,
 }
 
@@ -58,8 +58,8 @@ impl Labels {
         &self.operations[&value]
     }
 
-    /// The name of a constant: its first reader and its role there, or a number if no operation
-    /// reads the constant.
+    /// The name of a constant: the first reader and the role of the constant in the reader, or a
+    /// number if no operation reads the constant.
     pub fn constant(&self, index: usize) -> String {
         self.constants.get(&index).cloned().unwrap_or_else(|| format!("constant{index}"))
     }

@@ -142,7 +142,7 @@ pub(super) fn layout(
         (product.bias_rows(late, format.has_scales()) * columns)
             .next_multiple_of((alignment / 4).max(1))
     };
-    // biases are in the blocks of the rows if weights are f32, too
+    // the blocks of the rows also hold the biases if weights are f32
     let among = |biases: usize| if apart { 0 } else { biases };
     let mut panels = Vec::new();
     let (mut at, mut biases_at) = (0, 0);

@@ -105,7 +105,7 @@ fn plan_for(
     isas: &[&'static Isa],
 ) -> Plan {
     let arch = options.machine.target;
-    // safe Rust has no fused multiply-add for some machines
+    // generated Rust has no fused multiply-add for some machines
     let spelled =
         |isa: &Isa| options.output.language == Language::C || !isa.rust.mul_add.is_empty();
     let fused = |isa: &Isa| isa.fma && options.numerics.fma == Fma::Auto && spelled(isa);

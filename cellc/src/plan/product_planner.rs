@@ -33,7 +33,8 @@ pub(super) struct ProductPlanner<'a> {
     options: &'a Options,
     arch: &'static Arch,
     isas: &'a [PlannedIsa],
-    /// The instruction sets for blocks of floats: in generated Rust none has a fused multiply-add.
+    /// The instruction sets for the choice of blocks. In Rust without fused multiply-adds, which
+    /// blocks of floats need.
     of_blocks: Vec<PlannedIsa>,
     values: Values,
 }

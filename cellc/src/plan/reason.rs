@@ -110,11 +110,10 @@ pub enum Unrolling {
     AskedFull,
     /// Kept: the user asked for it.
     AskedNone,
-    /// Unrolled: the vectors of weights (cache lines of f32), the first number, are within a limit,
-    /// the second number.
+    /// Unrolled: the number of vectors of weights (cache lines of f32), and the limit, which is not
+    /// exceeded.
     Within(usize, usize),
-    /// Kept: the vectors of weights (cache lines of f32), the first number, exceed a limit, the
-    /// second number.
+    /// Kept: the number of vectors of weights (cache lines of f32), and the exceeded limit.
     Beyond(usize, usize),
     /// Unrolled, without blocks of zeros.
     WithoutZeros {

@@ -76,7 +76,7 @@ fn of_dense(product: BlockProduct) -> usize {
     }
 }
 
-/// Instructions of a row of indexed blocks besides those of its blocks.
+/// Instructions per row of indexed blocks, without the instructions of the blocks.
 const OF_BLOCK_ROW: usize = 24;
 
 /// The indexed blocks of a product of one row and one step, if they save time.

@@ -327,8 +327,8 @@ pub static AARCH64: Arch = Arch {
     ..NEUTRAL
 };
 
-/// True if a fused multiply-add would be a function call, or if gcc may use Helium, which flushes
-/// denormals to 0.
+/// C: the condition under which a fused multiply-add is a function call, or gcc may use Helium,
+/// which flushes denormals to zero.
 const NO_FMA: &str =
     "defined(__arm__) && (!defined(__ARM_FEATURE_FMA) || defined(__ARM_FEATURE_MVE))";
 
@@ -336,8 +336,8 @@ const NO_FMA: &str =
 pub static CORTEX_M4F: Arch = Arch {
     name: "cortex-m4f",
     triples: &["thumbv7em-none-eabihf"],
-    // Rust has no fused multiply-add here: in rustc 1.96, assembly on this target has no FPU
-    // registers (`sreg` "requires the `vfp2` target feature", which no stable option enables)
+    // Rust has no fused multiply-add on this target: in rustc 1.96, assembly has no FPU registers
+    // (`sreg` "requires the `vfp2` target feature", which no stable option enables)
     baseline: &SCALAR_FMA,
     instructions: Some(work::ONE_LANE),
     instructions_per_cycle: 1,

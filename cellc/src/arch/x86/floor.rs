@@ -85,7 +85,7 @@ macro_rules! vectors {
                         *chain = $mul_add(*chain, half, one);
                     }
                 }
-                // no closures here: they would be functions without the features
+                // no closure: a closure would be a function without the features
                 let mut sum = $zero();
                 for chain in chains {
                     // unsafe: both types have the same size, and all bits are valid

@@ -139,7 +139,7 @@ pub(super) const MEMORY: Memory = Memory { alignment: 64, line: 64, ..NEUTRAL.me
 /// AVX2 and 0.96 with AVX-512.
 const LOAD_DISTANCE: usize = 8 << 10;
 
-/// AVX2 with FMA and F16C, both older than AVX2.
+/// AVX2 with FMA and F16C.
 pub static AVX2: Isa = Isa {
     id: IsaId::Avx2,
     name: "avx2",
@@ -275,7 +275,7 @@ const MUL_ADD: &str =
 /// of Rust, an unsafe function in older versions.
 static CPUID: Processor = Processor {
     c_header: "cpuid.h",
-    // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28); F16C (29), which came before AVX2
+    // FMA (12), XSAVE (26), OSXSAVE (27), AVX (28); with binary16 weights also F16C (29)
     c_features: ["0x1c001000u", "0x3c001000u"],
     c: "
 #if CONDITION

@@ -85,7 +85,7 @@ pub(in crate::arch) static AVX2: [CVector; 2] = [LANES_8, LANES_4];
 /// AVX-512.
 pub(in crate::arch) static AVX512: [CVector; 3] = [LANES_16, LANES_8, LANES_4];
 
-/// AVX2 with AVX-VNNI. `dot_quads` multiplies unsigned activations here.
+/// AVX2 with AVX-VNNI. `dot_quads` multiplies unsigned bytes of elements.
 pub(in crate::arch) static AVX_VNNI: [CVector; 2] = [
     CVector {
         dot_pairs: "_mm256_dpwssd_avx_epi32((__m256i){2}, (__m256i){0}, (__m256i){1})",
@@ -99,7 +99,7 @@ pub(in crate::arch) static AVX_VNNI: [CVector; 2] = [
     },
 ];
 
-/// AVX-512 with AVX-512 VNNI. `dot_quads` multiplies unsigned activations here.
+/// AVX-512 with AVX-512 VNNI. `dot_quads` multiplies unsigned bytes of elements.
 pub(in crate::arch) static AVX512_VNNI: [CVector; 3] = [
     CVector {
         dot_pairs: "_mm512_dpwssd_epi32((__m512i){2}, (__m512i){0}, (__m512i){1})",
@@ -318,31 +318,31 @@ const ON_16: &[(&str, &str)] = &[
     ),
 ];
 
-/// Rust: dot products of AVX-512 VNNI.
+/// Rust: dot products of four lanes in AVX-512 VNNI.
 const VNNI_4: &[(&str, &str)] = &[
     ("dot_pairs", "_mm_dpwssd_epi32(c, a, b)"),
     ("dot_unsigned_quads", "_mm_dpbusd_epi32(c, b, a)"),
 ];
 
-/// Rust: dot products of AVX-512 VNNI.
+/// Rust: dot products of eight lanes in AVX-512 VNNI.
 const VNNI_8: &[(&str, &str)] = &[
     ("dot_pairs", "_mm256_dpwssd_epi32(c, a, b)"),
     ("dot_unsigned_quads", "_mm256_dpbusd_epi32(c, b, a)"),
 ];
 
-/// Rust: dot products of AVX-512 VNNI.
+/// Rust: dot products of sixteen lanes in AVX-512 VNNI.
 const VNNI_16: &[(&str, &str)] = &[
     ("dot_pairs", "_mm512_dpwssd_epi32(c, a, b)"),
     ("dot_unsigned_quads", "_mm512_dpbusd_epi32(c, b, a)"),
 ];
 
-/// Rust: dot products of AVX-VNNI.
+/// Rust: dot products of four lanes in AVX-VNNI.
 const AVX_VNNI_4: &[(&str, &str)] = &[
     ("dot_pairs", "_mm_dpwssd_avx_epi32(c, a, b)"),
     ("dot_unsigned_quads", "_mm_dpbusd_avx_epi32(c, b, a)"),
 ];
 
-/// Rust: dot products of AVX-VNNI.
+/// Rust: dot products of eight lanes in AVX-VNNI.
 const AVX_VNNI_8: &[(&str, &str)] = &[
     ("dot_pairs", "_mm256_dpwssd_avx_epi32(c, a, b)"),
     ("dot_unsigned_quads", "_mm256_dpbusd_avx_epi32(c, b, a)"),
