@@ -153,7 +153,7 @@ fn refused_arguments(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// The arguments of the process, with a `--quiet` in front of a command moved behind it.
+/// The arguments of the process. A `--quiet` in front of a command moves behind the command.
 fn arguments() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let is_command = |word: &OsString| {

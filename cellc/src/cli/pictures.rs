@@ -93,7 +93,7 @@ impl PictureKind {
     }
 }
 
-/// The picture as PNG, at twice the size of the SVG unless this exceeds [`LARGEST`].
+/// The picture as PNG, at twice the size of the SVG if at most [`LARGEST`], else at the SVG's size.
 fn png(report: &Report) -> Result<Vec<u8>, Failure> {
     let picture = drawing::picture(report);
     let mut options = Options { font_family: "monospace".to_owned(), ..Options::default() };

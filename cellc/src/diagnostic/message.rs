@@ -33,7 +33,7 @@ macro_rules! message {
 }
 pub(crate) use message;
 
-/// The place of an argument in a sentence.
+/// The placeholder of an argument in a sentence.
 const HOLE: &str = "{}";
 
 /// The number of `{}` in a sentence.

@@ -115,7 +115,7 @@ pub struct Diagnostic {
     pub layer: Option<String>,
     /// The problem, as one sentence without a full stop.
     pub found: Message,
-    /// The valid input in place of the wrong one.
+    /// The input that would be valid.
     pub valid: Option<Message>,
     /// The remedy.
     pub help: Option<Message>,

@@ -17,11 +17,11 @@ pub enum Setting {
     OpenShape,
     /// The shape of an input. A size of `None` stays open.
     ShapeOf(String, Vec<Option<usize>>),
-    /// A named dimension, to leave it open.
+    /// A named dimension to leave open.
     OpenDim(String),
-    /// An input, and the number to fix it to.
+    /// An input to fix to a constant, and the constant.
     ConstantOf(String, f64),
-    /// The given pairs of inputs and outputs, as states.
+    /// Pairs of inputs and outputs to keep as states.
     StateOf(Vec<(String, String)>),
     /// A key of a declaration.
     Key {

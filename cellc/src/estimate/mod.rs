@@ -116,7 +116,8 @@ impl Estimate {
         }
     }
 
-    /// Estimates for the body of an instruction set.
+    /// Estimates for the body of an instruction set. `None` without a body for it, or for targets
+    /// without instruction counts.
     pub fn code(&self, isa: &Isa) -> Option<&Code> {
         self.code.iter().find(|code| code.isa == isa)
     }
@@ -170,7 +171,8 @@ impl Estimate {
         ]
     }
 
-    /// A name such as `armv7 (neon)`; only the target if files have one body.
+    /// The target with the instruction set, such as `armv7 (neon)`. If files have one body, the
+    /// target alone.
     pub(crate) fn named(&self, target: &str, isa: &Isa) -> String {
         if self.code.len() > 1 { format!("{target} ({})", isa.name) } else { target.to_owned() }
     }

@@ -2,9 +2,9 @@
 //! and output, in blocks of numbers in the machine's byte order.
 //!
 //! The program's arguments are the names of a subject and of an instruction set. The program first
-//! prints the name of the instruction set in use. A call is a byte of flags (below), the elements
-//! of variables and weights if flagged, and the elements of the inputs. The answer holds the
-//! elements of every output and then of every variable.
+//! prints the name of the instruction set in use. A call is a byte of flags (`PACK` to `STRUCT`),
+//! the elements of variables and weights if flagged, and the elements of the inputs. The answer
+//! holds the elements of every output and then of every variable.
 
 mod c;
 mod numbers;
@@ -102,7 +102,7 @@ pub enum Variables<'a> {
 pub struct Executable {
     path: PathBuf,
     subjects: Vec<(String, Interface)>,
-    // Holds the program's file as long as it may be started.
+    // Keeps the program's file as long as the program may be started.
     folder: Option<Rc<TemporaryFolder>>,
 }
 
@@ -117,7 +117,7 @@ pub struct Harness {
     interface: Interface,
     // Steps since the variables were set.
     steps: usize,
-    // Holds the program's file as long as it runs.
+    // Keeps the program's file as long as the program runs.
     _folder: Option<Rc<TemporaryFolder>>,
 }
 

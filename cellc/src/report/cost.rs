@@ -1,8 +1,8 @@
 //! Estimated costs of kernels, from their statements.
 //!
 //! Every statement counts as often as loops run the statement: vector operations of arithmetic and
-//! stores, and the bytes of loaded weights and constants. A branch counts as its more expensive
-//! side.
+//! stores, and the bytes of loaded weights and constants. A branch counts as the side with more
+//! operations.
 
 use std::collections::BTreeMap;
 

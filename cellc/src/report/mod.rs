@@ -366,8 +366,8 @@ fn inputs(compilation: &Compilation) -> Vec<Input> {
     model.parameters.iter().enumerate().map(input).collect()
 }
 
-/// By value: the index of the layer that computes it; for values that a loop passes to its body,
-/// the index of the loop.
+/// The index of the layer that computes each value. A value that a loop passes to its body has the
+/// index of the loop.
 fn layers_by_value(model: &CoreModel) -> BTreeMap<usize, usize> {
     let mut by_value = BTreeMap::new();
     for (i, node) in model.all_nodes().into_iter().enumerate() {
@@ -390,7 +390,7 @@ fn operand(by_value: &BTreeMap<usize, usize>, source: Source) -> TensorSource {
     }
 }
 
-/// The operands of an operation; for a loop without those of its body.
+/// The operands of an operation. The operands inside a loop's body are left out.
 fn own_reads(op: &CoreOp) -> Vec<Source> {
     let CoreOp::Loop(body) = op else { return op.reads() };
     let carried = body.carried.iter().map(|carried| carried.initial);

@@ -39,8 +39,7 @@ settings! {
         /// The batch size, if open in the model.
         batch, with_batch: Option<usize>;
         /// The number of independent streams in a step, each with a state of its own. A batch that
-        /// the model leaves open then has a size of 1. `None`: the rows of a step are those of the
-        /// model.
+        /// the model leaves open then has a size of 1. `None`: a step computes the model's batch.
         streams, with_streams: Option<usize>;
         /// Shapes by input name, if the model leaves sizes open. `None`: the number of steps.
         shapes, with_shapes: Vec<(String, Vec<Option<usize>>)>;

@@ -124,7 +124,7 @@ impl WeightStream {
 
     fn weights(&self) -> &[f32] {
         // unsafe: the elements of a Vec are contiguous, a line of 16 f32 is 64 bytes and so has no
-        // padding, and `weights` f32 are inside them
+        // padding, and the lines have at least `weights` f32
         #[allow(unsafe_code, reason = "lines of cache seen as one slice")]
         unsafe {
             std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.weights)

@@ -1,10 +1,10 @@
-"""A library in Python, taking turns over its standard input and output as process.rs says: turns.py key=value ...
+"""Runs a model in a Python library, with the line protocol of process.rs: turns.py key=value ...
 
-library        openvino (the default), onnxruntime, or torch, which runs what onnx2torch makes of the model
-ir, bin        the .xml or the .onnx, and the weights of an .xml if they do not lie beside it
-shapes         of every input, 1,16;1,128, where the model leaves sizes open
-states         inputs with the outputs that they become, 1:-1,2:0; all zero at first
-x              a file: for every call the inputs that are no states, f32 or i64
+library        openvino (the default), onnxruntime, or torch (the module that onnx2torch makes of the model)
+ir, bin        the .xml or .onnx file, and the weights of an .xml (default: the .bin file next to the .xml)
+shapes         the shape of every input: 1,16;1,128; optional for openvino
+states         input:output pairs of states: 1:-1,2:0; states start at zero
+x              a file with the inputs of all calls, states excepted, as f32 or i64
 """
 
 import os
@@ -33,7 +33,7 @@ def shapes_of(spec, inputs):
 
 
 class OpenVino:
-    """Arrays that the library reads and writes, and infer() that makes it do so."""
+    """OpenVINO: arrays of inputs and outputs, and infer(), which computes the outputs."""
 
     def __init__(self, spec):
         import openvino as ov
@@ -71,7 +71,7 @@ class OpenVino:
 
 
 class OnnxRuntime:
-    """The same of ONNX Runtime, whose session reads and writes arrays in their places."""
+    """ONNX Runtime: its session reads and writes the arrays in place."""
 
     def __init__(self, spec):
         import onnxruntime as ort
@@ -100,7 +100,7 @@ class OnnxRuntime:
 
 
 class Torch:
-    """The same of PyTorch, with the module that onnx2torch makes of an ONNX file."""
+    """PyTorch: runs the module that onnx2torch makes of an ONNX file."""
 
     def __init__(self, spec):
         import onnx
@@ -154,7 +154,7 @@ def serve(libraries):
     try:
         library = libraries[spec.get("library", "openvino")]
         peer = library(spec)
-    except Exception as error:  # whatever it is, it is the reason
+    except Exception as error:  # any error is the reason why the library is absent
         absent(error)
         return
     pairs = [pair.split(":") for pair in spec["states"].split(",") if pair]

@@ -71,7 +71,8 @@ impl Samples {
         self.0.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// The value with a fraction `part` of the samples below: 0.5 gives the median.
+    /// A quantile: the fraction `part` of the samples is smaller. 0.5 gives the median. NaN without
+    /// samples.
     pub fn quantile(&self, part: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);

@@ -195,7 +195,10 @@ fn first_parts<'v>(
     ([&[parts], rest].concat(), &values[..len])
 }
 
-/// The variables of the previous program, if their sizes match this program's.
+/// The variables after the previous call, for a program with this interface.
+///
+/// # Errors
+/// If a variable of the program has another size.
 fn fitting<'a>(
     left: &'a [Vec<f32>],
     interface: &Interface,

@@ -55,7 +55,7 @@ pub(super) struct Text {
     pub(super) depth: usize,
     /// Share of the time, in a line of several kernels.
     pub(super) share: Option<f64>,
-    /// What a viewer shows for the line under the pointer.
+    /// The kernels and names that a viewer describes while the pointer is on the line.
     pub(super) about: About,
 }
 

@@ -132,7 +132,7 @@ impl Graph {
 }
 
 /// Ranks by longest paths from the top. A box without predecessors is moved down, directly above
-/// its successors.
+/// its highest successor.
 pub(super) fn ranks(boxes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut ranks = vec![0; boxes];
     let mut edges = edges.to_vec();
@@ -294,8 +294,8 @@ fn distance(left: &Item, right: &Item) -> f64 {
     (left.width + right.width) / 2.0 + gap
 }
 
-/// Moves the items of chains below each other, where their neighbours leave the space: edges become
-/// vertical lines with few bends.
+/// Moves the items of each chain to a common x, as far as the neighbours in their ranks leave
+/// space. Edges become vertical lines with few bends.
 fn straighten(rows: &[Vec<usize>], items: &mut [Item]) {
     let chains = chains(items);
     let at = positions(rows, items.len());
@@ -303,7 +303,7 @@ fn straighten(rows: &[Vec<usize>], items: &mut [Item]) {
         for chain in &chains {
             let mut start = 0;
             while start < chain.len() {
-                // the longest part of the chain from `start` whose items fit below each other
+                // the longest part of the chain from `start` whose items can have a common x
                 let (mut least, mut most) = (f64::NEG_INFINITY, f64::INFINITY);
                 let mut end = start;
                 while end < chain.len() {
