@@ -16,11 +16,11 @@ pub enum WeightFormat {
     /// hold the weights exactly.
     Int8,
     /// Int8 with four weights per word: storage of [int8](super::Arithmetic::Int8), and of
-    /// [int8x16](super::Arithmetic::Int8x16) if an instruction set multiplies four bytes by two
-    /// pairs of 16 bits.
+    /// [int8x16](super::Arithmetic::Int8x16) if every instruction set of the file multiplies four
+    /// bytes by two pairs of 16 bits.
     Int8Quad,
-    /// Int8 with two weights per word: storage of [int8x16](super::Arithmetic::Int8x16) on all
-    /// other instruction sets.
+    /// Int8 with two weights per word: storage of [int8x16](super::Arithmetic::Int8x16) in all
+    /// other files.
     Int8Pair,
     /// 16 bits and one scale per row: storage of [int16](super::Arithmetic::Int16).
     Int16,

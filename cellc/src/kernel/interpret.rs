@@ -173,8 +173,8 @@ struct Machine<'a> {
     vars: Vec<Lanes>,
     /// The current place of each window, by [`super::WindowId`].
     windows: Vec<MemoryView>,
-    /// Factor of the lanes of constants. In a function, whose locals have one lane: the lanes of the
-    /// arguments. In a kernel: 1.
+    /// Factor of the lanes of constants. In a function, whose locals have one lane: the lanes of
+    /// the arguments. In a kernel: 1.
     width: usize,
     /// Vectors for reuse.
     free: Vec<Lanes>,

@@ -2,8 +2,8 @@
 //!
 //! Memory is seen through windows of fixed length. A loop walks windows through buffers in step, so
 //! that every access is a constant offset into a window of constant length, and the generated code
-//! is free of bounds checks by construction. A [`Program`] holds the memory that all bodies share, and
-//! a [`Body`] for each instruction set.
+//! is free of bounds checks by construction. A [`Program`] holds the memory that all bodies share,
+//! and a [`Body`] for each instruction set.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};

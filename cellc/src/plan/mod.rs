@@ -81,10 +81,11 @@ pub struct ProductPlan {
     pub arithmetic: Arithmetic,
     /// The quantisations of x and of h, if the product multiplies the model's integers.
     pub multiples: OwnMultiples,
-    /// Packed elements, with alignment. Biases and peepholes count if weights are f32.
+    /// Packed elements, with alignment. Biases, peepholes, scales and zero-point corrections count
+    /// if stored elements are f32, which may hold packed integers.
     pub weights: usize,
-    /// Separately packed f32: biases, peepholes, scales and zero-point corrections of matrices that
-    /// are not f32.
+    /// Separately packed f32: biases, peepholes, scales and zero-point corrections. 0 if stored
+    /// elements are f32.
     pub biases: usize,
     /// Registers per value.
     pub values: Values,

@@ -28,8 +28,8 @@ pub struct Blocks {
 /// A row holds the columns of each sum of the phase, sum after sum. With [interleaved
 /// words](super::Interleave::Words), a row holds several words of each column, and [all rows of a
 /// sum](Product::row_of) precede the rows of the next sum if the interleave factor divides the
-/// columns. If matrices are not f32, biases, peepholes, scales and zero-point corrections are in a
-/// separate buffer. With blocks in `present` there are no rows.
+/// columns. If [stored elements](super::RowLayout::element) are not f32, biases, peepholes, scales
+/// and zero-point corrections are in a separate buffer. With blocks in `present` there are no rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panels {
     /// The number of panels.
@@ -82,10 +82,11 @@ impl Panels {
 /// The panels of a product, and the sizes of their buffers.
 pub(super) struct PanelLayout {
     pub(super) panels: Vec<Panels>,
-    /// Packed elements, with alignment. Biases and peepholes count if weights are f32.
+    /// Packed elements, with alignment. Biases, peepholes, scales and zero-point corrections count
+    /// if stored elements are f32, which may hold packed integers.
     pub(super) weights: usize,
-    /// Separately packed f32: biases, peepholes, scales and zero-point corrections of matrices that
-    /// are not f32.
+    /// Separately packed f32: biases, peepholes, scales and zero-point corrections. 0 if stored
+    /// elements are f32.
     pub(super) biases: usize,
 }
 
@@ -142,7 +143,7 @@ pub(super) fn layout(
         (product.bias_rows(late, format.has_scales()) * columns)
             .next_multiple_of((alignment / 4).max(1))
     };
-    // the blocks of the rows also hold the biases if weights are f32
+    // the blocks of the rows also hold the biases if stored elements are f32
     let among = |biases: usize| if apart { 0 } else { biases };
     let mut panels = Vec::new();
     let (mut at, mut biases_at) = (0, 0);

@@ -130,13 +130,14 @@ impl RowLayout {
         self.element().size()
     }
 
-    /// The type of a stored element.
+    /// The type of a stored element: f32 also for pairs of bf16 and for words of `Int8Quad` and
+    /// `Int16`.
     pub fn element(&self) -> Element {
         self.format.encoding(0).element()
     }
 
-    /// True if biases, peepholes, scales and zero-point corrections are f32 in a buffer of their
-    /// own: if weights are not f32.
+    /// True if biases, peepholes, scales and zero-point corrections are in a separate buffer of
+    /// f32: if stored elements are not f32.
     pub fn has_separate_biases(&self) -> bool {
         self.element() != Element::F32
     }

@@ -75,7 +75,7 @@ pub struct CSpelling {
     pub flushes: Option<CFlushes>,
 }
 
-/// C: loads of several vectors by one instruction.
+/// C: a function that loads several vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CLoads {
     /// Lanes per vector.
