@@ -452,8 +452,8 @@ fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Fai
     }
 }
 
-/// Refuses to overwrite input files. For example, `cellc gru.xml -o gru.rs` may write gru.bin,
-/// which may be the model's file of weights.
+/// Refuses to overwrite the model and its weights: `--weights`, or the .bin file next to the model.
+/// For example, `cellc gru.xml -o gru.rs` may write gru.bin, the weights of gru.xml.
 pub(super) fn refuse_to_overwrite_inputs<'a>(
     model: &ModelArguments,
     option: &str,

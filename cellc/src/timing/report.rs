@@ -40,7 +40,7 @@ impl Row {
             .join(" ")
     }
 
-    /// A note with the version, and with the function if it is not the workload's.
+    /// A note with the version, and with [`Self::other_function`], if any.
     fn note(&self) -> String {
         let deviation = self.other_function.map(|what| format!("other function: {what}"));
         [Some(self.version.clone()), deviation]

@@ -38,7 +38,7 @@ pub(super) enum Content {
     Block {
         /// The nodes of one occurrence. Reads are within the block.
         nodes: Vec<Node>,
-        /// True if each occurrence reads the one before it.
+        /// True if each occurrence reads the previous occurrence.
         chained: bool,
     },
     /// Kernels and ends that are counted only.
