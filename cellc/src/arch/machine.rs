@@ -102,7 +102,8 @@ pub struct Caches {
     /// Range of weight sizes, in bytes, for which alternating order keeps a part of the weights in
     /// L1; a panel has at most the lower bound. Zeros: no alternating order for L1.
     pub alternate_near: [usize; 2],
-    /// Weights of more than this number of bytes use alternating order for L2.
+    /// Weights of more than this number of bytes are read from beyond L2. Cells then read panels in
+    /// alternating order.
     pub alternate_from: usize,
     /// Largest size of weights, in bytes, of which L2 keeps a useful part in alternating order.
     pub partly_near: usize,

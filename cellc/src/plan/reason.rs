@@ -50,7 +50,7 @@ pub enum PanelWidth {
     FirstLevel,
     /// r.h is needed for all columns at once.
     ResetGate,
-    /// KiB of weights that are read from beyond the L2 cache.
+    /// KiB of weights, counted as f32, that are read from beyond the L2 cache.
     BeyondSecondLevel(usize),
     /// The L1 cache holds several panels from step to step.
     KeptInFirstLevel,
