@@ -630,7 +630,7 @@ impl Builder {
         Ok(files.into_iter().map(|file| file.path).collect())
     }
 
-    /// The files on which the output depends.
+    /// The files that the builder names, and the `.bin` next to the model, for cargo to watch.
     fn files(&self) -> Result<Vec<String>, Error> {
         let files = match &self.source {
             BuilderSource::Cell { weights: GivenWeights::File(file), .. } => vec![file.clone()],

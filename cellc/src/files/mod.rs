@@ -83,7 +83,8 @@ struct Replacement<'a> {
 /// Renames all files to their places. A signal does not interrupt the renames.
 ///
 /// # Errors
-/// If a rename fails. Then all earlier renames are undone.
+/// If a rename fails. Then all earlier renames are undone, except those that replaced a file of
+/// which no copy could be made.
 fn replace(files: &[Replacement<'_>]) -> Result<(), Error> {
     // A single file needs no copy to undo its rename.
     let kept: Vec<_> = match files {

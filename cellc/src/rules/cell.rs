@@ -183,7 +183,8 @@ pub(crate) fn recurrent<'a>(
     Some((recurrent, sizes))
 }
 
-/// True if biases, peepholes, coupled gates and attention are as the kind of the cell demands.
+/// True if the bias, the peepholes and the coupled gates suit the kind of the cell, and an
+/// operation without variants has the attributes of the specification.
 fn parts_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool {
     let (node, cell, op) = (recurrent.node, recurrent.cell, recurrent.op_name());
     let mut is_legal = true;

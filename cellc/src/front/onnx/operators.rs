@@ -241,7 +241,6 @@ fn along_axis(
     if axis == -1 {
         return Some(vec![emit(reader, x, axis)?]);
     }
-    // the dimensions from the axis on are merged
     let rows = flattened_from(reader, x, axis, 0)?;
     let y = emit(reader, rows, -1)?;
     let shape = reader.op_of(Op::ShapeOf, vec![x], ElementType::I64);
@@ -676,8 +675,8 @@ pub(super) fn batch_norm(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> O
     normalized(reader, call, Normalization::Batch { eps })
 }
 
-/// Checks an axis that the reader itself computes with against the rank of `x`, or against the most
-/// dimensions if the reader does not know the rank; the translation checks all other axes.
+/// Checks an axis against the rank of `x`, or against `MOST_DIMS` if the reader does not know the
+/// rank. The reader checks only axes with which it computes; the translation checks all others.
 /// `ends`: 1 if the axis may equal the rank. `None` after an error.
 pub(super) fn within_rank(
     reader: &mut GraphReader<'_>,

@@ -33,7 +33,7 @@ pub(crate) struct TensorFile {
     pub(super) shown: String,
     file: InputFile,
     metadata: BTreeMap<String, String>,
-    /// Tensors by name. `Err`: the name of an element type of which no tensor is made.
+    /// Tensors by name. `Err`: the name of an unsupported element type.
     tensors: BTreeMap<String, Result<Tensor, &'static str>>,
 }
 
@@ -148,9 +148,9 @@ impl TensorFile {
         Some(error(found).valid("recurrent layers, and one dense layer behind them").help(help))
     }
 
-    /// The error for a file that no options can declare: one whose LSTM layers under `prefix` all
-    /// have projections, or one with a layer that is neither recurrent nor dense. For messages to
-    /// users who have given no kind of cell.
+    /// The error for a file that no options can declare: all LSTM layers under `prefix` have
+    /// projections, or a layer of the file is neither recurrent nor dense. For users who have given
+    /// no kind of cell.
     pub(super) fn obstacle(&self, prefix: Option<&str>) -> Option<Diagnostic> {
         let prefix = with_dot(prefix);
         let members = || self.tensors.keys().filter(|name| name.starts_with(&prefix));
@@ -756,7 +756,8 @@ impl TensorReader<'_> {
 /// The weights of Apple's `gru` by the names of its arguments.
 ///
 /// # Errors
-/// As for [`pytorch`].
+/// If a tensor is missing, surplus, or of the wrong shape or type, if `input_bias` comes without
+/// `bias`, or if the metadata have keys for layers of PyTorch.
 pub(crate) fn apple(
     file: &TensorFile,
     gate: AppleResetGate,
