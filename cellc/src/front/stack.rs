@@ -51,8 +51,8 @@ pub(crate) struct Stack {
     layers: Vec<StackLayer>,
     /// True if the signals of x are added to the output of the last layer. `None`: false.
     pub(crate) skip: Option<Spanned<bool>>,
-    /// The first inputs, which are signals. The other inputs are controls: gain and skip leave them
-    /// out.
+    /// Number of signals, which are the first inputs. The other inputs are controls, to which gains
+    /// and the skip connection do not apply.
     pub(crate) signals: usize,
     /// Gain of the signals, applied before the layers and the skip connection. `None`: 1.
     pub(crate) input_gain: Option<f32>,

@@ -1,5 +1,5 @@
 //! If. For a constant condition, the chosen branch takes the place of the node; for a run-time
-//! condition, both branches are computed.
+//! condition, both branches are translated.
 
 use super::elementwise::compute;
 use super::operands::shapes_differ;
@@ -38,8 +38,8 @@ impl<'a> Translator<'_, 'a> {
         }
     }
 
-    /// Computes both branches, and selects each output by the condition. The plan skips operations
-    /// that only the branch not taken needs.
+    /// Translates both branches, and selects each output by the condition. The plan skips
+    /// operations that only the branch not taken needs.
     fn choose_at_run_time(&mut self, node: &'a Node, choice: &'a If, condition: &Known) {
         let shape = self.core.shape_of(condition);
         if shape.iter().product::<usize>() != 1 || condition.element() != ElementType::Bool {

@@ -148,7 +148,7 @@ impl<'v> Views<'v> {
     /// consist of the same parts of the next set of each tensor.
     ///
     /// # Errors
-    /// The operation or the arrangement that keeps no part whole.
+    /// The operation, or the order of elements, that breaks up a part.
     fn parts(&self, source: Source, [sets, count]: [usize; 2]) -> Result<SummedParts, String> {
         let parts = self.core.len(source) / (sets * count);
         let mut found = Vec::new();

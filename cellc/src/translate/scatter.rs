@@ -13,8 +13,8 @@ use crate::core::axis_index;
 use crate::core::{Geometry, Known, strides};
 use crate::model::{Binary, Comparison, Primitive, ReverseSequence, Unary, shape_text};
 
-/// The most updates at run-time indices, as kernels compare each update with each place along the
-/// axis, and the most combined updates of one element at constant indices.
+/// The most updates at run-time indices: kernels compare each update with each place along the
+/// axis. Also the most combined updates of one element at constant indices.
 const MOST_SCATTERED: usize = 64;
 
 /// Refuses more updates at computed indices than [`MOST_SCATTERED`].

@@ -25,8 +25,8 @@ impl Rates {
 
     /// The rates of a model and of its code. `stored`: the keys of the file that give the rate,
     /// each with its value. `default`: the rate of a file without these keys. `code`: the rate of
-    /// the code, `None` for the rate of the model. The result does not depend on a stored rate
-    /// then, and an invalid one is a warning.
+    /// the code, `None` for the rate of the model. Without `code`, the result does not depend on a
+    /// stored rate, and an invalid stored rate is a warning.
     ///
     /// # Errors
     /// If a rate of the code is given, and a rate of the file is invalid or missing, two rates

@@ -29,8 +29,8 @@ pub(super) struct OnnxNode {
     pub(super) index: usize,
     /// Name of the function around the node. `None` for a node of a graph.
     pub(super) function: Option<String>,
-    /// The operator sets of the nested graphs of the node. If the call of a function passes one of
-    /// them, those of the caller.
+    /// The operator sets of the node's nested graphs. If the call of a function passes one of the
+    /// graphs, these are the operator sets of the caller.
     pub(super) versions: Rc<Versions>,
 }
 
@@ -268,7 +268,8 @@ struct CalledBody<'a> {
     attributes: HashMap<&'a str, (&'a AttributeProto, bool)>,
     /// The prefix of names that only the body has.
     prefix: String,
-    /// True within a default graph. It takes no further graphs: a default might contain itself.
+    /// True within a default graph. References to graphs are dropped there, because a default might
+    /// contain itself.
     is_in_default: bool,
 }
 

@@ -32,8 +32,8 @@ pub struct Supported {
     pub limits: &'static str,
     /// Valid numbers of inputs. The inputs below the minimum are required.
     pub(super) inputs: RangeInclusive<usize>,
-    /// Valid numbers of outputs. Unnamed outputs count, but for the maximum only in front of a
-    /// named output.
+    /// Valid numbers of outputs. Trailing outputs without a name count for the minimum, not for the
+    /// maximum.
     pub(super) outputs: RangeInclusive<usize>,
     pub(super) lower: Lower,
 }

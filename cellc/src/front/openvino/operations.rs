@@ -96,7 +96,7 @@ impl ReadOperation {
 
 pub(super) const ANY_INTEGER: std::ops::RangeInclusive<i64> = i64::MIN..=i64::MAX;
 
-/// The most pairs of ends of ranges that are compared.
+/// The most pairs of range ends of a FakeQuantize that are compared.
 const MOST_RANGES: usize = 1 << 20;
 
 /// The pairs of elements of two tensors that broadcast to one shape by NumPy's rules. `None` if the

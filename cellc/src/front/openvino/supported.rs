@@ -26,8 +26,8 @@ pub struct Supported {
     pub(super) kind: LayerType,
     /// Reads layers of [`LayerType::Other`]. `None` for all other kinds.
     reader: Option<Reader>,
-    /// Attributes outside the definition that converters write, each with a number. A list of this
-    /// number alone has no effect.
+    /// Attributes outside the definition that converters write, each with its neutral number. A
+    /// list of neutral numbers has no effect.
     neutral: &'static [(&'static str, &'static str)],
 }
 

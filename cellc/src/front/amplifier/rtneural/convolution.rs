@@ -34,7 +34,7 @@ struct FrameKeys {
 
 /// The padding of features.
 enum FramePadding {
-    /// None.
+    /// No padding.
     Valid,
     /// As many zeros as give one output for each stride, a partial stride at the end included.
     Same,

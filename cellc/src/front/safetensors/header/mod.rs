@@ -14,8 +14,7 @@ use crate::model::{ElementType, shape_text};
 /// Maximum length of a header in bytes, equal to the crate's limit.
 const LONGEST: usize = 100_000_000;
 
-/// All element types: name, bits, and the element type of models. `None`: no tensor is made of the
-/// type.
+/// All element types: name, bits, and the element type of models. `None`: unsupported.
 const DTYPES: [(&str, usize, Option<ElementType>); 22] = [
     ("BOOL", 8, None),
     ("F4", 4, None),
@@ -49,8 +48,7 @@ pub(super) struct Header {
 
 pub(super) struct TensorInfo {
     pub(super) name: String,
-    /// Name of the element type, and the element type of models. `None`: no tensor is made of the
-    /// type.
+    /// Name of the element type, and the element type of models. `None`: unsupported.
     pub(super) element: (&'static str, Option<ElementType>),
     pub(super) shape: Vec<usize>,
     /// The range of bytes in the file.
@@ -60,7 +58,7 @@ pub(super) struct TensorInfo {
 /// Reads the header of a complete file.
 ///
 /// # Errors
-/// A sentence about "it", the file.
+/// If the header is invalid, or the file is cut. The text is a sentence in which "it" is the file.
 pub(super) fn read(file: &[u8]) -> Result<Header, String> {
     let Some((length, rest)) = file.split_first_chunk() else {
         return Err(format!(

@@ -77,8 +77,8 @@ pub(in super::super) fn read(
     Ok(Box::new(WaveNet { sizes, weights, condition }))
 }
 
-/// Reads an array. The pair: the inputs of the array, and the outputs of the head of the array
-/// before. `None`: the first array, whose inputs are those of the network.
+/// Reads an array with `inputs` inputs. `head_before`: number of outputs of the previous array's
+/// head. `None` for the first array, whose inputs are those of the network.
 fn array(
     mut config: Config,
     (inputs, head_before): (usize, Option<usize>),
@@ -173,8 +173,10 @@ fn same(config: &mut Config, key: &str, wanted: usize) -> Result<(), Diagnostic>
 }
 
 impl Config {
+    /// The list, if it has one item for each layer.
+    ///
     /// # Errors
-    /// If a list has not one item for each layer.
+    /// If the list has another length.
     fn as_many<T>(&self, list: Vec<T>, key: &str, layers: usize) -> Result<Vec<T>, Diagnostic> {
         if list.len() == layers {
             return Ok(list);
@@ -325,7 +327,7 @@ fn slimmable(config: &mut Config, channels: usize) -> Result<Vec<usize>, Diagnos
     Ok(allowed)
 }
 
-/// The keys of a place of FiLM.
+/// The keys of one FiLM.
 #[derive(Clone, Copy)]
 struct FilmKeys {
     shift: bool,
