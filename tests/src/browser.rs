@@ -16,7 +16,7 @@ use crate::skipped::has;
 const LONGEST: Duration = Duration::from_secs(180);
 
 /// Chromium, or the browser that the variable CHROMIUM names, with a new profile. `None` without a
-/// browser: the test skips something.
+/// browser; a skip is then reported.
 fn browser() -> Option<(Command, TempDir)> {
     let browser = match env::var("CHROMIUM") {
         Ok(browser) => browser,

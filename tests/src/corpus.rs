@@ -198,7 +198,7 @@ struct Tolerance {
     _rule: Rule,
 }
 
-/// The only rule. Another rule is an error.
+/// The rule of a tolerance. Any other rule is an error.
 #[derive(Deserialize)]
 enum Rule {
     #[serde(rename = "|out-oracle| <= abs")]

@@ -307,7 +307,7 @@ fn integers(isa: &Isa) -> Kernel {
                 let of =
                     if own.in_word == 2 { LaneOp::DotPairsByLane } else { LaneOp::DotQuadsByLane };
                 let sum = kernel.local("of_lanes", ty);
-                // the second operand has bits of the first, and of another order of lanes
+                // the second operand mixes bits of `a` and `b`
                 let elements = op(
                     LaneOp::Xor,
                     [Expr::Var(a), op(LaneOp::And, [Expr::Var(b), number(0x7f00_7f00)])],

@@ -1,5 +1,5 @@
-//! Skips tests, or parts of tests, for which this machine lacks a tool. `.ci/run` counts the
-//! skipped ones in its last line.
+//! Skips tests, or parts of tests, for which this machine lacks a tool. `.ci/run` counts the skips
+//! in its last line.
 
 use std::collections::BTreeMap;
 use std::env;

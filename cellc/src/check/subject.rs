@@ -56,7 +56,8 @@ impl<'a> CheckContext<'a> {
         self.recheck(model, options).is_some_and(|outcome| outcome.is_ok())
     }
 
-    /// The size of an open batch. A batch of a sound is a number of channels instead.
+    /// The size of an open batch. `None` for a model of one sample of a sound, where the option
+    /// gives a number of channels.
     pub(crate) fn batch_size(self) -> Option<usize> {
         match self.model.sizes {
             SizesOf::Sample => None,

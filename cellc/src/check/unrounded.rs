@@ -27,8 +27,8 @@ pub(crate) fn unrounded(model: &Model) -> Option<Diagnostic> {
     })
 }
 
-/// True if the type of the operands holds the outputs exactly: elements of operands or of
-/// variables, or what [`Elementwise::keeps_format`] names.
+/// True if the type of the operands holds the outputs exactly. The outputs are elements of operands
+/// or of variables, or results of a function with [`Elementwise::keeps_format`].
 fn keeps_format(op: &Op) -> bool {
     match op {
         Op::TopK(_) | Op::OneHot(_) | Op::ReadValue { .. } | Op::Assign { .. } => true,

@@ -37,8 +37,8 @@ pub(super) enum LoopForm {
 /// The forms that the loops of a model need.
 #[derive(Clone, Copy, Default)]
 pub(super) struct LoopForms {
-    /// The form that the current loop needs, if a form failed that another form may replace. `None`
-    /// before a form has failed, and if only errors made a form fail.
+    /// The form that may succeed where a form of the current loop has failed. `None` before a form
+    /// has failed, and if every form would fail.
     pub(super) wanted: Option<LoopForm>,
     /// True if a loop takes its upper limit from the options.
     pub(super) needs_max_steps: bool,

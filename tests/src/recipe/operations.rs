@@ -459,7 +459,8 @@ impl Drawing {
             let left = ((first - last).abs() / step + 1) as usize;
             let range = match last >= first {
                 true => {
-                    // a negative end counts from the last element: none stands for the end itself
+                    // negative ends count from the end of the axis, so no negative number means the
+                    // end
                     let negative = choices.one_in("negative", 3) && last + 1 < size;
                     (first, last + 1 - if negative { size } else { 0 }, step)
                 }
