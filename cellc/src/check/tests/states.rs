@@ -54,7 +54,8 @@ pub(super) enum Join {
     Squeezed,
     /// As [`Self::EachTurned`], with the last layer first.
     Backwards,
-    /// Concatenated along axis 1 and reshaped without a transposition: for several rows no state.
+    /// Concatenated along axis 1 and reshaped without a transposition: no state if there are
+    /// several rows.
     Interleaved,
 }
 

@@ -274,7 +274,8 @@ fn what_is_wrong_with_a_convolution_of_rtneural_is_said_with_its_place() {
     insta::assert_snapshot!("convolutions_of_rtneural", said.join("\n"));
 }
 
-/// Two samples of three features, one filter; then the features of both filters, normalised.
+/// A convolution over two samples of three features, from one filter to two, and a batch
+/// normalisation of the filters.
 const FRAMES: &str = r#"{"in_shape": [null, null, 3, 1], "layers": [
     {"type": "conv2d", "activation": "", "shape": [null, null, 2, 2], "kernel_size_time": 2, "kernel_size_feature": 2,
         "dilation": 1, "strides": 2, "num_filters_in": 1, "num_features_in": 3, "num_filters_out": 2, "padding": "same",
@@ -293,7 +294,8 @@ fn convolutions_of_features_reach_back() {
         variables = step.variables;
         step.results.into_iter().next().expect("an output")
     };
-    // by feature: 2 x[2f] + 3 x[2f + 1] and x[2f] + 10, and of the sample before x[2f], x[2f + 1]
+    // by feature f, with p the sample before x: 2 x[2f] + 3 x[2f + 1] + p[2f], and half of x[2f] +
+    // p[2f + 1] + 10
     assert_eq!(step([1.0, 2.0, 4.0]), [8.0, 5.5, 8.0, 7.0]);
     assert_eq!(step([0.0, 0.0, 0.0]), [1.0, 6.0, 4.0, 5.0]);
 }
@@ -538,7 +540,7 @@ fn softmax_is_over_the_units_of_a_layer() {
     );
 }
 
-/// The rate of a file is a constant of the code, under each of the keys.
+/// The rate of a file becomes a constant of the code, whichever key gives the rate.
 #[test]
 fn the_sample_rate_of_a_file_is_one_number() {
     let rtneural = |rate: &str| RTNEURAL.replacen('{', &format!("{{{rate}, "), 1);
