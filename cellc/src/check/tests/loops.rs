@@ -197,8 +197,9 @@ fn counted(
     graph
 }
 
-/// The Results are s' = s + x[i] * n, or with x[0] unless `refuse_iteration_number`; n' = n + 1, or
-/// n unless `counts`; and i < 2, or 1 unless `stops`.
+/// The Results are s' = s + x[k] * n, where k is the iteration number i if
+/// `refuse_iteration_number`, else 0; n' = n + 1 if `counts`, else n; and i < 2 if `stops`, else
+/// true.
 fn counting_body(refuse_iteration_number: bool, counts: bool, stops: bool) -> Model {
     let mut graph = Graph::default();
     let i = graph.input_of("i", &[], ElementType::I64);

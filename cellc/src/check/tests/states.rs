@@ -644,8 +644,8 @@ fn an_open_number_of_steps_that_the_model_does_not_take() {
     }
 }
 
-/// A cell whose state is cleared before the cell reads it, or changed by other arithmetic, and a
-/// cache of samples.
+/// By `how`: a cell whose state is cleared before the cell reads it, a cell whose state other
+/// arithmetic changes, a cache of samples, or an output that is no next state.
 fn passed(how: &str) -> Graph {
     let mut graph = Graph::default();
     let (x, h) = (graph.parameter("x", &[1, 2]), graph.parameter("h", &[1, 3]));
