@@ -198,8 +198,7 @@ fn counted(
 }
 
 /// The Results are s' = s + x[k] * n, where k is the iteration number i if
-/// `refuse_iteration_number`, else 0; n' = n + 1 if `counts`, else n; and i < 2 if `stops`, else
-/// true.
+/// `refuse_iteration_number`, else 0; n' = n + 1 if `counts`, else n; and i < 2 if `stops`, else 1.
 fn counting_body(refuse_iteration_number: bool, counts: bool, stops: bool) -> Model {
     let mut graph = Graph::default();
     let i = graph.input_of("i", &[], ElementType::I64);
