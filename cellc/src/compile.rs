@@ -3,7 +3,8 @@
 //! 1. read: `front` reads a file, a macro or Builder calls into a [`Model`].
 //! 2. check: `check` checks the structure, the numbers in options and the inputs.
 //! 3. core: `translate` translates the model to core operations, a [`CoreModel`], and
-//!    `unpack_weights_read_as_data` unpacks weights of 2 or 4 bits that no matrix product reads.
+//!    `unpack_weights_read_as_data` turns weights that are inputs into inputs of data if operations
+//!    read them as operands.
 //! 4. stream: `stream` finds the states and writes them into the model; `check` reports
 //!    them; `sweep` removes operations that no result or variable needs. Last, `check` checks
 //!    options that contradict each other; its errors come first.

@@ -1,4 +1,4 @@
-//! The macros: the tokens of a call in, the generated module out.
+//! The expansion of the macros, from the tokens of a call to the generated module.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -32,7 +32,7 @@ impl Random {
     /// A value in [-1, 1], one of 2^24 + 1 with equal gaps.
     pub fn unit(&mut self) -> f32 {
         const HALF: usize = 1 << 23;
-        // At most 2^24 in magnitude: exact.
+        // at most 2^23 in magnitude: f32 holds the integer exactly
         (self.below(2 * HALF + 1) as i64 - HALF as i64) as f32 / HALF as f32
     }
 

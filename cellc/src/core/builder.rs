@@ -44,7 +44,7 @@ type ConstantKey = (*const u8, usize, ElementType, Vec<usize>);
 struct Interned {
     /// By identity.
     places: BTreeMap<ConstantKey, usize>,
-    /// Constants of one element that the model does not contain, by their bits.
+    /// Constants of one element that the builder has created, by the bits of the element.
     scalars: BTreeMap<u32, Tensor>,
 }
 

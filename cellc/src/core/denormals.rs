@@ -211,8 +211,8 @@ fn copied_level(inputs: impl IntoIterator<Item = TensorDenormals>) -> TensorDeno
 }
 
 /// The parameters that an operation would copy in order to flush them, or whose elements an
-/// operation reads several times: flushing before the operation saves work. Also parameters of
-/// integers.
+/// operation reads several times: flushing before the operation saves work. Integer parameters are
+/// not left out.
 fn copied(model: &CoreModel) -> BTreeSet<usize> {
     // by value of a view: the parameter whose elements the view shows
     let mut shown = BTreeMap::new();

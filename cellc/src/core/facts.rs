@@ -99,8 +99,8 @@ pub enum OverTime {
     Combines(Range<usize>),
     /// As `Combines`, for the last axis of the operand.
     CombinesLast,
-    /// All steps, if the last this many elements of the operand include the axis of time. Otherwise
-    /// the step of the output alone.
+    /// All steps, if the axis of time lies within the trailing axes that hold this number of
+    /// elements of the operand. Otherwise the step of the output alone.
     CombinesRows(usize),
     /// If this axis of the operand is the axis of time, the step of the output and all steps
     /// before: each sum is the previous sum plus one element. Otherwise the step of the output

@@ -12,7 +12,8 @@ pub struct Parameter {
     pub names: Vec<String>,
     /// The shape, all sizes known.
     pub shape: Vec<usize>,
-    /// The element type in the model. Kernels read floats as f32 and integers in this type.
+    /// The element type in the model. Kernels read floats as f32, i64, u32 and u64 as i64, other
+    /// integers as i32, and booleans as booleans.
     pub element: ElementType,
     /// True if all uses of the input are W, R, B or P of cells. Generated code packs these weights
     /// once and does not read the input in every step.

@@ -43,7 +43,7 @@ impl Display for Source {
     }
 }
 
-/// The origin of the weights W, R, B or P.
+/// The origin of weights: W, R, B or P of a cell, or the matrix of a dense layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WeightSource {
     /// The i-th of `CoreModel::constants`.

@@ -577,7 +577,7 @@ impl KernelBuilder<'_, '_> {
         op(LaneOp::SelectLess, vec![count, one.clone(), one, zero])
     }
 
-    /// True if the tensor is a constant without NaNs. False if unknown.
+    /// True if the tensor is a constant without NaNs.
     fn is_number(&self, source: Source) -> bool {
         let Source::Constant(constant) = source else { return false };
         let tensor = &self.lowering.model.constants[constant];

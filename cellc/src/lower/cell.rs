@@ -543,7 +543,7 @@ struct SequenceRow<'m> {
     sequence: &'m Sequence,
     /// The tensors at this row.
     at: SequenceTensors,
-    /// The place of the new h between steps, if y is not wanted.
+    /// The place to which a step writes the new h, if y is not wanted.
     own_out: Option<Place>,
     h_state: Place,
     c_state: Option<Place>,

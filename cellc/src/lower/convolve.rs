@@ -1,11 +1,12 @@
-//! Convolutions with windows that move by one element, over x in lines, or in phases if windows
-//! have strides. Lanes are positions, and every weight multiplies whole vectors of positions.
-//!
-//! A tile holds sums in registers: some output channels at some vectors of positions, each sum over
-//! all input channels and taps. If there are more positions than lanes, and not a multiple, the
-//! last vector overlaps the vector before and computes the shared elements twice. A tile with a
-//! single channel uses a narrow last vector instead, if one narrow vector holds the remaining
+//! Convolutions. Windows move by one element over x, which is stored in lines. If windows have
+//! strides, x is stored in phases. Lanes are positions: each weight multiplies vectors of
 //! positions.
+//!
+//! A tile holds the sums of some output channels at some vectors of positions in registers. Each
+//! sum runs over all input channels and taps. If the number of positions exceeds the number of
+//! lanes and is no multiple of it, the last vector overlaps the vector before and computes the
+//! shared elements twice. A tile with a single channel uses a narrow last vector instead, if one
+//! narrow vector holds the remaining positions.
 //!
 //! A depthwise convolution in integers multiplies words of two elements by words of two taps. A
 //! channel of x is rounded with one scale. The word of a position holds the elements under the two
@@ -104,7 +105,7 @@ enum Copies {
 }
 
 impl Copies {
-    /// The first of the channels.
+    /// The place of the first channel's copy.
     fn place(&self) -> Place {
         match self {
             Self::Padded(padded) => *padded,
@@ -310,8 +311,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         Integers { scale, second, rounded, words, scales }
     }
 
-    /// Copies the channels of some groups, then convolves them: loads do not wait for stores just
-    /// before.
+    /// Copies the channels of `some` groups, then convolves these groups. With several groups,
+    /// loads do not wait for the stores just before.
     fn copied_groups(
         &mut self,
         work: &ConvolutionContext<'m>,
@@ -389,7 +390,8 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn phases(&mut self, convolution: &Convolve, from: Place, to: Place) -> Vec<Stmt> {
         let sizes: Vec<usize> = convolution.phases.iter().map(|axis| axis.size).collect();
         let distances = strides(&sizes);
-        // by combination of the axes' phases: the first element in x, its place, and the loops
+        // for each combination of the axes' phases: the first element in x, its place in the copy,
+        // and the loops
         let mut copies: Vec<(Place, Place, Vec<Spaced>)> = vec![(from, to, Vec::new())];
         for (axis, distance) in convolution.phases.iter().zip(distances) {
             let runs = (0..axis.count).map(|i| axis.run(i)).filter(|run| run.count > 0);
@@ -416,8 +418,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         if inner.is_empty() && (dim.from, dim.to) == (1, 1) {
             return vec![copy(from, to, dim.count)];
         }
-        // several elements per iteration, at constant places in windows: compilers make vectors of
-        // them
+        // several elements per iteration, at constant places in windows: compilers vectorise the
+        // copy
         let at_once = if inner.is_empty() { APART_AT_ONCE } else { 1 };
         let turns = if dim.count < 2 * at_once { 0 } else { dim.count / at_once };
         let [read, write] = [Spaced::read as fn(&Spaced) -> usize, Spaced::written].map(|step| {

@@ -111,8 +111,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         Expr::Length { from, least: 0, most: period - 1 }
     }
 
-    /// Moves the `len` elements that are `by` elements behind `to` to `to`, the first elements
-    /// first.
+    /// Moves `len` elements by `by` elements toward the start of memory, to `to`, in ascending
+    /// order.
     fn moved(&mut self, to: Place, len: usize, by: usize) -> Vec<Stmt> {
         let lanes = self.lowering.isa.lanes;
         let step = |to: Place, lanes: usize| Stmt::Store { to, value: load(to.at(by), lanes) };

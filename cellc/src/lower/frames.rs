@@ -1,7 +1,7 @@
 //! Kernels that compute several steps together.
 //!
-//! A value has all steps of an element side by side, and lanes are steps: one load of a weight
-//! serves all steps. Every sum has the order of additions of a single step.
+//! All steps of an element are stored side by side. Lanes are steps: one load of a weight serves
+//! all steps. Each sum adds its terms in the order in which a single step adds them.
 
 use super::Lowering;
 use super::builder::{KernelBuilder, load, op};
@@ -528,7 +528,7 @@ impl Places {
 }
 
 impl Places {
-    /// The places of results and operands from a step on.
+    /// The places of results and operands at step `step`.
     fn at_step(mut self, layer: &Layer<'_>, step: usize) -> Self {
         self.out = self.out.at(step);
         for (place, operand) in self.operands.iter_mut().zip(&layer.operands) {

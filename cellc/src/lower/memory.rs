@@ -12,7 +12,9 @@ use crate::plan::{KeptHistory, Labels, Plan};
 /// The buffers of the packed weights of a product.
 #[derive(Clone, Copy)]
 pub(super) struct PackedWeights {
-    /// The matrices, and also biases and peepholes if weights are f32.
+    /// The matrices. If the stored elements are f32, also the biases, peepholes, scales and
+    /// zero-point corrections of a cell or a dense layer. Pairs of bf16, words of four int8 and
+    /// words of int16 are stored as f32, too.
     pub(super) rows: BufferId,
     /// Biases, peepholes, scales and zero-point corrections in a separate buffer. `None`: in
     /// `rows`, or there are none.

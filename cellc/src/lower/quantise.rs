@@ -14,7 +14,7 @@ use crate::plan;
 /// even.
 const ROUNDING: f32 = 12_582_912.0;
 
-/// The factor that elements are multiplied by before rounding, in memory or known.
+/// The factor by which elements are multiplied before rounding: in memory, or known when compiling.
 #[derive(Clone, Copy)]
 pub(super) enum Factor {
     At(Place),

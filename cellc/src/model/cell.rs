@@ -96,7 +96,7 @@ impl Family {
     }
 
     /// True if activations, clip, place of the reset gate, direction and number of layers may vary,
-    /// and weights may be computed. False for an operation as its specification has it.
+    /// and weights may be computed. False if all these must be as OpenVINO specifies the operation.
     pub fn has_variants(self) -> bool {
         self.row().has_variants
     }
@@ -245,7 +245,7 @@ pub struct BiasPart {
 pub struct WeightLayout {
     /// The position of each gate in W and R.
     pub gates: Vec<usize>,
-    /// The terms of each part of B, added in f32 in this order. Zero without terms.
+    /// The terms of each part of B, added in f32 in this order. A part without terms is zero.
     pub biases: Vec<Vec<BiasPart>>,
     /// The positions of the peepholes of f, i and o in P.
     pub peepholes: [usize; 3],

@@ -196,16 +196,18 @@ pub enum Op {
     /// A convolution. Inputs: data `[N, C, ..]`, weights, and optionally a bias per output channel,
     /// or the sizes of the output ([`OutputSizes::Input`]).
     Convolution(Box<Convolution>),
-    /// The maximum or the mean of each window. Input: data `[N, C, ..]`.
+    /// The maximum or the mean of each window. Input: data `[N, C, ..]`. Outputs: the maxima or
+    /// means, and the indices of the maxima, which nothing may read.
     Pool(Box<Pool>),
-    /// Data with elements added or cropped at the ends of axes. Inputs: data, padding before and
-    /// after each axis in elements (negative: cropping), value, optional axes (default: all).
+    /// Data with elements added or cropped at the ends of axes. Inputs: data, padding before each
+    /// axis and padding after each axis in elements (negative: cropping), optional value (default:
+    /// 0), optional axes (default: all).
     Pad(PadMode),
     /// The largest or smallest elements along an axis, and their indices. Inputs: data, count.
     TopK(TopKAttributes),
     /// A loop.
     Loop(Box<Loop>),
-    /// One of two bodies.
+    /// One of two bodies, selected by a condition.
     If(Box<If>),
 }
 
@@ -580,7 +582,7 @@ pub enum Rounding {
 /// The padding values of [`Op::Pad`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PadMode {
-    /// The number in the third input.
+    /// The number in the fourth input.
     Constant,
     /// Copies of the first or last element.
     Edge,
@@ -662,9 +664,11 @@ pub struct LoopOutput {
 pub struct Slicing {
     /// The axis; negative values count from the end.
     pub axis: i64,
-    /// The start of the first piece; negative values count from the end.
+    /// The edge at which the first piece begins; with a negative stride, its upper edge. Negative
+    /// values count from the end: -1 is the end itself.
     pub start: i64,
-    /// The end of the last piece; negative values count from the end, -1 is the end itself.
+    /// The edge at which the last piece ends; with a negative stride, its lower edge. Negative
+    /// values count as for `start`.
     pub end: i64,
     /// The distance between pieces; negative: backwards.
     pub stride: i64,

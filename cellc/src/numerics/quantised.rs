@@ -48,8 +48,8 @@ impl Quantised {
         self.vectors().any(|v| !self.has_integer_weights() || v.scale != 1.0)
     }
 
-    /// True if the matrices are stored in 8 bits, and products use no scale other than 1 for x and
-    /// h.
+    /// True if the matrices are stored in 8 bits, but the products are not
+    /// [scaled](Self::is_scaled).
     pub(crate) fn is_stored_alone(&self) -> bool {
         self.is_stored() && !self.is_scaled()
     }

@@ -20,8 +20,8 @@ struct EarlyPanel<'p> {
 }
 
 impl EarlyPanel<'_> {
-    /// The operands. Sums computed earlier are at their places in this panel, or in one of its
-    /// passes.
+    /// The operands, with sums computed earlier at `places`: the places of this panel, or of one of
+    /// its passes.
     fn operands_at(&self, places: &[Place]) -> Multiplied {
         let mut sums = places[self.given..].iter();
         let mut early_terms =
