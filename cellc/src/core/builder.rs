@@ -210,7 +210,7 @@ impl CoreBuilder {
         std::mem::replace(&mut self.nodes, nodes)
     }
 
-    /// The index of a constant in [`CoreModel::constants`]; adds a new constant.
+    /// The index of a constant in [`CoreModel::constants`]. A new constant is added.
     pub(crate) fn intern(&mut self, tensor: &Tensor) -> usize {
         let constants = &mut self.model.constants;
         let (bytes, start) = tensor.address();

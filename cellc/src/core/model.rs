@@ -15,8 +15,8 @@ pub struct Parameter {
     /// The element type in the model. Kernels read floats as f32, i64, u32 and u64 as i64, other
     /// integers as i32, and booleans as booleans.
     pub element: ElementType,
-    /// True if all uses of the input are W, R, B or P of cells. Generated code packs these weights
-    /// once and does not read the input in every step.
+    /// True if cells alone read the input, as W, R, B or P, directly or through moves and sums.
+    /// Generated code packs these weights once and does not read the input in every step.
     pub weight: bool,
     /// T, if the input holds sequence lengths: lengths are clamped to 0..=T. `None` for other
     /// inputs.

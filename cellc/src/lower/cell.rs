@@ -407,7 +407,8 @@ impl Padded {
         })
     }
 
-    /// Sets the cell state of the padding to 0. It stays 0, as weights and biases are 0.
+    /// Sets the cell state of the padding to 0. The state stays 0, as the weights and biases of the
+    /// padding are 0.
     fn begin(&self) -> impl Iterator<Item = Stmt> {
         let zero = |at| Stmt::Store { to: self.c.at(at), value: Expr::f32(0.0, 1) };
         (self.units..self.columns).map(zero)

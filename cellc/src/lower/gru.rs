@@ -28,7 +28,7 @@ pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<S
     }
 }
 
-/// Activates the sums of z and r in a run. The candidate's sums stay as they are: they need r
+/// Activates the sums of z and r in a run. The candidate's sums stay unchanged, as they need r
 /// first.
 fn activate_run(rows: &mut Rows<'_, '_, '_>, cell: &CoreCell, sum: usize, value: Expr) -> Expr {
     match sum {
@@ -80,8 +80,9 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     columns.extend(step.new_state());
     let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
     rows.early(operands, &columns, run, |rows, body, panel, pass| {
-        // compute the gates of all vectors before the candidates, which wait for the gates: the
-        // window of an out-of-order core is too short to overlap them otherwise
+        // Compute the gates of all vectors first, as the candidates wait for the gates. If gates
+        // and candidates alternated, the window of an out-of-order core would be too short to
+        // overlap several vectors.
         let mut ready = Vec::new();
         for sums in pass {
             let lanes = sums.lanes;

@@ -1,6 +1,6 @@
-//! Linear attention: with a rate, a pass over the matrix for the sums of the delta rule; then a
-//! pass that writes the matrix and multiplies it by queries, and further passes for queries whose
-//! sums do not fit the registers. Lanes are columns.
+//! Linear attention. With a rate, a first pass over the matrix computes the sums of the delta rule.
+//! The next pass writes the matrix and multiplies the new matrix by queries. Further passes
+//! multiply by the queries whose sums do not fit the registers. Lanes are columns.
 
 use super::builder::{KernelBuilder, load, op};
 use crate::core::{AttentionSizes, Decay, LinearAttention, Source};
@@ -76,7 +76,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             Some(Decay::OfKeys(_)) => key,
         };
         let read = [
-            // only y depends on the queries, so without y they are not read
+            // only y depends on the queries, so the queries are not read without y
             ("query", attention.y.map(|_| attention.query), queries * key),
             ("key", Some(attention.key), key),
             ("value", Some(attention.value), value),

@@ -177,8 +177,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             let len = self.lowering.len(carried.next);
             let to = self.lowering.source(Source::Value(carried.value));
             let mut from = self.lowering.source(carried.next);
-            // the next value is in the buffer of another carried value: save it before the
-            // assignment to this buffer
+            // the next value is in the buffer of another carried value: save the next value before
+            // an assignment to that buffer
             let is_overwritten = body.carried.iter().any(|c| {
                 let place = self.lowering.places[c.value];
                 c.value != carried.value && place.is_some_and(|place| place.base == from.base)

@@ -24,8 +24,9 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> V
     rows.early(operands, &columns, kept, |rows, body, panel, pass| {
         let (new, c) = panel.columns.split_at(new_columns);
         let c_out = step.c_out.and(c.last().copied());
-        // compute the cell states of all vectors before the outputs, which wait for the states: the
-        // window of an out-of-order core is too short to overlap them otherwise
+        // Compute the cell states of all vectors first, as the outputs wait for the states. If
+        // states and outputs alternated, the window of an out-of-order core would be too short to
+        // overlap several vectors.
         let mut ready = Vec::new();
         for sums in pass {
             let (output, state) = update(rows, body, step, panel, &sums, (c[0], c_out));

@@ -1,5 +1,5 @@
-//! Products of two matrices, neither of them packed: rows of b, one after the other, times the
-//! elements of a row of a.
+//! Products of two unpacked matrices a and b: each row of b times one element of a row of a. Lanes
+//! are columns of b.
 
 use super::builder::{KernelBuilder, load, op};
 use super::pointwise::Epilogue;

@@ -17,7 +17,7 @@ pub(super) struct PackedWeights {
     /// words of int16 are stored as f32, too.
     pub(super) rows: BufferId,
     /// Biases, peepholes, scales and zero-point corrections in a separate buffer. `None`: in
-    /// `rows`, or there are none.
+    /// `rows`, or the product has none.
     pub(super) biases: Option<BufferId>,
     /// The table of the blocks of weights that are not zero. `None`: `rows` has all weights.
     pub(super) index: Option<BufferId>,

@@ -323,7 +323,7 @@ impl<'m> Lowering<'m> {
                 && matches!(lowering.body_ref().buffer(id).role, Role::Variable(_))
             {
                 // the next value is another variable, whose assignment may precede this copy: save
-                // it first
+                // the old value first
                 let kept = lowering.buffer(format!("kept{i}"), Role::Scratch, len);
                 first.push(copy(from, kept.into(), len));
                 from = kept.into();

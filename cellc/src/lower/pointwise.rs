@@ -505,7 +505,7 @@ fn is_among(values: &[usize], source: Source) -> bool {
     matches!(source, Source::Value(value) if values.contains(&value))
 }
 
-/// A dimension: its size, and by operand, true if the operand is broadcast along it.
+/// The size of a dimension, and by operand: true if the operand is broadcast along the dimension.
 type Dim = (usize, Vec<bool>);
 
 /// A chain of pointwise operations, and the operands that memory holds.

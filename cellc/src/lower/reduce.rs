@@ -187,9 +187,10 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// Reduces the elements of a row, each after `each`, to one element with `combine`. Chain `c`
-    /// combines elements c, c + chains and so on. Then the second half of the chains is combined
-    /// with the first half, until one chain is left. `size % chains` elements remain; after a
-    /// halving to n chains, n of them join the chains if the remainder has the bit n.
+    /// combines elements c, c + chains and so on; the last `size % chains` elements remain. Then
+    /// the second half of the chains is combined with the first half, until one chain is left.
+    /// After a halving to n chains, each chain is combined with one remaining element if
+    /// `size % chains` has the bit n.
     pub(super) fn reduced(
         &mut self,
         body: &mut Vec<Stmt>,

@@ -26,8 +26,8 @@ struct Choice {
     largest: bool,
     /// True for the last of equal elements, false for the first.
     last: bool,
-    /// A number that stands for no place: behind all places, or before them if the last of equal
-    /// elements is chosen.
+    /// A number that stands for no place: behind all places, or before all places if the last of
+    /// equal elements is chosen.
     nowhere: f32,
 }
 

@@ -249,8 +249,8 @@ impl Binary {
 }
 
 impl Elementwise {
-    /// True if a floating-point type that holds the operands holds the results, too: operands, with
-    /// either sign, whole numbers next to them, and truth values.
+    /// True if a floating-point type that holds the operands holds the results, too: operands,
+    /// negated operands, operands rounded to whole numbers, or truth values.
     pub(crate) fn keeps_format(self) -> bool {
         match self {
             Self::Primitive(primitive) => match primitive {

@@ -78,8 +78,8 @@ pub enum Elements {
 }
 
 impl Elements {
-    /// True for moves of elements and for sums. Weights of a cell may pass such operations, as
-    /// packing reads the tensors in front of the operations.
+    /// True for moves of elements and for sums. An input counts as weights of a cell even if such
+    /// operations lie between the input and the cell.
     pub fn keep_gates(self) -> bool {
         matches!(self, Self::Moved | Self::Sums | Self::Elementwise { is_sum: true })
     }

@@ -220,8 +220,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
     }
 
     /// The late phase of all panels. `finish` receives only `sum`, the one sum with a late phase.
-    /// `x_terms` is the place where the early phases stored the sum's x terms. `None`: they are
-    /// among stored sums.
+    /// `x_terms` is the place where the early phases stored the sum's x terms. `None`: the stored
+    /// sums contain the x terms.
     pub(super) fn late(
         &mut self,
         operand: Place,

@@ -135,8 +135,8 @@ impl Rows<'_, '_, '_> {
         self.words(phase).map_or(rows, |words| words.room(rows))
     }
 
-    /// The vectors at `elements`, one per row, as operands of the weights of a phase. Quantises
-    /// them for integer weights.
+    /// The vectors at `elements`, one per row, as operands of the weights of a phase: quantised if
+    /// the weights are integers.
     pub(super) fn vectors(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -170,8 +170,8 @@ impl Rows<'_, '_, '_> {
         Vectors { elements: Elements::Neighbours(to), count, scales: Some(scales), guard: None }
     }
 
-    /// The right-hand side of a phase: vectors, or the sums of all rows if tiles or blocks compute
-    /// them.
+    /// The right-hand side of a phase: vectors, or the sums of all rows if the micro-kernel
+    /// computes tiles or blocks.
     pub(super) fn of_elements(
         &mut self,
         body: &mut Vec<Stmt>,

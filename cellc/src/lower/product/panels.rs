@@ -59,7 +59,7 @@ pub(super) struct PanelWeights {
     pub(super) rows: Place,
     /// The biases, peepholes, scales and zero-point corrections.
     pub(super) biases: Place,
-    /// Elements by which the window of rows ends before the panel does.
+    /// Columns by which the window of rows ends before the panel does.
     pub(super) short: usize,
 }
 
@@ -186,8 +186,8 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                 continue;
             }
             let (first, width) = (same[0][0].0, widths(&same[0]).iter().sum::<usize>());
-            // a window moves with the passes and ends with the panel in the last pass: it is
-            // `before` elements shorter than the panel
+            // a window moves with the passes and ends with the panel in the last pass, so the
+            // window is `before` columns shorter than the panel
             let before = first + (same.len() - 1) * width;
             let mut walks = Vec::new();
             let late = stage == Stage::Late;

@@ -26,7 +26,7 @@ pub(super) struct Accumulation {
     /// Elements of a row of weights. With interleaved words, elements of one of the interleaved
     /// rows.
     pub(super) len: usize,
-    /// Rows of weights.
+    /// Rows of weights: of elements for f32, of words for integers.
     pub(super) count: usize,
     /// The start of the first row.
     pub(super) rows: Place,

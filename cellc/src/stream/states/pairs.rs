@@ -13,7 +13,7 @@ pub(crate) enum NotTaken<'a> {
     /// No states were requested.
     Nothing,
     Automatic {
-        /// Pairs that look like states.
+        /// Pairs that look like states, each with the reason against the pair.
         refused: Vec<RefusedPair<'a>>,
         /// Pairs of integers with the names of states.
         integers: Vec<StatePair>,

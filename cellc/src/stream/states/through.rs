@@ -11,8 +11,8 @@ use crate::model::Binary;
 use crate::stream::flow::Producer;
 
 /// The most states of recurrent operators, and the most inputs, whose computed tensors the search
-/// follows. If a model has more states, the search follows none of them; of more inputs, the search
-/// follows the first.
+/// follows. If a model has more states, the search follows no state. If a model has more inputs,
+/// the search follows the first inputs.
 pub(super) const MOST_FOLLOWED: usize = 64;
 
 /// Largest output, in elements, whose elements are traced back one by one.
