@@ -3,8 +3,7 @@
 //! 1. read: `front` reads a file, a macro or Builder calls into a [`Model`].
 //! 2. check: `check` checks the structure, the numbers in options and the inputs.
 //! 3. core: `translate` translates the model to core operations, a [`CoreModel`], and
-//!    `unpack_weights_read_as_data` turns weights that are inputs into inputs of data if operations
-//!    read them as operands.
+//!    `unpack_weights_read_as_data` excludes inputs that operations read as data from packing.
 //! 4. stream: `stream` finds the states and writes them into the model; `check` reports
 //!    them; `sweep` removes operations that no result or variable needs. Last, `check` checks
 //!    options that contradict each other; its errors come first.

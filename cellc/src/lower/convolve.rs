@@ -58,7 +58,7 @@ const MOST_IN_LINE: usize = 128;
 /// waits for the one before (4 channels, 3 taps on AVX2: 1.7 times as long).
 const FEW_TAPS: usize = 16;
 
-/// The elements of a phase that one iteration copies.
+/// Elements of a phase that one iteration copies.
 const APART_AT_ONCE: usize = 8;
 
 /// Elements at equal distances.

@@ -13,12 +13,14 @@ pub(crate) const MOST_ALONG_AXIS: usize = 1 << 24;
 pub(crate) const MOST_STREAMS: usize = 1 << 24;
 /// The most iterations of a loop: generated code counts iterations in 32 bits.
 pub(crate) const MOST_ITERATIONS: usize = u32::MAX as usize;
-/// The most nodes visited in bodies of loops. Each unrolled iteration visits its nodes again.
+/// The most nodes that the translation visits in a model with bodies of loops or branches. Each
+/// unrolled iteration visits its nodes again.
 pub(crate) const MOST_VISITED: usize = 1 << 17;
 /// The most multiply-adds of a model that `--unroll full` turns into straight-line code. rustc
 /// takes more than linear time for straight-line code: some 20 seconds for 3,456 multiply-adds.
 pub(crate) const MOST_UNROLLED: usize = 1 << 13;
-/// The most cells, inputs, outputs and variables: compilers must accept the generated source.
+/// The most cells of a model, the most inputs, the most outputs and the most variables: compilers
+/// must accept the generated source.
 pub(crate) const MOST_IN_MODEL: usize = 1000;
 /// The most units of a cell. For more units, the recurrent matrix would exceed any file.
 pub(crate) const MOST_UNITS: usize = 1 << 20;
