@@ -47,15 +47,9 @@ pub(crate) struct Expected {
 /// Valid contents of a model's Parameters.
 ///
 /// # Errors
-/// Several channels (`--batch`) for a model of one sample per call. All errors of a model without
-/// open sizes; the errors of a model with open sizes show when a call fixes these sizes.
+/// All errors of a model without open sizes; the errors of a model with open sizes show when a call
+/// fixes these sizes.
 pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>, Diagnostics> {
-    let channels = options.bindings.batch.filter(|&count| count > 1);
-    if model.sizes == SizesOf::Sample && channels.is_some() {
-        let found = message!("{} is given, and files hold one channel", flag::BATCH.setting());
-        let help = "give each channel by itself: it has the bits of a channel among others";
-        return Err(Diagnostic::error(Origin::Unknown, found).help(help).into());
-    }
     let mut inputs: Vec<_> = model
         .parameters
         .iter()
