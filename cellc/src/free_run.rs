@@ -23,7 +23,7 @@ const MOST_WORK: usize = 1 << 22;
 
 /// The maximum work of all steps of [`IntegerRuns`] for the header, or of the only step of the
 /// reference, as [`bound::work`] counts: half a second.
-const MOST_DENSE_GROUPS: usize = 1 << 28;
+const MOST_WORK_OF_ONE_RUN: usize = 1 << 28;
 
 /// The maximum number of measured steps.
 pub(crate) const STEPS: usize = 256;
@@ -286,13 +286,13 @@ pub(crate) fn measure(
     } else {
         let mut runs = IntegerRuns::new(model, products);
         let work = bound::work(model).saturating_mul(runs.runs.len() + 1);
-        if let Some(steps) = steps(INTEGER_STEPS, MOST_DENSE_GROUPS, work) {
+        if let Some(steps) = steps(INTEGER_STEPS, MOST_WORK_OF_ONE_RUN, work) {
             of_integers(&mut runs, steps, drawn);
             let results = |all: &[Gathered]| all[..model.results.len()].to_vec();
             return Some(FreeRun { steps, interpreted: false, results: results(runs.whole()) });
         }
     }
-    (bound::work(model) <= MOST_DENSE_GROUPS).then(|| {
+    (bound::work(model) <= MOST_WORK_OF_ONE_RUN).then(|| {
         let mut results = vec![Gathered::default(); model.results.len()];
         for (gathered, exact) in results.iter_mut().zip(&drawn.only_step().results) {
             exact.iter().for_each(|exact| gathered.add(*exact, 0.0));

@@ -677,6 +677,41 @@ fn models_of_amplifiers_go_through_every_command() {
         .failed(1, &["the architecture is \"CatLSTM\"", "valid: LSTM, WaveNet"]);
 }
 
+/// A file has the samples of all channels. Each channel has the bits of one channel by itself.
+#[test]
+fn files_of_sound_have_samples_and_channels() {
+    let place = Place::new();
+    let nam = Path::new(env!("CARGO_MANIFEST_DIR")).join("amplifiers/nam_lstm.nam");
+    let sample = |t: usize, channel: usize| (t * 7 % 11) as f32 / (11.0 + channel as f32) - 0.4;
+    let write = |name: &str, shape: &[usize], samples: Vec<f32>| {
+        let raw: Vec<u8> = samples.iter().flat_map(|v| v.to_le_bytes()).collect();
+        fs::write(place.path(name), npy("<f4", shape, &raw)).unwrap();
+    };
+    let run = |input: &str, more: &[&str]| {
+        let files = [format!("x={input}"), format!("out=out_{input}")];
+        let mut arguments = arguments!["run", nam, "--input", files[0], "--output", files[1]];
+        arguments.extend(more.iter().map(OsString::from));
+        place.cellc(&arguments).succeeded();
+        read_npy(&place.path(&format!("out_{input}")))
+    };
+    write("both.npy", &[9, 2, 1, 1], (0..18).map(|i| sample(i / 2, i % 2)).collect());
+    let (shape, both) = run("both.npy", &["--batch", "2"]);
+    assert_eq!(shape, "9, 2, 1, 1");
+    for channel in 0..2 {
+        write("one.npy", &[9], (0..9).map(|t| sample(t, channel)).collect());
+        let (shape, one) = run("one.npy", &[]);
+        assert_eq!(shape, "9, 1, 1");
+        let of_channel: Vec<f32> = both.iter().copied().skip(channel).step_by(2).collect();
+        assert_eq!(one, of_channel);
+    }
+    let files = arguments!["--batch=2", "--input", "x=both.npy", "--output", "out=out_both.npy"];
+    let checked = place.cellc([arguments!["check", nam], files].concat()).succeeded().stdout;
+    assert!(checked.contains("against the recording"), "{checked}");
+    let files =
+        arguments!["run", nam, "--batch=3", "--input", "x=both.npy", "--output", "out=y.npy"];
+    place.cellc(files).failed(1, &["its shape is [9, 2, 1, 1]; [?, 3, 1, 1] is needed"]);
+}
+
 #[test]
 fn source_goes_to_files_and_nothing_else_is_said() {
     let place = Place::new();
@@ -2594,6 +2629,13 @@ fn a_depfile_names_what_was_read() {
     place.cellc([&written[..], &["--weights", "w.bin"]].concat()).succeeded();
     let rule = fs::read_to_string(place.path("net.d")).unwrap();
     assert_eq!(rule, "out/net.c: my\\ nets/model.xml w.bin\n");
+    // a rule is replaced if its source is gone; other files stay
+    fs::remove_dir_all(place.path("out")).unwrap();
+    place.cellc(written).succeeded();
+    fs::remove_dir_all(place.path("out")).unwrap();
+    fs::write(place.path("net.d"), "int mine;\n").unwrap();
+    place.cellc(written).failed(2, &["net.d exists, and cellc did not write it"]);
+    assert_eq!(fs::read_to_string(place.path("net.d")).unwrap(), "int mine;\n");
 }
 
 #[test]

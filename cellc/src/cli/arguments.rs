@@ -1,5 +1,6 @@
 //! The command line: options, arguments and help.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use crate::diagnostic::in_shell;
 use crate::front::formats::{self, Format, ReadOptions};
 use crate::front::keys::{Key, KeyValue, Keys};
 use crate::front::model_file::ModelFile;
-use crate::model::Model;
+use crate::model::{InputFile, Model};
 use crate::request::flag::{self, Group, ModelSource, positive};
 use crate::request::{Bindings, Language, Options, Precision, Range, State};
 use clap::builder::PossibleValuesParser;
@@ -706,6 +707,16 @@ impl ModelArguments {
             ..ReadOptions::new(bindings)
         };
         Ok(compile::read(file, &options)?)
+    }
+
+    /// The paths of the files that the model was read from, its own first. `files`: their names.
+    pub(crate) fn files_read(&self, files: &[InputFile]) -> Vec<PathBuf> {
+        let path = self.path();
+        let other = |file: &InputFile| match &self.weights {
+            Some(weights) if weights.file_name() == Some(OsStr::new(&file.name)) => weights.clone(),
+            _ => path.with_file_name(&file.name),
+        };
+        [path.to_owned()].into_iter().chain(files.iter().skip(1).map(other)).collect()
     }
 
     /// The precisions to compile the model in, the most exact first.

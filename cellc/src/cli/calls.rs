@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use crate::compile::core_model;
 use crate::core::CoreModel;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, listed, message, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, listed, quoted};
 use crate::emit::names::Interface;
 use crate::front::bounded::{self, Limit};
 use crate::harness::InputElements;
 use crate::model::{Dim, ElementType, Model, Op, SizesOf, Tensor, ValueId};
-use crate::request::{Options, Threads, flag};
+use crate::request::{Options, Threads};
 use crate::rules::names::parameter_names;
 
 use super::npy;
@@ -24,6 +24,9 @@ const LIMIT: Limit = Limit { file_kind: "the file of an input", bytes: 2 << 30 }
 const RECORDED_LIMIT: Limit = Limit { file_kind: "a recorded output", bytes: 2 << 30 };
 /// Limit for the `case.json` next to the file of an input.
 const CASE_LIMIT: Limit = Limit { file_kind: "case.json", bytes: 16 << 20 };
+
+/// A size that the file of a call determines.
+const ANY_COUNT: Dim = Dim::Dynamic { min: 1, max: None };
 
 /// Valid contents of a Parameter, before a call fixes the sizes left open by the model.
 #[derive(Clone, Debug)]
@@ -40,8 +43,37 @@ pub(crate) struct Expected {
     pub(crate) element: ElementType,
     /// True if generated code keeps the Parameter as a state in its struct.
     pub(crate) is_state: bool,
-    /// True if the number of steps is open and the Parameter has a value for each step.
-    pub(crate) own_in_each_step: bool,
+    /// The steps in the file of a call.
+    pub(crate) steps: FileSteps,
+}
+
+/// The steps in the file of an input.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum FileSteps {
+    /// One value for all steps of a call.
+    Shared,
+    /// A value for each step, along an open axis of the shape.
+    OpenAxis,
+    /// Samples of this shape, as many as the file has.
+    Samples(Vec<usize>),
+}
+
+impl Expected {
+    /// True if the input has a value for each step.
+    pub(crate) fn has_steps(&self) -> bool {
+        self.steps != FileSteps::Shared
+    }
+
+    /// True if the file of a call may have this shape.
+    fn allows(&self, shape: &[usize]) -> bool {
+        let fits = |open: &Vec<Dim>| {
+            open.len() == shape.len() && open.iter().zip(shape).all(|(d, &n)| size_fits(d, n))
+        };
+        match &self.steps {
+            FileSteps::Samples(one) => frames(shape, one).is_some(),
+            FileSteps::Shared | FileSteps::OpenAxis => self.shape.as_ref().is_none_or(fits),
+        }
+    }
 }
 
 /// Valid contents of a model's Parameters.
@@ -65,7 +97,7 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
                 shape,
                 element,
                 is_state: false,
-                own_in_each_step: false,
+                steps: FileSteps::Shared,
             }
         })
         .collect();
@@ -88,12 +120,18 @@ pub(crate) fn expected(model: &Model, options: &Options) -> Result<Vec<Expected>
         Ok((valid, _)) => {
             for (i, (expected, parameter)) in inputs.iter_mut().zip(valid.parameters).enumerate() {
                 expected.is_state = valid.states.iter().any(|pair| pair.parameter == i);
-                expected.own_in_each_step =
-                    valid.steps.as_ref().is_some_and(|steps| steps.parameters[i]);
-                if !expected.own_in_each_step {
-                    expected.shape = Some(parameter.shape.into_iter().map(Dim::Fixed).collect());
+                let has_steps = valid.steps.as_ref().is_some_and(|steps| steps.parameters[i]);
+                let shape = parameter.shape.iter().copied().map(Dim::Fixed);
+                if !has_steps {
+                    expected.shape = Some(shape.collect());
                     continue;
                 }
+                if model.sizes == SizesOf::Sample {
+                    expected.shape = Some([ANY_COUNT].into_iter().chain(shape).collect());
+                    expected.steps = FileSteps::Samples(parameter.shape);
+                    continue;
+                }
+                expected.steps = FileSteps::OpenAxis;
                 // a Parameter with a value for each step stays open unless a size is given: a call
                 // determines its number of steps
                 let given =
@@ -376,10 +414,7 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Tensor, Diagnosti
                 "its shape is {shape:?}: dimension {axis} has the size 0, so it holds no elements"
             )));
         }
-        let fits = |open: &[Dim]| {
-            open.len() == shape.len() && open.iter().zip(&shape).all(|(d, &n)| size_fits(d, n))
-        };
-        if let Some(open) = expected.shape.as_deref().filter(|open| !fits(open)) {
+        if let Some(open) = expected.shape.as_deref().filter(|_| !expected.allows(&shape)) {
             let refusal = wrong(format!("its shape is {shape:?}; {} is needed", print_shape(open)));
             return Err(as_calls(refusal, path, &shape, open, expected));
         }
@@ -486,7 +521,7 @@ pub(crate) fn steps_of_call(
 ) -> Result<usize, Diagnostic> {
     let mut found: Option<(usize, &Path)> = None;
     for ((path, expected), parameter) in files.iter().zip(parameters).zip(&model.parameters) {
-        let Some(path) = path.as_deref().filter(|_| expected.own_in_each_step) else { continue };
+        let Some(path) = path.as_deref().filter(|_| expected.has_steps()) else { continue };
         let tensor = read(path, expected)?;
         let steps = frames(tensor.shape(), &parameter.shape).ok_or_else(|| {
             problem(
@@ -578,11 +613,7 @@ fn described_shape(path: &Path, bytes: usize, expected: &Expected) -> Option<Vec
     let shape: Vec<usize> =
         sizes.iter().map(|size| usize::try_from(size.as_u64()?).ok()).collect::<Option<_>>()?;
     let count = shape.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
-    let fits = |open: &Vec<Dim>| {
-        open.len() == shape.len() && open.iter().zip(&shape).all(|(d, &n)| size_fits(d, n))
-    };
-    let allowed = expected.shape.as_ref().is_none_or(fits);
-    (allowed && expected.element.bytes(count) == Some(bytes)).then_some(shape)
+    (expected.allows(&shape) && expected.element.bytes(count) == Some(bytes)).then_some(shape)
 }
 
 fn is_open(dim: &Dim) -> bool {
@@ -661,7 +692,7 @@ mod tests {
             shape: Some(shape.to_vec()),
             element,
             is_state: false,
-            own_in_each_step: false,
+            steps: FileSteps::Shared,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::files::{self, NewFile, OutputTarget};
 use crate::request::{Language, Options, WeightsAs};
 
 use super::Failure;
-use super::arguments::{CompileArguments, Delivery, Emit, ModelArguments};
+use super::arguments::{CompileArguments, Delivery, Emit};
 use super::console::{report, report_success};
 use super::package::Package;
 use super::progress::Progress;
@@ -92,9 +92,10 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
             return write_source(arguments, &destination, package, compilation, progress);
         }
     };
+    let read = arguments.model.files_read(&compilation.model.files);
     drop(compilation);
     drop(progress);
-    destination.write(text.into_bytes(), &arguments.model, "-o")
+    destination.write(text.into_bytes(), &read, "-o")
 }
 
 fn destination(
@@ -141,21 +142,21 @@ impl Destination {
         }
     }
 
-    /// Writes a single file.
+    /// Writes a single file. `read` has the files that the model was read from.
     ///
     /// # Errors
-    /// If the file is the model or the model's file of weights, or if it cannot be written.
+    /// If the file is one of those in `read`, or if it cannot be written.
     pub(super) fn write(
         &self,
         text: Vec<u8>,
-        model: &ModelArguments,
+        read: &[PathBuf],
         option: &str,
     ) -> Result<(), Failure> {
         match self {
             Self::Stdout => write_stdout(&text)?,
             Self::Device(path) => write_device(path, &text)?,
             Self::File(path) => {
-                refuse_to_overwrite_inputs(model, option, [path.as_path()])?;
+                refuse_to_overwrite_inputs(read, option, [path.as_path()])?;
                 files::write_all(&[NewFile { path: path.clone(), bytes: Arc::new(text) }])?;
             }
         }
@@ -340,7 +341,8 @@ fn write_source(
     }
     new.push(NewFile { path: path.clone(), bytes: source.bytes });
     if let Some(interface) = &arguments.options().output.interface {
-        refuse_to_overwrite_inputs(&arguments.model, "--interface", [interface.as_path()])?;
+        let read = arguments.model.files_read(&compilation.model.files);
+        refuse_to_overwrite_inputs(&read, "--interface", [interface.as_path()])?;
         // the interface comes first, because the header includes it
         if let Some(interface) = files::common_interface(interface, &new)? {
             new.insert(0, interface);
@@ -364,12 +366,14 @@ fn write_files(
     if arguments.delivery() == Delivery::Compare {
         return refuse_stale(&new);
     }
+    let read = arguments.model.files_read(&compilation.model.files);
+    refuse_to_overwrite_foreign(path, &new)?;
     if let Some(depfile) = &arguments.depfile {
-        let bytes = Arc::new(dependencies(path, &arguments.model, compilation).into_bytes());
+        let bytes = Arc::new(dependencies(path, &read).into_bytes());
+        refuse_foreign_depfile(path, depfile)?;
         new.insert(0, NewFile { path: depfile.clone(), bytes });
     }
-    refuse_to_overwrite_inputs(&arguments.model, "-o", new.iter().map(|file| file.path.as_path()))?;
-    refuse_to_overwrite_foreign(path, &new)?;
+    refuse_to_overwrite_inputs(&read, "-o", new.iter().map(|file| file.path.as_path()))?;
     files::write_all(&new)?;
     drop(progress);
     new.retain(|file| Some(&file.path) != arguments.depfile.as_ref());
@@ -398,16 +402,14 @@ fn stale_text(file: &NewFile) -> String {
 }
 
 /// The files that a compilation read, as a rule for make: `net.c: net.xml net.bin`.
-fn dependencies(source: &Path, model: &ModelArguments, compilation: &Compilation) -> String {
-    let path = model.path();
-    let others = compilation.model.files.iter().skip(1);
-    let mut read = vec![path.to_owned()];
-    read.extend(others.map(|file| match &model.weights {
-        Some(weights) if weights.file_name() == Some(OsStr::new(&file.name)) => weights.clone(),
-        _ => path.with_file_name(&file.name),
-    }));
+fn dependencies(source: &Path, read: &[PathBuf]) -> String {
     let read: String = read.iter().map(|path| format!(" {}", in_rule(path))).collect();
-    format!("{}:{read}\n", in_rule(source))
+    format!("{}{read}\n", target_of_rule(source))
+}
+
+/// The start of a rule for make: `net.c:`.
+fn target_of_rule(source: &Path) -> String {
+    format!("{}:", in_rule(source))
 }
 
 /// A path in a rule for make.
@@ -434,6 +436,23 @@ fn self_contained(mut emitted: Vec<OutputFile>) -> Arc<Vec<u8>> {
     Arc::new([&source[..at], &header, &source[at + include.len()..]].concat())
 }
 
+/// Refuses to overwrite a `--depfile` that has no rule for `source`, unless cellc wrote the source.
+fn refuse_foreign_depfile(source: &Path, depfile: &Path) -> Result<(), Failure> {
+    let has_rule =
+        |old: Vec<u8>| old.is_empty() || old.starts_with(target_of_rule(source).as_bytes());
+    let is_foreign = files::is_foreign(source) != Some(false)
+        && files::is_foreign(depfile) == Some(true)
+        && !fs::read(depfile).is_ok_and(has_rule);
+    if is_foreign { Err(not_by_cellc(depfile, "--depfile")) } else { Ok(()) }
+}
+
+fn not_by_cellc(path: &Path, option: &str) -> Failure {
+    Failure::Usage(format!(
+        "{} exists, and cellc did not write it: remove it, or name another file with {option}",
+        path.display()
+    ))
+}
+
 /// Refuses to overwrite files of other programs. If cellc wrote the existing source, the other
 /// existing files are assumed to be by cellc, too.
 fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Failure> {
@@ -445,23 +464,18 @@ fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Fai
         *file.bytes != INTERFACE.as_bytes() && files::is_foreign(&file.path) == Some(true)
     }) {
         None => Ok(()),
-        Some(file) => Err(Failure::Usage(format!(
-            "{} exists, and cellc did not write it: remove it, or name another file with -o",
-            file.path.display()
-        ))),
+        Some(file) => Err(not_by_cellc(&file.path, "-o")),
     }
 }
 
-/// Refuses to overwrite the model and its weights: `--weights`, or the .bin file next to the model.
-/// For example, `cellc gru.xml -o gru.rs` may write gru.bin, the weights of gru.xml.
+/// Refuses to overwrite the files that a model was read from. For example, `cellc gru.xml -o gru.rs`
+/// may write gru.bin, the weights of gru.xml.
 pub(super) fn refuse_to_overwrite_inputs<'a>(
-    model: &ModelArguments,
+    read: &[PathBuf],
     option: &str,
     outputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), Failure> {
-    let xml = model.path();
-    let weights = model.weights.clone().unwrap_or_else(|| xml.with_extension("bin"));
-    let inputs = [xml, &weights].map(|input| fs::canonicalize(input).ok());
+    let inputs: Vec<_> = read.iter().map(|input| fs::canonicalize(input).ok()).collect();
     for output in outputs {
         let canonical = fs::canonicalize(output).ok();
         if canonical.is_some() && inputs.contains(&canonical) {

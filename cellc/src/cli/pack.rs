@@ -37,7 +37,8 @@ pub(super) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
     }
     let path = arguments.output.clone();
     let path = path.unwrap_or_else(|| arguments.model.path().with_extension("weights"));
-    refuse_to_overwrite_inputs(&arguments.model, "-o", [path.as_path()])?;
+    let read = arguments.model.files_read(&model.files);
+    refuse_to_overwrite_inputs(&read, "-o", [path.as_path()])?;
     if fs::canonicalize(&path).is_ok_and(|canonical| Some(canonical) == fs::canonicalize(like).ok())
     {
         let name = path.display();

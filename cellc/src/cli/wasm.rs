@@ -16,6 +16,7 @@ use crate::emit::text::{Word, listed};
 use crate::files::NewFile;
 use crate::harness::Failed;
 use crate::kernel::Element;
+use crate::temporary::folder::TemporaryFolder;
 
 /// Arguments of clang. The stack lies below the data, so that an overflow traps instead of
 /// overwriting data.
@@ -46,7 +47,7 @@ const GET_CLANG: &str = "clang with lld makes .wasm files (Debian: apt install c
 /// If a temporary file cannot be written, or if clang cannot be started or reports an error.
 pub(super) fn files(compilation: &Compilation, path: &Path) -> Result<Vec<NewFile>, Failure> {
     let prefix = names::prefix(compilation.options.output.name.as_deref().unwrap_or("net"), false);
-    let folder = tempfile::tempdir().map_err(not_written)?;
+    let folder = TemporaryFolder::new().map_err(not_written)?;
     let write =
         |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).map_err(not_written);
     for file in compilation.emit(&prefix) {

@@ -198,15 +198,15 @@ fn counted(
 }
 
 /// The Results are s' = s + x[k] * n, where k is the iteration number i if
-/// `refuse_iteration_number`, else 0; n' = n + 1 if `counts`, else n; and i < 2 if `stops`, else 1.
-fn counting_body(refuse_iteration_number: bool, counts: bool, stops: bool) -> Model {
+/// `reads_iteration`, else 0; n' = n + 1 if `counts`, else n; and i < 2 if `stops`, else 1.
+fn counting_body(reads_iteration: bool, counts: bool, stops: bool) -> Model {
     let mut graph = Graph::default();
     let i = graph.input_of("i", &[], ElementType::I64);
     let [x, s] = ["x", "s"]
         .map(|name| graph.node(name, Op::Parameter, &[], Graph::value(None, ElementType::F32)));
     let n = graph.input_of("n", &[1], ElementType::I64);
     let (axis, one, two) = (graph.int(0), graph.ints(&[1]), graph.int(2));
-    let index = if refuse_iteration_number { i } else { axis };
+    let index = if reads_iteration { i } else { axis };
     let element = graph.op(Op::Gather { batch_dims: 0 }, &[x, index, axis]);
     let float = graph.convert(n, ElementType::F32);
     let product = graph.elementwise(Binary::Multiply, &[element, float]);

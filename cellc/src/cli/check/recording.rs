@@ -47,7 +47,7 @@ impl Recording {
             Some(path) => (Calls::at(path, &parameters)?.files, path.display().to_string()),
             None => (Calls::given(&arguments.input, &parameters)?.files, "files".to_owned()),
         };
-        let has_steps = parameters.iter().any(|expected| expected.own_in_each_step);
+        let has_steps = parameters.iter().any(Expected::has_steps);
         if !has_steps {
             // the first call fixes the sizes: later calls with other shapes are refused when they
             // are read

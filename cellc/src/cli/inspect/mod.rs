@@ -68,8 +68,9 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
         found.on_target = found.on_target.map(|cost| cost.at(hertz, begin));
     }
     drop(progress);
+    let read = arguments.model.files_read(&model.files);
     for ((kind, _), destination) in pictures.iter().zip(&destinations) {
-        destination.write(kind.file(&found)?, &arguments.model, kind.option())?;
+        destination.write(kind.file(&found)?, &read, kind.option())?;
     }
     match (to_stdout, arguments.json) {
         (1.., _) => {}

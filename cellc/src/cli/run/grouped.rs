@@ -173,8 +173,7 @@ impl Grouped<'_> {
 /// notice about the files replaces the warning that every call starts anew.
 fn told(compilation: &Compilation, expected: &[Expected], calls: usize) -> Diagnostics {
     let Compilation { model, warnings, .. } = compilation;
-    let is_open =
-        model.steps.is_none() && expected.iter().any(|expected| expected.own_in_each_step);
+    let is_open = model.steps.is_none() && expected.iter().any(Expected::has_steps);
     if model.restarts.is_empty() || !is_open || calls < 2 {
         return warnings.clone();
     }

@@ -17,7 +17,7 @@ use crate::model::{ElementType, Model, Op};
 use crate::request::Options;
 
 use super::arguments::RunArguments;
-use super::calls::{self, Calls, Expected};
+use super::calls::{self, Calls, Expected, FileSteps};
 use super::compile::refuse_to_overwrite_inputs;
 use super::progress::Progress;
 use super::stdio::cannot_write;
@@ -49,12 +49,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         )));
     }
     let given = arguments.output.iter().map(|(_, path)| path.as_path());
-    refuse_to_overwrite_inputs(&arguments.model, "--output", given)?;
+    refuse_to_overwrite_inputs(&arguments.model.files_read(&model.files), "--output", given)?;
     let has_variables =
         model.nodes.iter().any(|node| matches!(node.op, Op::ReadValue { .. } | Op::Assign { .. }));
     let keeps = has_variables || !kept.states.is_empty();
     let mut results = Results { arguments, by_field, wanted: Vec::new(), files: Vec::new() };
-    if keeps && calls.len() > 1 && expected.iter().any(|expected| expected.own_in_each_step) {
+    let has_samples =
+        expected.iter().any(|expected| matches!(expected.steps, FileSteps::Samples(_)));
+    let goes_on = keeps && calls.len() > 1 && expected.iter().any(Expected::has_steps);
+    if goes_on || has_samples {
         let calls = Streamed {
             model: &model,
             options: &options,

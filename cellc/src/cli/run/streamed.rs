@@ -12,7 +12,7 @@ use crate::compile::{self, Compilation};
 use crate::core::{CoreModel, StatePair};
 use crate::emit::names::Field;
 use crate::harness::{Executable, Harness, InputElements, Variables};
-use crate::model::{Model, Tensor};
+use crate::model::{Model, SizesOf, Tensor};
 use crate::request::Options;
 
 /// Calls with a state kept between them.
@@ -89,7 +89,7 @@ impl Streamed<'_> {
         let begins = k == 0
             || model.states.iter().all(|pair| given[pair.parameter].is_some())
                 && !model.states.is_empty();
-        let shapes = self.result_shapes(&given, model)?;
+        let shapes = self.result_shapes(&given, model, steps)?;
         let mut whole: Vec<Vec<f32>> =
             shapes.iter().map(|shape| vec![0.0; shape.iter().product()]).collect();
         let numbers: Vec<Option<(InputElements, Vec<usize>)>> = given
@@ -133,12 +133,18 @@ impl Streamed<'_> {
         Ok(())
     }
 
-    /// The output shapes of a call with these inputs.
+    /// The output shapes of a call of `steps` steps with these inputs.
     fn result_shapes(
         &self,
         given: &[Option<Tensor>],
         one: &CoreModel,
+        steps: usize,
     ) -> Result<Vec<Vec<usize>>, Failure> {
+        if self.model.sizes == SizesOf::Sample {
+            let count = (steps > 1).then_some(steps);
+            let samples = |shape: &Vec<usize>| count.iter().chain(shape).copied().collect();
+            return Ok(one.results.iter().map(|result| samples(&result.shape)).collect());
+        }
         let shape = |(i, tensor): (usize, &Option<Tensor>)| {
             tensor
                 .as_ref()

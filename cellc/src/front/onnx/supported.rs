@@ -507,7 +507,7 @@ pub static SUPPORTED: &[Supported] = &[
         &[7, 12, 13, 15],
         2..=2,
         operators::power,
-        "a constant exponent up to 64 in steps of a half by multiplication and roots; else exp(y \
+        "a constant exponent up to 128 in steps of a half by multiplication and roots; else exp(y \
          log(x))",
     ),
     row(

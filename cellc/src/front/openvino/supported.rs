@@ -459,7 +459,7 @@ pub const SUPPORTED: &[Supported] = {
             "Power",
             ONE,
             K::Broadcasting(Elementwise::Power),
-            "a constant exponent up to 64 in steps of a half by multiplication and roots; else \
+            "a constant exponent up to 128 in steps of a half by multiplication and roots; else \
              exp(y log(x))",
         ),
         row("ReduceSum", ONE, K::Reduce(R::Sum), "constant axes"),
