@@ -631,25 +631,10 @@ fn no_machine_takes_more_than_is_kept() {
     found.iter().for_each(|(compiler, found)| KEPT_OF_MACHINES.check(compiler, found));
 }
 
-/// Other machines with estimates, each with the instruction set that its compiler's flags select,
-/// or "" for the usual one.
-const ESTIMATED: [(&str, &str); 8] = [
-    ("cortex-m0", ""),
-    ("cortex-m3", ""),
-    ("armhf-vfp", ""),
-    ("armhf-neon", "neon"),
-    ("armhf-neon-fma", "neon_fma"),
-    ("riscv32", ""),
-    ("riscv64", ""),
-    ("riscv64-vector", "rvv"),
-];
-
 /// All machines with estimates.
 fn estimated_machines() -> impl Iterator<Item = &'static Machine> {
-    let others = [&CORTEX_M3].into_iter().chain(&BY_HAND);
-    COUNTED
-        .into_iter()
-        .chain(others.filter(|machine| ESTIMATED.iter().any(|(name, _)| *name == machine.name)))
+    let all = COUNTED.into_iter().chain([&CORTEX_M3]).chain(&BY_HAND);
+    all.filter(|machine| machine.estimate.is_some())
 }
 
 /// The kept numbers of the corpus, by version of gcc.
@@ -658,17 +643,6 @@ const KEPT_OF_CORPUS: Kept = Kept {
     about: "gcc -O2; machine and model, instructions of a step; count",
     update: "CELLC_BLESS=1 cargo test -p cellc-tests --features full --test all instructions -- --include-ignored",
 };
-
-/// The maximum difference between an estimate and a count, in percent.
-fn limit(machine: &Machine) -> u64 {
-    match machine.name {
-        // clang compiles vectors of 16, 8, 4 and 2 lanes differently
-        "riscv64-vector" => 30,
-        // rows of a batch that share 8-bit weights
-        "cortex-m55" | "riscv64" => 17,
-        _ => 15,
-    }
-}
 
 /// The cases that are counted again with every change.
 const AGAIN: [&str; 3] = ["gru_cell_128_fp16", "rnnoise_step_f32", "stacked_gru_rows"];
@@ -711,9 +685,9 @@ fn other_formats(machine: &Machine) -> Vec<Trial> {
 
 /// The estimate for a model.
 fn estimated<'a>(machine: &Machine, trial: &'a Trial) -> &'a Code {
-    let isa = ESTIMATED.iter().find(|(name, _)| *name == machine.name).map_or("", |(_, isa)| isa);
+    let isa = machine.estimate.and_then(|estimate| estimate.isa);
     let mut all = trial.subject.compilation.description.estimate.code.iter();
-    let of_machine = |code: &&Code| if isa.is_empty() { code.usual } else { code.isa.name == isa };
+    let of_machine = |code: &&Code| isa.map_or(code.usual, |isa| code.isa.name == isa);
     all.find(of_machine).expect("the machine has numbers")
 }
 
@@ -743,6 +717,7 @@ fn estimates_are_near_what_is_counted() {
     let kept: BTreeMap<_, _> =
         KEPT_OF_CORPUS.all().into_iter().chain(KEPT_OF_MACHINES.all()).collect();
     for machine in estimated_machines() {
+        let most_off = machine.estimate.expect("a machine with an estimate").most_off;
         let trials = corpus_of(machine);
         let others = other_formats(machine);
         let named = |trial| {
@@ -763,7 +738,7 @@ fn estimates_are_near_what_is_counted() {
                 }
                 None => wrong
                     .push(format!("{name}: no number is kept; add it: {}", KEPT_OF_CORPUS.update)),
-                Some(count) if estimate.abs_diff(*count) * 100 > count * limit(machine) => {
+                Some(count) if estimate.abs_diff(*count) * 100 > count * most_off => {
                     wrong.push(format!("{name}: an estimate of {estimate}, {count} were counted"));
                 }
                 Some(_) => {}

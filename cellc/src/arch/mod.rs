@@ -1,6 +1,22 @@
 //! Targets and instruction sets as tables: assumptions of kernels, detection at run time or by the
 //! compiler, and the spelling in both languages.
 
+/// The C condition of machines with one kind of suitable vectors of four lanes.
+macro_rules! has_vectors {
+    (sse) => {
+        "defined(__SSE2__)"
+    };
+    (neon) => {
+        "defined(__aarch64__)"
+    };
+    (wasm) => {
+        "defined(__wasm__)"
+    };
+    (rvv) => {
+        "defined(__riscv_vector)"
+    };
+}
+
 mod arm;
 mod detect;
 mod dot;
@@ -375,8 +391,16 @@ pub static PORTABLE: Arch = Arch {
 /// describes small cores.
 static SCALAR_OF_ANY: Isa = Isa {
     detection: Detection::Compiling(Condition {
-        c: "!defined(__SSE2__) && !defined(__aarch64__) && !defined(__wasm__) && \
-            !defined(__riscv_vector)",
+        c: concat!(
+            "!",
+            has_vectors!(sse),
+            " && !",
+            has_vectors!(neon),
+            " && !",
+            has_vectors!(wasm),
+            " && !",
+            has_vectors!(rvv)
+        ),
         rust: "",
     }),
     code: Code {
@@ -391,8 +415,11 @@ static SCALAR_OF_ANY: Isa = Isa {
 static SCALAR_FMA_OF_ANY: Isa = Isa {
     body_of: Some(&SCALAR_OF_ANY),
     detection: Detection::Compiling(Condition {
-        c: "(defined(__arm__) && defined(__ARM_FEATURE_FMA)) || (defined(__riscv_flen) && \
-            !defined(__riscv_vector))",
+        c: concat!(
+            "(defined(__arm__) && defined(__ARM_FEATURE_FMA)) || (defined(__riscv_flen) && !",
+            has_vectors!(rvv),
+            ")"
+        ),
         rust: "",
     }),
     code: Code { vectors_per_pass: SCALAR_OF_ANY.code.vectors_per_pass, ..SCALAR_FMA.code },
@@ -490,7 +517,7 @@ pub static ALL: [&Isa; 13] = [
 ];
 
 /// C: the condition under which operators on vectors of four lanes are instructions.
-pub(crate) const C_FOUR_LANES: &str = "defined(__SSE2__) || defined(__ARM_NEON)";
+pub(crate) const C_FOUR_LANES: &str = concat!(has_vectors!(sse), " || defined(__ARM_NEON)");
 
 /// C: the hint to the processor that a loop waits.
 pub(crate) const C_PAUSE: &str = "\

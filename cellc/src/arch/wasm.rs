@@ -3,7 +3,7 @@
 use super::{Arch, CRules, Costs, Limits, Memory, NEUTRAL, NEUTRAL_C_RULES, NEUTRAL_COSTS};
 
 /// C: the condition for compilers for WebAssembly.
-pub(super) const WASM: &str = "defined(__wasm__)";
+pub(super) const WASM: &str = has_vectors!(wasm);
 
 /// WebAssembly, with or without simd128.
 pub static WASM32: Arch = Arch {

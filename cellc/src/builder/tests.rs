@@ -121,7 +121,7 @@ fn numbers_that_no_output_can_have_are_refused() {
         (range(f32::NAN, 1.0), "a range of inputs up to NaN", "range"),
         (range(f32::INFINITY, 1.0), "a range of inputs up to inf", "range"),
         (range(1.0, -1.0), "a range of states up to -1", "range"),
-        (Builder::gru(4, 2).max_steps(0), "a largest count of iterations of 0", "max_steps"),
+        (Builder::gru(4, 2).max_steps(1), "is for models with a graph", "max_steps"),
         (tuned(tuning.with_panel_columns(Some(0))), "a number of panel columns of 0", "tuning"),
         (tuned(tuning.with_rows_at_once(Some(0))), "a number of rows at once of 0", "tuning"),
         (Builder::gru(4, 2).batch(0), "the shape [0, 2]: a size of 0", "shape"),

@@ -58,7 +58,7 @@ pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Optio
     for (role, magnitude) in [("inputs", x), ("states", h)] {
         if !Range::is_magnitude(magnitude) {
             let found = format!("a range of {role} up to {magnitude}");
-            refuse(found, "a finite magnitude from 0", &flag::RANGE);
+            refuse(found, Range::MAGNITUDE, &flag::RANGE);
         }
     }
     (diagnostics.0.len() == before).then_some(())

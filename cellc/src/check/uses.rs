@@ -20,7 +20,9 @@ pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {
             (&uses.weight, uses.data.as_ref().or(uses.lengths.as_ref()))
         {
             let found = format!("the input is both {weight} and {data}");
-            let valid = "an input that is W, R or B of cells and nothing else, or none of them";
+            let weights = CellPort::WEIGHTS;
+            let valid =
+                format!("an input that is {weights} of cells and nothing else, or none of them");
             let help = "declare two inputs and give both the same contents";
             diagnostics.push(refusal(node, &node.origin, found, valid, help));
         }

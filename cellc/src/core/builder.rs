@@ -149,13 +149,8 @@ impl CoreBuilder {
         self.model.values.len() - 1
     }
 
-    /// Notes a value that checks of states name by its layer: the result of a product with weights,
-    /// and a state of a recurrent layer after the last step or between steps.
-    pub(crate) fn note_layer_value(&mut self, value: usize) {
-        self.layer_values.push(value);
-    }
-
-    /// The values noted since the last call.
+    /// The values of the operations since the last call that checks of states name by their layers:
+    /// [`CoreOp::layer_values`].
     pub(crate) fn take_layer_values(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.layer_values)
     }
@@ -193,6 +188,7 @@ impl CoreBuilder {
             _ => kind,
         };
         self.operations += 1;
+        self.layer_values.extend(op.layer_values());
         let (name, kind) = (name.clone(), kind.to_owned());
         self.nodes.push(CoreNode { name, kind, op, ledger, layer: *path });
     }

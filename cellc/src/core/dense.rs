@@ -36,6 +36,12 @@ impl Dense {
         let most = if outputs == 1 { 8 } else { 1 };
         [8, 4, 2].into_iter().find(|&chains| chains <= most && chains * 4 <= inputs).unwrap_or(1)
     }
+
+    /// The strides of W in its tensor: between neighbouring outputs, and between neighbouring
+    /// inputs.
+    pub fn strides(&self) -> [usize; 2] {
+        if self.transposed { [self.inputs, 1] } else { [1, self.outputs] }
+    }
 }
 
 impl Operation for Dense {

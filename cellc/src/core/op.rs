@@ -3,7 +3,7 @@
 use super::{
     Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, FixedMatrices, IntegerInput,
     LinearAttention, Lookup, MatMul, PlannedProduct, Pointwise, Reduce, Reference, Rows,
-    RunningSum, Softmax, Source, StateEndsMut, TopK, View,
+    RunningSum, Softmax, Source, StateEndsMut, TopK, View, Work,
 };
 use crate::model::LedgerEntry;
 
@@ -169,6 +169,17 @@ impl CoreOp {
     /// The first value that the operation computes.
     pub(crate) fn first_value(&self) -> usize {
         self.outputs()[0]
+    }
+
+    /// The values that checks of states name by the layer of the operation: results of products, of
+    /// cells and of linear attention, and the values that a loop carries.
+    pub(crate) fn layer_values(&self) -> Vec<usize> {
+        let facts = self.facts();
+        match (self, facts.work) {
+            (Self::Loop(body), _) => body.carried.iter().map(|carried| carried.value).collect(),
+            (_, Work::Products { .. }) => facts.outputs,
+            (_, Work::Elements { .. } | Work::Body) => Vec::new(),
+        }
     }
 
     /// The product of vectors and fixed matrices, if the plan has sizes for the product. `None` for

@@ -520,7 +520,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
     fn dense(&self, dense: &Dense) -> Vec<A::Value> {
         let (x, w) = (self.get(dense.x), self.weight(dense.w));
         let (inputs, outputs) = (dense.inputs, dense.outputs);
-        let (of_row, stride) = if dense.transposed { (inputs, 1) } else { (1, outputs) };
+        let [of_row, stride] = dense.strides();
         let row = |j: usize| MatrixRow {
             value: dense.out,
             operand: RowOperand::X,

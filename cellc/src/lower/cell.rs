@@ -101,8 +101,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         let panels = half.map_or(0..product.0.panels.len(), |half| half.panels.clone());
         let several = product.0.panels[panels].iter().any(|panels| panels.count > 1);
         let backwards = (product.0.alternate && several).then(|| self.backwards(&mut begin));
-        let tensors = StepTensors { x, h, c, a, out, c_out, second_h: twice };
-        let mut rows = tensors.rows(inputs, units);
+        let tensors = StepTensors { inputs, units, x, h, c, a, out, c_out, second_h: twice };
+        let mut rows = tensors.rows();
         let states = rows.len();
         rows.extend(end.iter().flat_map(|end| end.rows(units, 1)));
         begin.extend(for_tiles(self, count, at_once, &rows, |builder, rows, places| {
@@ -179,8 +179,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         let own_c = (cell.c.is_some() && c_out.is_none()).then(|| self.block("c_state", units));
         // a step reads all of h while it writes the new h, so the new h needs another place
         let own_out = y.is_none().then(|| self.block("h_next", units));
-        let tensors = SequenceTensors { x, h, c, a, y, h_out, c_out, lengths };
-        let mut rows = tensors.rows(inputs, units, steps);
+        let tensors =
+            SequenceTensors { inputs, units, steps, x, h, c, a, y, h_out, c_out, lengths };
+        let mut rows = tensors.rows();
         let states = rows.len();
         rows.extend(end.iter().flat_map(|end| end.rows(units, steps)));
         for_rows(self, cell.batch, &rows, |builder, places| {
@@ -433,8 +434,45 @@ impl Padded {
     }
 }
 
+/// A tensor whose rows a loop walks: the name of a row, the place of the first row, the length of a
+/// row, and true if the loop writes the rows.
+type Walked<'t> = (&'static str, &'t mut Place, usize, bool);
+
+/// The tensors whose rows a loop walks.
+trait WalkedTensors: Copy {
+    /// The tensors that have a place.
+    fn present(&mut self) -> Vec<Walked<'_>>;
+
+    /// The rows, in the order of [`Self::present`].
+    fn rows(mut self) -> Vec<(&'static str, Place, usize, bool)> {
+        let rows = self.present().into_iter();
+        rows.map(|(name, place, len, written)| (name, *place, len, written)).collect()
+    }
+
+    /// The tensors at the places of [`Self::rows`] in the body of the loop.
+    fn at(mut self, places: &[Place]) -> Self {
+        for ((_, place, ..), at) in self.present().into_iter().zip(places) {
+            *place = *at;
+        }
+        self
+    }
+}
+
+/// A tensor that may lack a place.
+fn walked<'t>(
+    name: &'static str,
+    place: &'t mut Option<Place>,
+    len: usize,
+    written: bool,
+) -> Option<Walked<'t>> {
+    Some((name, place.as_mut()?, len, written))
+}
+
 /// The tensors of a cell of one step: their first rows, or their rows in a tile.
+#[derive(Clone, Copy)]
 struct StepTensors {
+    inputs: usize,
+    units: usize,
     x: Place,
     h: Place,
     c: Option<Place>,
@@ -445,38 +483,28 @@ struct StepTensors {
     second_h: Option<Place>,
 }
 
-impl StepTensors {
-    /// The rows that a loop walks, in the order of the fields.
-    fn rows(&self, inputs: usize, units: usize) -> Vec<(&'static str, Place, usize, bool)> {
+impl WalkedTensors for StepTensors {
+    fn present(&mut self) -> Vec<Walked<'_>> {
+        let Self { inputs, units, .. } = *self;
         let rows = [
-            ("x_row", Some(self.x), inputs, false),
-            ("h_row", Some(self.h), units, false),
-            ("c_row", self.c, units, false),
-            ("a_row", self.a, 1, false),
-            ("out_row", self.out, units, true),
-            ("c_out_row", self.c_out, units, true),
-            ("h_out_row", self.second_h, units, true),
+            Some(("x_row", &mut self.x, inputs, false)),
+            Some(("h_row", &mut self.h, units, false)),
+            walked("c_row", &mut self.c, units, false),
+            walked("a_row", &mut self.a, 1, false),
+            walked("out_row", &mut self.out, units, true),
+            walked("c_out_row", &mut self.c_out, units, true),
+            walked("h_out_row", &mut self.second_h, units, true),
         ];
-        present(&rows)
-    }
-
-    /// The tensors at the places of [`Self::rows`] in the body of the loop.
-    fn at(&self, places: &[Place]) -> Self {
-        let mut next = places_in_order(places);
-        Self {
-            x: next(true).expect("lower: x has a row"),
-            h: next(true).expect("lower: h has a row"),
-            c: next(self.c.is_some()),
-            a: next(self.a.is_some()),
-            out: next(self.out.is_some()),
-            c_out: next(self.c_out.is_some()),
-            second_h: next(self.second_h.is_some()),
-        }
+        rows.into_iter().flatten().collect()
     }
 }
 
 /// The tensors of a batch of sequences: their first rows, or the row of the loop.
+#[derive(Clone, Copy)]
 struct SequenceTensors {
+    inputs: usize,
+    units: usize,
+    steps: usize,
     x: Place,
     h: Place,
     c: Option<Place>,
@@ -487,55 +515,21 @@ struct SequenceTensors {
     lengths: Option<Place>,
 }
 
-impl SequenceTensors {
-    /// The rows that a loop walks, in the order of the fields.
-    fn rows(
-        &self,
-        inputs: usize,
-        units: usize,
-        steps: usize,
-    ) -> Vec<(&'static str, Place, usize, bool)> {
+impl WalkedTensors for SequenceTensors {
+    fn present(&mut self) -> Vec<Walked<'_>> {
+        let Self { inputs, units, steps, .. } = *self;
         let rows = [
-            ("x_row", Some(self.x), steps * inputs, false),
-            ("h_row", Some(self.h), units, false),
-            ("c_row", self.c, units, false),
-            ("a_row", self.a, steps, false),
-            ("y_row", self.y, steps * units, true),
-            ("h_out_row", self.h_out, units, true),
-            ("c_out_row", self.c_out, units, true),
-            ("length", self.lengths, 1, false),
+            Some(("x_row", &mut self.x, steps * inputs, false)),
+            Some(("h_row", &mut self.h, units, false)),
+            walked("c_row", &mut self.c, units, false),
+            walked("a_row", &mut self.a, steps, false),
+            walked("y_row", &mut self.y, steps * units, true),
+            walked("h_out_row", &mut self.h_out, units, true),
+            walked("c_out_row", &mut self.c_out, units, true),
+            walked("length", &mut self.lengths, 1, false),
         ];
-        present(&rows)
+        rows.into_iter().flatten().collect()
     }
-
-    /// The tensors at the places of [`Self::rows`] in the body of the loop.
-    fn at(&self, places: &[Place]) -> Self {
-        let mut next = places_in_order(places);
-        Self {
-            x: next(true).expect("lower: x has a row"),
-            h: next(true).expect("lower: h has a row"),
-            c: next(self.c.is_some()),
-            a: next(self.a.is_some()),
-            y: next(self.y.is_some()),
-            h_out: next(self.h_out.is_some()),
-            c_out: next(self.c_out.is_some()),
-            lengths: next(self.lengths.is_some()),
-        }
-    }
-}
-
-/// The rows of tensors that have a place.
-fn present(
-    rows: &[(&'static str, Option<Place>, usize, bool)],
-) -> Vec<(&'static str, Place, usize, bool)> {
-    let present = |&(name, place, len, written)| Some((name, place?, len, written));
-    rows.iter().filter_map(present).collect()
-}
-
-/// A function that returns the next place for a tensor that is present.
-fn places_in_order(places: &[Place]) -> impl FnMut(bool) -> Option<Place> {
-    let mut places = places.iter().copied();
-    move |is_present| if is_present { places.next() } else { None }
 }
 
 /// One row of a batch of sequences.

@@ -58,9 +58,17 @@ struct Tensors<'m> {
     parts: Vec<usize>,
     /// The positions of the peepholes in P.
     peepholes: [usize; 3],
-    /// The length of a row of W, if a row has a weight of each unit. `None`: a row has the weights
-    /// of one unit.
-    outputs: Option<usize>,
+    /// The strides of W between units, and between elements of the operand. `None`: W, R and P
+    /// have a contiguous row for each unit.
+    strides: Option<[usize; 2]>,
+}
+
+impl Tensors<'_> {
+    /// The strides of a matrix between units, and between elements of the operand. `inner`: the
+    /// length of the operand.
+    fn strides(&self, inner: usize) -> [usize; 2] {
+        self.strides.unwrap_or([inner, 1])
+    }
 }
 
 /// The weights of a product and the buffers of their copies.
@@ -131,7 +139,7 @@ impl Memory {
                     biases: &layout.biases,
                     parts: layout.bias_tensors(),
                     peepholes: layout.peepholes,
-                    outputs: None,
+                    strides: None,
                 }
             }
             PlannedProduct::Dense(dense) => Tensors {
@@ -144,7 +152,7 @@ impl Memory {
                 biases: &[],
                 parts: Vec::new(),
                 peepholes: [0; 3],
-                outputs: (!dense.transposed).then_some(dense.outputs),
+                strides: Some(dense.strides()),
             },
         }
     }
@@ -191,8 +199,7 @@ impl Memory {
             .enumerate()
             .filter_map(|(s, sum)| Some((s, sum.gate(phase)?)))
             .collect();
-        // elements between units, and between weights for neighbouring elements of the operand
-        let (unit, element) = tensors.outputs.map_or((inner, 1), |outputs| (1, outputs));
+        let [unit, element] = tensors.strides(inner);
         for (i, &(sum, gate)) in taking_part.iter().enumerate() {
             let gate = tensors.set * tensors.gates.len() + tensors.gates[gate];
             let from = Place::from(matrix).at(gate * product.units * inner + panels.first * unit);

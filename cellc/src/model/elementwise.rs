@@ -99,7 +99,7 @@ pub enum Logic {
 }
 
 /// An operation that is composed of primitive operations. Integers are accepted by
-/// [`Self::SquaredDifference`] alone.
+/// [`Self::SquaredDifference`] and [`Self::TruncatedQuotient`] alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // the names document the variants
 pub enum Composed {
@@ -137,6 +137,8 @@ pub enum Composed {
     Atanh,
     /// The square of the difference of two numbers, floating point or integer.
     SquaredDifference,
+    /// The quotient of two numbers. Quotients of integers are rounded towards zero.
+    TruncatedQuotient,
 }
 
 /// The facts about one operation element by element.
@@ -297,6 +299,11 @@ impl Comparison {
 }
 
 impl Composed {
+    /// True if the operands may be integers.
+    pub(crate) fn takes_integers(self) -> bool {
+        matches!(self, Self::SquaredDifference | Self::TruncatedQuotient)
+    }
+
     /// The facts about the operation.
     pub fn facts(self) -> ElementwiseFacts {
         let numbers = ElementwiseFacts::numbers;
@@ -318,6 +325,7 @@ impl Composed {
             Self::Acosh => numbers("Acosh", 1),
             Self::Atanh => numbers("Atanh", 1),
             Self::SquaredDifference => numbers("SquaredDifference", 2),
+            Self::TruncatedQuotient => numbers(Binary::Divide.name(), 2),
         }
     }
 }

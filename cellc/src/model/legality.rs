@@ -3,8 +3,8 @@
 
 use super::limits::{MOST_ALONG_AXIS, MOST_DIMS, MOST_IN_MODEL, MOST_PAST};
 use super::{
-    Activation, Blocks, Cell, Composed, Direction, Elementwise, Normalization, Op, PARAMETERS,
-    Primitive, Resize, Sampling, Spelling, Unary,
+    Activation, Blocks, Cell, Composed, Direction, Elementwise, Heads, LinearAttention,
+    Normalization, Op, PARAMETERS, Primitive, Resize, Sampling, Spelling, Unary, counted,
 };
 use crate::diagnostic::quoted;
 
@@ -53,12 +53,10 @@ impl Op {
         };
         match *self {
             Self::Elementwise(function) => function.wrong_parameters(),
-            Self::Normalize(normalization)
-                if !(normalization.eps().is_finite() && normalization.eps() >= 0.0) =>
-            {
-                let found = format!("a normalization with an epsilon of {}", normalization.eps());
-                let valid = "a finite number of 0 or more";
-                vec![WrongAttribute::parameter((Normalization::EPS, "the number"), found, valid)]
+            Self::Normalize(normalization) => {
+                let attribute = Normalization::EPS;
+                let text = wrong_epsilon(normalization.eps().into());
+                text.into_iter().map(|text| WrongAttribute { attribute, text }).collect()
             }
             Self::Blocks(Blocks { size: 0, .. }) => {
                 let found = "blocks of 0".to_owned();
@@ -70,10 +68,7 @@ impl Op {
                 }
                 Sampling::Nearest(_) | Sampling::Linear => Vec::new(),
             },
-            Self::LinearAttention(ref attention) => match attention.scale {
-                Some(scale) => finite("a linear attention", "scale", scale),
-                None => Vec::new(),
-            },
+            Self::LinearAttention(ref attention) => attention.wrong_attributes(),
             // no real-valued attributes in a file, except of cells
             Self::Parameter
             | Self::Constant(_)
@@ -84,7 +79,6 @@ impl Op {
             | Self::MatMul { transpose_a: _, transpose_b: _ }
             | Self::Softmax(_)
             | Self::Reduce(_)
-            | Self::Normalize(_)
             | Self::Concat { axis: _ }
             | Self::AppendToState
             | Self::Split { parts: _ }
@@ -177,7 +171,8 @@ impl Elementwise {
                 | Composed::Asinh
                 | Composed::Acosh
                 | Composed::Atanh
-                | Composed::SquaredDifference,
+                | Composed::SquaredDifference
+                | Composed::TruncatedQuotient,
             ) => Vec::new(),
         }
     }
@@ -190,6 +185,47 @@ impl Activation {
         let parameters = PARAMETERS.into_iter().zip(self.parameters());
         let wrong = |(name, value)| WrongAttribute::not_finite(&function, name, value);
         parameters.filter_map(wrong).collect()
+    }
+}
+
+impl LinearAttention {
+    /// A scale that is infinite or NaN, and numbers of heads in attributes that do not fit each
+    /// other.
+    fn wrong_attributes(&self) -> Vec<WrongAttribute> {
+        let scale = self
+            .scale
+            .and_then(|scale| WrongAttribute::not_finite("a linear attention", "scale", scale));
+        let heads = match self.heads {
+            Heads::Axis => None,
+            Heads::Joined { queries, keys, .. } => self.heads.wrong_numbers([queries, keys, keys]),
+        };
+        let heads = heads.map(|text| WrongAttribute { attribute: "q_num_heads", text });
+        scale.into_iter().chain(heads).collect()
+    }
+}
+
+impl Heads {
+    /// The refusal of numbers of heads of queries, keys and values that are not positive, or that
+    /// are no multiples: what was found, what is valid, and help. `numbers`: the heads of queries,
+    /// of keys and of values.
+    pub(crate) fn wrong_numbers(self, numbers: [i64; 3]) -> Option<[String; 3]> {
+        let [queries, keys, values] = numbers;
+        let (valid, may_share) = match self {
+            Self::Joined { shares_queries: false, .. } => {
+                ("heads of queries that are a multiple of those of keys and values", false)
+            }
+            _ => ("numbers of which one is a multiple of the other", true),
+        };
+        let divides = |a: i64, b: i64| b % a == 0;
+        let is_legal = numbers.iter().all(|&number| number > 0)
+            && divides(keys, values)
+            && (divides(values, queries) || may_share && divides(queries, values));
+        let text = || {
+            let found =
+                format!("{queries} heads of queries, {keys} of keys and {values} of values");
+            [found, valid.to_owned(), "correct the numbers of heads".to_owned()]
+        };
+        (!is_legal).then(text)
     }
 }
 
@@ -252,21 +288,51 @@ pub(crate) fn wrong_past(values: u64) -> Option<String> {
     (values > MOST_PAST).then(|| format!("up to {MOST_PAST} values of the past"))
 }
 
-/// The refusal of a variance and an epsilon whose sum is 0 or negative, as a normalization divides
-/// by the root of the sum: what was found, what is valid, and help.
+/// The refusal of the epsilon of a normalization: what was found, what is valid, and help.
+fn wrong_epsilon(epsilon: f64) -> Option<[String; 3]> {
+    let text = || {
+        let found = format!("a normalization with an epsilon of {}", epsilon as f32);
+        [found, "a finite number of 0 or more".to_owned(), "correct the number".to_owned()]
+    };
+    (!(epsilon.is_finite() && epsilon >= 0.0)).then(text)
+}
+
+/// The refusal of an epsilon, or of a variance and an epsilon whose sum is 0 or negative, as a
+/// normalization divides by the root of the sum: what was found, what is valid, and help.
 pub(crate) fn wrong_deviation(variance: f64, epsilon: f64) -> Option<[String; 3]> {
     let text = || {
         let found =
             format!("a variance of {} and an epsilon of {}", variance as f32, epsilon as f32);
         [found, "a sum above 0".to_owned(), "correct the variance, or raise the epsilon".to_owned()]
     };
-    (variance + epsilon <= 0.0).then(text)
+    wrong_epsilon(epsilon).or_else(|| (variance + epsilon <= 0.0).then(text))
 }
 
-/// The number of groups, if positive and a divisor of all sizes. `None` also if a size is 0.
-pub(crate) fn legal_groups(groups: i64, sizes: &[usize]) -> Option<usize> {
-    let groups = usize::try_from(groups).ok().filter(|&groups| groups > 0)?;
-    sizes.iter().all(|&size| size > 0 && size.is_multiple_of(groups)).then_some(groups)
+/// The number of groups or of heads that divide sizes into equal parts. `part`: "group" or "head".
+/// Each size has its noun in the singular: `(4, "input channel")`.
+///
+/// # Errors
+/// Unless the number is positive and divides all sizes, none of them 0: what was found, what is
+/// valid, and help.
+pub(crate) fn legal_groups(
+    part: &str,
+    number: i64,
+    sizes: &[(usize, &str)],
+) -> Result<usize, [String; 3]> {
+    let divides = |number: &usize| {
+        *number > 0 && sizes.iter().all(|&(size, _)| size > 0 && size.is_multiple_of(*number))
+    };
+    usize::try_from(number).ok().filter(divides).ok_or_else(|| {
+        let plural = if number == 1 { "" } else { "s" };
+        let all: Vec<String> = sizes.iter().map(|&(size, noun)| counted(size, noun)).collect();
+        let mut divided: Vec<String> = sizes.iter().map(|(size, _)| size.to_string()).collect();
+        divided.dedup();
+        [
+            format!("{number} {part}{plural} for {}", all.join(" and ")),
+            format!("a positive divisor of {}", divided.join(" and of ")),
+            format!("correct the number of {part}s, or the shapes"),
+        ]
+    })
 }
 
 /// The refusal of names that no activation of a cell has: what was found, what is valid, and help.

@@ -96,8 +96,7 @@ pub(super) fn matrices_of<'a>(model: &'a CoreModel, node: &'a CoreNode) -> Vec<M
             }
         }
         FixedMatrices::Planned(PlannedProduct::Dense(dense)) => {
-            let strides = if dense.transposed { [dense.inputs, 1] } else { [1, dense.outputs] };
-            push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], strides);
+            push("the matrix", dense.w, 0, [dense.outputs, dense.inputs], dense.strides());
         }
         FixedMatrices::Windows(convolution) => {
             let taps = convolution.offsets().len();

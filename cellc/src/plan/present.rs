@@ -68,7 +68,7 @@ pub(super) struct SparseMatrix<'m> {
     units: usize,
     pub(super) inputs: usize,
     /// The distances, in elements, between units and between inputs.
-    steps: (usize, usize),
+    steps: [usize; 2],
 }
 
 impl<'m> SparseMatrix<'m> {
@@ -89,10 +89,9 @@ impl<'m> SparseMatrix<'m> {
                 let first = |gate: usize| {
                     (weights.set * gate_count + weights.layout.gates[gate]) * units * inputs
                 };
-                (source, gates.map(first).collect(), (inputs, 1))
+                (source, gates.map(first).collect(), [inputs, 1])
             }
-            PlannedProduct::Dense(dense) if dense.transposed => (dense.w, vec![0], (inputs, 1)),
-            PlannedProduct::Dense(dense) => (dense.w, vec![0], (1, dense.outputs)),
+            PlannedProduct::Dense(dense) => (dense.w, vec![0], dense.strides()),
         };
         let WeightSource::Constant(constant) = source else { return None };
         Some(Self { phase, model, constant, gates, units, inputs, steps })
@@ -120,7 +119,7 @@ impl<'m> SparseMatrix<'m> {
         let units = unit..(unit + lanes).min(self.units);
         let inputs = input..(input + inputs).min(self.inputs);
         let mut positions = units.flat_map(|u| inputs.clone().map(move |k| (u, k)));
-        positions.any(|(u, k)| tensor.get_f32(gate + u * self.steps.0 + k * self.steps.1) != 0.0)
+        positions.any(|(u, k)| tensor.get_f32(gate + u * self.steps[0] + k * self.steps[1]) != 0.0)
     }
 
     /// The number of blocks of `lanes` units by `inputs` inputs with a weight other than zero, and

@@ -91,6 +91,7 @@ impl ModelSource {
     const ALL: &[Self] = &[Self::Graph, Self::Amplifier, Self::Declaration];
     /// Files that describe a model.
     const IN_FILES: &[Self] = &[Self::Graph, Self::Amplifier];
+    const GRAPHS: &[Self] = &[Self::Graph];
     const AMPLIFIERS: &[Self] = &[Self::Amplifier];
 }
 
@@ -298,6 +299,7 @@ flags! {
         example: "3",
         details: || "Outputs have room for N iterations.".to_owned(),
         why_no_key: Some("`Builder::max_steps`, in a build script, sets it"),
+        about: ModelSource::GRAPHS,
     }
     CONST = bindings.constants {
         name: "const",

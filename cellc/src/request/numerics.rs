@@ -55,6 +55,9 @@ impl Default for Range {
 }
 
 impl Range {
+    /// The magnitudes that a range may have, in words.
+    pub(crate) const MAGNITUDE: &str = "a finite magnitude from 0";
+
     /// True for a magnitude that a range may have.
     pub(crate) fn is_magnitude(value: f32) -> bool {
         value.is_finite() && value >= 0.0
@@ -64,11 +67,10 @@ impl Range {
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let magnitude = |text: &str| match parse_f32(text) {
             Ok(value) if Self::is_magnitude(value) => Ok(value),
-            _ => {
-                Err("a magnitude from 0 that f32 holds is needed, for inputs and, after a comma, \
-                    for states: 2.5,1"
-                    .to_owned())
-            }
+            _ => Err(format!(
+                "{} is needed, for inputs and, after a comma, for states: 2.5,1",
+                Self::MAGNITUDE
+            )),
         };
         match text.split_once(',') {
             None => Ok(Self { x: magnitude(text)?, ..Self::default() }),

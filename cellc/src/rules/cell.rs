@@ -42,7 +42,10 @@ impl CellPort {
         }
     }
 
-    /// True for W, R, B and P.
+    /// The names of the weights, in words.
+    pub(crate) const WEIGHTS: &str = "W, R, B or P";
+
+    /// True for the ports of [`Self::WEIGHTS`].
     pub(crate) fn is_weight(self) -> bool {
         matches!(self, Self::W | Self::R | Self::B(_) | Self::P)
     }

@@ -11,7 +11,7 @@ use crate::model::{Activation, Binary, Composed, Remainder, WrongAttribute};
 
 /// Computes a composed function.
 pub(super) fn compose(core: &mut CoreBuilder, function: Composed, inputs: &[Known]) -> Rule<Known> {
-    if function != Composed::SquaredDifference {
+    if !function.takes_integers() {
         all_floats(inputs)?;
     }
     let x = &inputs[0];
@@ -38,6 +38,7 @@ pub(super) fn compose(core: &mut CoreBuilder, function: Composed, inputs: &[Know
         Composed::Acosh => Formula { core }.acosh(x),
         Composed::Atanh => Formula { core }.atanh(x),
         Composed::SquaredDifference => squared_difference(core, inputs),
+        Composed::TruncatedQuotient => truncated_quotient(core, inputs),
     }
 }
 
@@ -98,6 +99,17 @@ fn gelu(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
 fn squared_difference(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
     let difference = fold_or_emit(core, Binary::Subtract, inputs.to_vec())?;
     squared(core, &difference)
+}
+
+/// The quotient of two numbers, rounded towards zero if they are integers.
+fn truncated_quotient(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
+    let mut operands = inputs.to_vec();
+    if !operands[0].element().is_float() {
+        // a - a mod b is a multiple of b, so the rounding of the quotient does not matter
+        let rest = remainder(core, Remainder::OfDividend, inputs)?;
+        operands[0] = fold_or_emit(core, Binary::Subtract, vec![inputs[0].clone(), rest])?;
+    }
+    fold_or_emit(core, Binary::Divide, operands)
 }
 
 fn celu(core: &mut CoreBuilder, x: &Known, alpha: f32) -> Rule<Known> {

@@ -101,7 +101,6 @@ struct Carried {
 impl Carried {
     fn new(core: &mut CoreBuilder, initial: &Known, shape: Vec<usize>) -> Rule<Self> {
         let (initial, value) = (core.source(initial)?, core.value(shape));
-        core.note_layer_value(value);
         Ok(Self { initial, value })
     }
 

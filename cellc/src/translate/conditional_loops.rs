@@ -202,7 +202,7 @@ impl<'a> Translator<'_, 'a> {
             Known::Source(Source::Value(value), _) => Some(value),
             _ => None,
         });
-        self.core.emit(CoreOp::Loop(CoreLoop {
+        let core_loop = CoreLoop {
             trips: most,
             slices,
             carried: core_carried,
@@ -210,8 +210,11 @@ impl<'a> Translator<'_, 'a> {
             is_cell: false,
             body: nodes,
             results: out,
-        }));
-        Some(Ok(outputs))
+        };
+        self.build(node, |core| {
+            core.emit(CoreOp::Loop(core_loop));
+            Ok(Ok(outputs))
+        })
     }
 
     /// The slices and the back edges of a loop. Writes the tensors that the body reads to `known`.

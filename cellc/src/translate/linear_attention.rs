@@ -2,11 +2,11 @@
 
 use super::elementwise::compute;
 use super::operands::{Operands, all_floats, shapes_differ};
-use super::refusal::{Refusal, Rule};
+use super::refusal::Rule;
 use crate::core::{
     AttentionSizes, CoreBuilder, CoreOp, Decay, Geometry, Known, LinearAttention, Source,
 };
-use crate::model::{self, Activation, ElementType, Heads, shape_text};
+use crate::model::{self, Activation, ElementType, Heads, legal_groups, shape_text};
 
 /// Linear attention. Outputs: `[N, T, heads * V]`, or for [`Heads::Axis`] `[N, T, heads, V]`, with
 /// the larger number of heads, and the last state.
@@ -17,7 +17,7 @@ pub(super) fn linear_attention(
 ) -> Rule<Vec<Known>> {
     let inputs = args.all()?;
     all_floats(&inputs)?;
-    let sizes = sizes(core, args, attention, &inputs[..3])?;
+    let sizes = sizes(core, attention, &inputs[..3])?;
     let AttentionSizes { batch, steps, heads, queries, key, value } = sizes;
     let mut rest = inputs[3..].iter();
     let of_state = vec![batch, heads, key, value];
@@ -57,7 +57,6 @@ pub(super) fn linear_attention(
         y: Some(y),
         last: Some(last),
     }));
-    core.note_layer_value(last);
     let known = |value| Known::Source(Source::Value(value), ElementType::F32);
     let mut y = known(y);
     if attention.heads == Heads::Axis {
@@ -69,7 +68,6 @@ pub(super) fn linear_attention(
 /// The sizes of a linear attention, from the queries, keys and values.
 fn sizes(
     core: &CoreBuilder,
-    args: &Operands,
     attention: &model::LinearAttention,
     inputs: &[Known],
 ) -> Rule<AttentionSizes> {
@@ -82,15 +80,15 @@ fn sizes(
             "query [N, T, H, K], key [N, T, H, K] and value [N, T, H, V]".to_owned(),
         ),
         Heads::Joined { queries, keys, .. } => {
-            let by = |shape: &Vec<usize>, heads: i64| match (&shape[..], usize::try_from(heads)) {
-                (&[rows, steps, width], Ok(heads)) if heads > 0 && width.is_multiple_of(heads) => {
-                    Some([rows, steps, heads, width / heads])
-                }
-                _ => None,
+            let nouns =
+                [(queries, "query element"), (keys, "key element"), (keys, "value element")];
+            let by = |(shape, (heads, noun)): (&Vec<usize>, (i64, &str))| {
+                let &[rows, steps, width] = &shape[..] else { return Ok(None) };
+                let heads = legal_groups("head", heads, &[(width, noun)])?;
+                Ok(Some([rows, steps, heads, width / heads]))
             };
-            let heads = [queries, keys, keys];
             (
-                shapes.iter().zip(heads).map(|(shape, heads)| by(shape, heads)).collect(),
+                shapes.iter().zip(nouns).map(by).collect::<Rule<_>>()?,
                 format!(
                     "query [N, T, {queries} K], key [N, T, {keys} K] and value [N, T, {keys} V]"
                 ),
@@ -104,18 +102,9 @@ fn sizes(
     if !same || query[3] == 0 || of_value == 0 {
         return Err(wrong(&valid));
     }
-    let divides = |a: usize, b: usize| a > 0 && b.is_multiple_of(a);
-    let may_share = !matches!(attention.heads, Heads::Joined { shares_queries: false, .. });
-    let shared = may_share && divides(query[2], heads) || divides(heads, query[2]);
-    if !shared || !divides(key[2], heads) {
-        let found =
-            format!("{} heads of queries, {} of keys and {heads} of values", query[2], key[2]);
-        let origin = args.node.attribute_origin("q_num_heads");
-        let valid = match may_share {
-            true => "numbers of which one is a multiple of the other",
-            false => "heads of queries that are a multiple of those of keys and values",
-        };
-        return Err(Refusal::at(origin, found, valid, "export the model again"));
+    let numbers = [query, key, value].map(|sizes_of_input| sizes_of_input[2] as i64);
+    if let Some(wrong) = attention.heads.wrong_numbers(numbers) {
+        return Err(wrong.into());
     }
     let queries = (query[2] / heads).max(1);
     Ok(AttentionSizes { batch, steps, heads, queries, key: key[3], value: of_value })

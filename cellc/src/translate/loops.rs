@@ -211,8 +211,10 @@ impl<'a> Translator<'_, 'a> {
             body: nodes,
             results: out,
         };
-        self.core.emit(CoreOp::Loop(body));
-        Some(outputs)
+        self.build(node, |core| {
+            core.emit(CoreOp::Loop(body));
+            Ok(outputs)
+        })
     }
 
     /// Translates a loop to unrolled iterations. `None` after an error.
@@ -432,7 +434,6 @@ impl<'a> Translator<'_, 'a> {
                 self.build(node, |core| Ok(core.computable(&shape)?))?;
                 let initial = self.core.source(known).ok()?;
                 let value = self.core.value(shape);
-                self.steps.layers.insert(value, node);
                 let element = known.element();
                 iteration.carried.push(Carried { initial, value, result, element });
                 Some(Known::Source(Source::Value(value), known.element()))

@@ -228,7 +228,6 @@ fn dense(
     let x = core.source(x)?;
     let w = WeightSource::Constant(core.intern(w));
     let out = core.value(shape);
-    core.note_layer_value(out);
     core.emit(CoreOp::Dense(Dense { rows, inputs, outputs, x, w, transposed, chains, out }));
     Ok(Known::Source(Source::Value(out), element))
 }

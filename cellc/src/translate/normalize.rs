@@ -4,7 +4,7 @@
 
 use super::arithmetic::squared;
 use super::elementwise::compute;
-use super::operands::{Operands, all_floats};
+use super::operands::{Operands, all_floats, shapes_differ};
 use super::reduce::{listed_axes, reduced};
 use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
@@ -199,13 +199,11 @@ fn group_norm(
     eps: f32,
 ) -> Rule<Known> {
     let shape = core.shape_of(&inputs[0]);
-    let channels = shape.get(1).copied().filter(|_| shape.len() > 2).unwrap_or_default();
-    let stated = groups.unwrap_or(channels as i64);
-    let Some(groups) = legal_groups(stated, &[channels]) else {
-        let found = format!("{stated} groups of the places along axis 1 of {}", shape_text(&shape));
-        let valid = "three dimensions or more, and as many groups as divide axis 1";
-        return Err(Refusal::new(found, valid, "correct the number of groups"));
+    let &[_, channels, _, ..] = &shape[..] else {
+        return Err(shapes_differ(&[shape], "[N, C, ..], three dimensions or more", "reshape it"));
     };
+    let stated = groups.unwrap_or(channels as i64);
+    let groups = legal_groups("group", stated, &[(channels, "channel")])?;
     let mut numbers = Vec::new();
     for known in &inputs[1..] {
         let known_shape = core.shape_of(known);

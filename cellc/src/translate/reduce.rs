@@ -9,7 +9,7 @@ use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::{Combiner, CoreOp, DynamicLength, Geometry, Known, Reduce, Source, fold};
 use crate::model::{
-    self, Activation, Binary, ElementType, NoAxes, Reduction, Remainder, Tensor, Unary,
+    self, Activation, Binary, Composed, ElementType, NoAxes, Reduction, Tensor, Unary,
 };
 
 /// A reduction. `keep`: true if reduced axes stay with size 1.
@@ -121,15 +121,10 @@ pub(super) fn reduced(
         Reduction::Min | Reduction::All => combined(core, Combiner::Minimum, input, axes)?,
         Reduction::Product => combined(core, Combiner::Multiply, input, axes)?,
         Reduction::Mean => {
-            let mut sum = combined(core, Combiner::Add, input, axes)?;
+            let sum = combined(core, Combiner::Add, input, axes)?;
             let count: usize = axes.iter().map(|&axis| shape[axis]).product();
             let count = Known::number_like(&sum, count as f32);
-            if !is_float {
-                // a mean of integers is rounded towards zero
-                let rest = compute(core, Remainder::OfDividend, vec![sum.clone(), count.clone()])?;
-                sum = compute(core, Binary::Subtract, vec![sum, rest])?;
-            }
-            compute(core, Binary::Divide, vec![sum, count])?
+            compute(core, Composed::TruncatedQuotient, vec![sum, count])?
         }
         Reduction::L1 => {
             let magnitudes = compute(core, Unary::Abs, vec![input.clone()])?;

@@ -107,6 +107,13 @@ impl Refusal {
     }
 }
 
+/// What was found, what is valid, and help: the texts of the rules for attributes.
+impl From<[String; 3]> for Refusal {
+    fn from([found, valid, help]: [String; 3]) -> Self {
+        Self::new(found, valid, help)
+    }
+}
+
 impl From<BuildError> for Refusal {
     fn from(error: BuildError) -> Self {
         match error {
@@ -121,11 +128,8 @@ impl From<BuildError> for Refusal {
                 let help = "an empty tensor has no use: remove the layer";
                 Self::new(found, "sizes of 1 or more", help)
             }
-            BuildError::Dims([found, valid, help]) => Self::new(found, valid, help),
-            BuildError::Elements { shape, most } => {
-                let [found, valid, help] = too_large_text(&shape, most);
-                Self::new(found, valid, help)
-            }
+            BuildError::Dims(text) => text.into(),
+            BuildError::Elements { shape, most } => too_large_text(&shape, most).into(),
             BuildError::FoldedBytes { bytes, most } => {
                 let found = format!("operations on constants give {bytes} bytes");
                 let valid = format!(

@@ -79,7 +79,6 @@ pub(super) fn cells(
         hs.push(h_out);
         cs.extend(c_out);
     }
-    hs.iter().for_each(|&h_out| core.note_layer_value(h_out));
     let element = recurrent.known(CellPort::X).map_or(ElementType::F32, Known::element);
     let outputs = [ys, hs, cs].into_iter().filter(|values| !values.is_empty());
     let outputs = outputs.map(|values| Known::Source(side_by_side(core, &values), element));

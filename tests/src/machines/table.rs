@@ -31,6 +31,28 @@ pub struct Machine {
     /// True if the least significant byte of a number comes first. Weights of fewer bits are laid
     /// out for this order of bytes.
     pub little_endian: bool,
+    /// The estimate of `cellc inspect`, for comparison with counts. `None`: no estimate is compared.
+    pub estimate: Option<Estimate>,
+}
+
+/// The estimate of `cellc inspect` for a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimate {
+    /// The instruction set that the compiler's flags select. `None`: the usual one of the target.
+    pub isa: Option<&'static str>,
+    /// The maximum difference between an estimate and a count, in percent.
+    pub most_off: u64,
+}
+
+impl Estimate {
+    const USUAL: Self = Self { isa: None, most_off: 15 };
+
+    const fn of_isa(isa: &'static str) -> Self {
+        Self { isa: Some(isa), ..Self::USUAL }
+    }
+
+    /// For machines with rows of a batch that share 8-bit weights.
+    const SHARED_WEIGHTS: Self = Self { most_off: 17, ..Self::USUAL };
 }
 
 /// The command of QEMU for a board without an operating system.
@@ -102,6 +124,7 @@ const LINUX: Machine = Machine {
     size: "size",
     options: any,
     little_endian: true,
+    estimate: None,
 };
 
 /// Windows, emulated by Wine. Objects are in COFF.
@@ -129,6 +152,7 @@ pub static CORTEX_M3: Machine = Machine {
     compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb"],
     emulator: board!("mps2-an385"),
     options: target!(CORTEX_M3),
+    estimate: Some(Estimate::USUAL),
     ..CORTEX_M
 };
 
@@ -141,6 +165,7 @@ pub static CORTEX_M4F: Machine = Machine {
     compiler: CORTEX_M4F_GCC,
     emulator: board!("mps2-an386"),
     options: target!(CORTEX_M4F),
+    estimate: Some(Estimate::USUAL),
     ..CORTEX_M
 };
 
@@ -151,6 +176,7 @@ pub static CORTEX_M55: Machine = Machine {
     link: bare!("an547.ld"),
     emulator: board!("mps3-an547"),
     options: target!(CORTEX_M55),
+    estimate: Some(Estimate::SHARED_WEIGHTS),
     ..CORTEX_M
 };
 
@@ -174,6 +200,8 @@ const RISCV64_VECTOR: Machine = Machine {
     emulator: &["qemu-riscv64", "-cpu", "rv64,v=true,vlen=128,vext_spec=v1.0"],
     size: "riscv64-linux-gnu-size",
     options: target!(RISCV64),
+    // clang compiles vectors of 16, 8, 4 and 2 lanes differently
+    estimate: Some(Estimate { most_off: 30, ..Estimate::of_isa("rvv") }),
     ..LINUX
 };
 
@@ -184,6 +212,7 @@ const RISCV64: Machine = Machine {
     emulator: &["qemu-riscv64"],
     size: "riscv64-linux-gnu-size",
     options: target!(RISCV64),
+    estimate: Some(Estimate::SHARED_WEIGHTS),
     ..LINUX
 };
 
@@ -204,6 +233,7 @@ pub static AARCH64: Machine = Machine {
     name: "aarch64",
     compiler: &["aarch64-linux-gnu-gcc"],
     options: target!(AARCH64),
+    estimate: Some(Estimate::USUAL),
     ..LINUX_ON_AARCH64
 };
 
@@ -212,6 +242,7 @@ pub static AARCH64_DOTPROD: Machine = Machine {
     name: "aarch64-dotprod",
     compiler: &["aarch64-linux-gnu-gcc", "-march=armv8.2-a+dotprod"],
     emulator: &["qemu-aarch64", "-cpu", "max"],
+    estimate: None,
     ..AARCH64
 };
 
@@ -260,11 +291,12 @@ pub static BY_HAND: [Machine; 29] = [
     Machine {
         name: "cortex-m4f-unfused",
         options: || (CORTEX_M4F.options)().with_fma(Fma::Off),
+        estimate: None,
         ..CORTEX_M4F
     },
     Machine { name: "aarch64-any", compiler: &["aarch64-linux-gnu-gcc"], ..LINUX_ON_AARCH64 },
     Machine { name: "armhf-vfp-any", ..ARMHF },
-    Machine { name: "riscv64-any", options: any, ..RISCV64 },
+    Machine { name: "riscv64-any", options: any, estimate: None, ..RISCV64 },
     Machine {
         name: "aarch64-rust-any",
         compiler: &["/usr/bin/cargo"],
@@ -273,13 +305,14 @@ pub static BY_HAND: [Machine; 29] = [
         options: Options::default,
         ..LINUX_ON_AARCH64
     },
-    Machine { name: "cortex-m55-any", options: any, ..CORTEX_M55 },
+    Machine { name: "cortex-m55-any", options: any, estimate: None, ..CORTEX_M55 },
     // Cortex-M0, on the board of a Cortex-M3, which has more memory and all of its instructions
     Machine {
         name: "cortex-m0",
         compiler: &["arm-none-eabi-gcc", "-mcpu=cortex-m0", "-mthumb"],
         emulator: board!("mps2-an385"),
         options: target!(CORTEX_M0),
+        estimate: Some(Estimate::USUAL),
         ..CORTEX_M
     },
     Machine {
@@ -310,17 +343,24 @@ pub static BY_HAND: [Machine; 29] = [
         linker: &["aarch64-linux-gnu-gcc"],
         ..LINUX_ON_AARCH64
     },
-    Machine { name: "armhf-vfp", options: target!(ARMV7), ..ARMHF },
+    Machine {
+        name: "armhf-vfp",
+        options: target!(ARMV7),
+        estimate: Some(Estimate::USUAL),
+        ..ARMHF
+    },
     Machine {
         name: "armhf-neon",
         compiler: &["arm-linux-gnueabihf-gcc", "-mfpu=neon"],
         options: target!(ARMV7),
+        estimate: Some(Estimate::of_isa("neon")),
         ..ARMHF
     },
     Machine {
         name: "armhf-neon-fma",
         compiler: &["arm-linux-gnueabihf-gcc", "-mfpu=neon-vfpv4"],
         options: target!(ARMV7),
+        estimate: Some(Estimate::of_isa("neon_fma")),
         ..ARMHF
     },
     Machine {
@@ -331,10 +371,10 @@ pub static BY_HAND: [Machine; 29] = [
     RISCV64,
     // without position-independent code, as for firmware: constants have fixed addresses, and each
     // constant of an activation takes one load
-    Machine { name: "riscv64-no-pie", flags: &["-fno-pie"], ..RISCV64 },
+    Machine { name: "riscv64-no-pie", flags: &["-fno-pie"], estimate: None, ..RISCV64 },
     // vectors of 128 bits
     RISCV64_VECTOR,
-    Machine { name: "riscv64-vector-any", options: any, ..RISCV64_VECTOR },
+    Machine { name: "riscv64-vector-any", options: any, estimate: None, ..RISCV64_VECTOR },
     // no floating-point unit; the program uses Linux for system calls only
     Machine {
         name: "riscv32",
@@ -349,6 +389,7 @@ pub static BY_HAND: [Machine; 29] = [
         emulator: &["qemu-riscv32"],
         size: "riscv64-unknown-elf-size",
         options: target!(RISCV32),
+        estimate: Some(Estimate::USUAL),
         ..LINUX
     },
     // big-endian

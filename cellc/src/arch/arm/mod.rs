@@ -291,7 +291,7 @@ pub(super) static NEON_OF_ANY: Isa = Isa {
     fma: true,
     body_of: Some(&GENERIC),
     detection: Detection::Compiling(Condition {
-        c: "defined(__aarch64__)",
+        c: has_vectors!(neon),
         rust: "target_arch = \"aarch64\"",
     }),
     code: NEUTRAL_CODE,
@@ -318,7 +318,7 @@ pub static AARCH64: Arch = Arch {
     estimated_in: EstimatedIn::C,
     c: CRules {
         float_flags: "no flag of gcc or clang does otherwise there",
-        refused: ("!defined(__aarch64__)", FOR_AARCH64),
+        refused: (concat!("!", has_vectors!(neon)), FOR_AARCH64),
         compiler: &["aarch64-linux-gnu-gcc"],
         ..NEUTRAL_C_RULES
     },

@@ -47,7 +47,7 @@ pub static RVV: Isa = Isa {
     integer_registers: 8,
     fma: true,
     detection: Detection::Compiling(Condition {
-        c: "defined(__riscv_vector) && defined(__clang__) && __clang_major__ >= 17",
+        c: concat!(has_vectors!(rvv), " && defined(__clang__) && __clang_major__ >= 17"),
         rust: "",
     }),
     instructions: Some(work::RVV),

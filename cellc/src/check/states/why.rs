@@ -4,6 +4,7 @@ use crate::core::CoreModel;
 use crate::core::StepOrder;
 use crate::diagnostic::quoted;
 use crate::model::{Direction, Node, Op};
+use crate::rules::cell::CellPort;
 use crate::rules::names::{Side, name};
 use crate::stream::states::{Doubt, Misfit, Reason, UpdateKind};
 
@@ -40,7 +41,7 @@ pub(super) fn direction_words(direction: Direction) -> &'static str {
 /// Why an input and an output cannot be a state.
 pub(super) fn why_misfit(misfit: &Misfit) -> String {
     match misfit {
-        Misfit::WeightInput => "the input is W, R or B of a cell".to_owned(),
+        Misfit::WeightInput => format!("the input is {} of a cell", CellPort::WEIGHTS),
         Misfit::LengthInput => "the input is lengths of a sequence".to_owned(),
         Misfit::IntegerInput => "the input is of integers".to_owned(),
         Misfit::IntegerOutput => "the output is of integers".to_owned(),

@@ -45,7 +45,7 @@ fn why_in_words(why: &Why) -> String {
         Why::LastWithEvery => "combines every step with what only the last one leaves",
         Why::NotOfLast => "takes a value that is not what the last step leaves",
         Why::OutsideSteps => "does not follow the steps",
-        Why::OperatorOutsideSteps => "is a recurrent cell that does not follow the steps",
+        Why::OperatorOutsideSteps => "is a recurrent operator that does not follow the steps",
         Why::OwnLengths => "has lengths of its own",
         Why::OtherThanSteps => "reads something else than the steps",
         Why::StartsFromInput => {

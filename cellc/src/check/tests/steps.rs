@@ -3,7 +3,9 @@
 use super::hints::valid_convolution;
 use super::states::{FORWARD, GRU, H, Join, LayerSplit, joined, part, sequence};
 use super::*;
-use crate::model::{Branch, If, NoAxes, PadMode, Reduce, Reduction, Softmax};
+use crate::model::{
+    Branch, Heads, If, LinearAttention, NoAxes, PadMode, Reduce, Reduction, Softmax, UpdateRule,
+};
 
 /// Layers as PyTorch's exporters write them: x `[1, T, width]` is transposed to `[T, 1, width]` and
 /// back, and the states `[L, 1, H]` are inputs and outputs.
@@ -88,6 +90,13 @@ fn branch(function: impl Into<Elementwise>) -> Branch {
     Branch { body: graph.0, inputs: vec![1] }
 }
 
+/// The number of steps of `x`, a list of one integer.
+fn time_of(graph: &mut Graph, x: ValueId) -> ValueId {
+    let shape = graph.op(Op::ShapeOf, &[x]);
+    let (one, zero) = (graph.ints(&[1]), graph.int(0));
+    graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero])
+}
+
 /// Refusals name the layer that computes with the number of steps, or that computes one step in
 /// another way.
 #[test]
@@ -95,9 +104,7 @@ fn layers_that_one_step_changes_are_named() {
     let graph = |how: &str| {
         let mut graph = Graph::default();
         let x = graph.parameter("x", &[1, -1, H as isize]);
-        let shape = graph.op(Op::ShapeOf, &[x]);
-        let (one, zero) = (graph.ints(&[1]), graph.int(0));
-        let time = graph.op(Op::Gather { batch_dims: 0 }, &[shape, one, zero]);
+        let (time, one) = (time_of(&mut graph, x), graph.ints(&[1]));
         let single = graph.elementwise(Comparison::Equal, &[time, one]);
         let y = match how {
             "an If" => {
@@ -125,6 +132,32 @@ fn layers_that_one_step_changes_are_named() {
     for name in ["an If", "weights"] {
         accepted(&graph(name), &shapes(&[("x", &[1, 100, H])]));
     }
+}
+
+/// A refusal calls a linear attention outside of the steps an operator, not a cell.
+#[test]
+fn a_linear_attention_outside_of_the_steps_is_named() {
+    let mut graph = Graph::default();
+    let x = graph.parameter("x", &[1, -1, H as isize]);
+    let h = graph.parameter("h", &[1, 1, H as isize]);
+    let lengths = time_of(&mut graph, x);
+    let out = sequence(&mut graph, (GRU, FORWARD), x, lengths, &[h]);
+    graph.result("y", out[0]);
+    graph.result("hn", out[1]);
+    let other = graph.parameter("other", &[1, 3, H as isize]);
+    let attention = LinearAttention {
+        rule: UpdateRule::Linear,
+        heads: Heads::Joined { queries: 1, keys: 1, shares_queries: false },
+        scale: None,
+        has_past: false,
+    };
+    let z = graph.op(Op::LinearAttention(attention), &[other, other, other]);
+    graph.result("z", z);
+    let refused = said(vec![("attention", graph, Options::default())]);
+    assert!(
+        refused.contains("is a recurrent operator that does not follow the steps"),
+        "{refused}"
+    );
 }
 
 /// A cell over single steps, as Keras traces it: x is transposed to `[T, N, F]`, and `steps` are

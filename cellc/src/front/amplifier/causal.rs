@@ -11,8 +11,8 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::front::graph::Graph;
 use crate::front::keys::Spanned;
 use crate::model::{
-    self, Binary, Dim, Elementwise, LedgerEntry, Model, Op, Primitive, Spelling, Tensor, ValueId,
-    counted, wrong_deviation,
+    Binary, Dim, Elementwise, LedgerEntry, Model, Op, Primitive, Spelling, Tensor, ValueId,
+    legal_groups, wrong_deviation,
 };
 
 /// A tensor `[1, channels, samples]`, or a constant that broadcasts to this shape.
@@ -72,25 +72,20 @@ impl ConvSizes {
 }
 
 /// Refuses a number of groups that does not divide the inputs and the outputs of a convolution.
-pub(super) fn legal_groups(
+pub(super) fn groups_are_legal(
     groups: usize,
-    sizes: [usize; 2],
+    [inputs, outputs]: [usize; 2],
     key_path: &str,
 ) -> Result<(), Diagnostic> {
-    if model::legal_groups(groups as i64, &sizes).is_some() {
-        return Ok(());
+    let sizes = [(inputs, "input"), (outputs, "output")];
+    match legal_groups("group", groups as i64, &sizes) {
+        Ok(_) => Ok(()),
+        Err([found, valid, help]) => Err(refusal(key_path, found).valid(valid).help(help)),
     }
-    let [inputs, outputs] = sizes;
-    let found = format!(
-        "{} for {} and {}",
-        counted(groups, "group"),
-        counted(inputs, "input"),
-        counted(outputs, "output")
-    );
-    Err(refusal(key_path, found).valid("a number that divides both"))
 }
 
-/// The standard deviation: the root of `variance + epsilon`. Refuses sums that are not above 0.
+/// The standard deviation: the root of `variance + epsilon`. Refuses sums that are not above 0, and
+/// negative epsilons.
 pub(super) fn deviation(variance: f64, epsilon: f64, key_path: &str) -> Result<f64, Diagnostic> {
     match wrong_deviation(variance, epsilon) {
         Some([found, valid, help]) => Err(refusal(key_path, found).valid(valid).help(help)),

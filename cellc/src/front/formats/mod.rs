@@ -93,6 +93,7 @@ pub(crate) fn refuse_misplaced(
         let setting = flag.setting();
         let found = match flag.about {
             [ModelSource::Amplifier] => message!("{} is for amplifier models", setting.clone()),
+            [ModelSource::Graph] => message!("{} is for models with a graph", setting.clone()),
             _ => message!("{} is for models in files", setting.clone()),
         };
         Diagnostic::error(Origin::Unknown, found).help(message!("remove {}", setting))

@@ -2,13 +2,12 @@
 //! operations.
 
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use super::attributes::Attributes;
 use super::lists::Sequence;
-use super::nodes::{Functions, Versions};
-use super::proto::{GraphProto, SparseTensorProto, TensorProto};
+use super::nodes::Functions;
+use super::proto::{GraphProto, SparseTensorProto, TensorProto, Versions};
 use super::tensors::{Folder, TensorRefusal};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quoted};
 use crate::front::graph::Graph;
@@ -59,7 +58,7 @@ pub(super) struct GraphReader<'f> {
     pub(super) folder: &'f mut Folder,
     pub(super) functions: Functions,
     /// The operator sets of the graph under construction.
-    pub(super) versions: Rc<Versions>,
+    pub(super) versions: Arc<Versions>,
     /// Number of nodes read or expanded from functions so far.
     pub(super) count: usize,
     pub(super) dims: &'f [NamedSize],

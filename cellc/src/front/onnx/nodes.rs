@@ -2,11 +2,13 @@
 //! and nodes without influence on an output are dropped.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use prost::Message;
 
-use super::proto::{AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
+use super::proto::{
+    AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, Versions,
+};
 use crate::diagnostic::quoted;
 use crate::model::counted;
 
@@ -29,9 +31,9 @@ pub(super) struct OnnxNode {
     pub(super) index: usize,
     /// Name of the function around the node. `None` for a node of a graph.
     pub(super) function: Option<String>,
-    /// The operator sets of the node's nested graphs. If the call of a function passes one of the
-    /// graphs, these are the operator sets of the caller.
-    pub(super) versions: Rc<Versions>,
+    /// The operator sets of the nested graphs of the node that have no
+    /// [operator sets of their own](GraphProto::versions).
+    pub(super) versions: Arc<Versions>,
 }
 
 /// The normalised name of a domain: the default domain is empty, `ai.onnx` is an alias for it.
@@ -41,9 +43,6 @@ pub(super) fn domain(text: Option<&str>) -> &str {
         Some(text) => text,
     }
 }
-
-/// Imported operator set versions by domain.
-pub(super) type Versions = HashMap<String, i64>;
 
 /// The imported versions, and the domains imported twice with different versions.
 pub(super) fn versions(imports: &[OperatorSetIdProto]) -> (Versions, Vec<String>) {
@@ -126,7 +125,7 @@ fn nodes_of(node: &NodeProto) -> usize {
 /// each node returned. Nodes of nested graphs grow it when the graphs are read.
 pub(super) fn expanded(
     nodes: Vec<NodeProto>,
-    versions: &Rc<Versions>,
+    versions: &Arc<Versions>,
     functions: &Functions,
     count: &mut usize,
 ) -> Result<Vec<OnnxNode>, Unexpanded> {
@@ -193,13 +192,12 @@ pub(super) fn expanded(
         }
         let mut imported = Versions::clone(versions);
         imported.extend(self::versions(&function.opset_import).0);
-        let imported = Rc::new(imported);
-        let body = called(function, &node.proto, calls);
+        let imported = Arc::new(imported);
+        let body = called(function, &node, calls);
         calls += 1;
         let body = body.into_iter().enumerate().map(|(index, proto)| {
-            let passed = passes_graph(&node.proto, &function.node[index]);
-            let versions = if passed { &node.versions } else { &imported }.clone();
             let (version, function) = (version_in(&proto, &imported), Some(key.1.clone()));
+            let versions = imported.clone();
             (OnnxNode { version, proto, index, function, versions }, depth + 1)
         });
         let body: Vec<_> = body.collect();
@@ -226,17 +224,10 @@ fn copied_by_reference(function: &FunctionProto, call: &NodeProto) -> usize {
     nodes.saturating_mul(function.node.iter().map(references).sum())
 }
 
-/// True if a node of a function refers to a graph that the call passes.
-fn passes_graph(call: &NodeProto, node: &NodeProto) -> bool {
-    node.attribute.iter().filter_map(reference).any(|name| {
-        let is_graph = |given: &AttributeProto| given.g.is_some() || !given.graphs.is_empty();
-        call.attribute.iter().any(|given| given.name.as_deref() == Some(name) && is_graph(given))
-    })
-}
-
 /// The body of a function for one call: inner names get a prefix unique to the call, and references
 /// to attributes are replaced by the call's attributes, or else by the function's defaults.
-fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<NodeProto> {
+fn called(function: &FunctionProto, call: &OnnxNode, number: usize) -> Vec<NodeProto> {
+    let OnnxNode { proto: call, versions, .. } = call;
     let mut names: HashMap<String, String> = HashMap::new();
     for (at, formal) in function.input.iter().enumerate() {
         names.insert(formal.clone(), call.input.get(at).cloned().unwrap_or_default());
@@ -254,7 +245,7 @@ fn called(function: &FunctionProto, call: &NodeProto, number: usize) -> Vec<Node
         }
     }
     let prefix = format!("{}.{number}.", call.op_type.as_deref().unwrap_or_default());
-    let mut body = CalledBody { names, attributes, prefix, is_in_default: false };
+    let mut body = CalledBody { names, attributes, versions, prefix, is_in_default: false };
     let mut nodes = function.node.clone();
     nodes.iter_mut().for_each(|node| body.node(node));
     nodes
@@ -266,6 +257,8 @@ struct CalledBody<'a> {
     names: HashMap<String, String>,
     /// By name: an attribute, and true if it is a default of the function.
     attributes: HashMap<&'a str, (&'a AttributeProto, bool)>,
+    /// The operator sets of the caller.
+    versions: &'a Arc<Versions>,
     /// The prefix of names that only the body has.
     prefix: String,
     /// True within a default graph. References to graphs are dropped there, because a default might
@@ -303,6 +296,11 @@ impl CalledBody<'_> {
                     self.is_in_default = is_default;
                     let name = attribute.name.take();
                     *attribute = AttributeProto { name, ..given.clone() };
+                    let graphs = attribute.g.iter_mut().chain(&mut attribute.graphs);
+                    let passed = graphs.filter(|_| !is_default);
+                    passed.for_each(|graph| {
+                        graph.versions.get_or_insert_with(|| self.versions.clone());
+                    });
                     is_default
                 }
             };

@@ -75,13 +75,11 @@ pub(super) fn shrink(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outpu
 /// Division. Quotients of integers are rounded towards zero.
 pub(super) fn divide(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {
     let (a, b) = (call.input(0)?, call.input(1)?);
-    let mut a = a;
-    if !reader.element(a).is_float() {
-        // a - a mod b is a multiple of b, so the rounding of the quotient does not matter
-        let rest = reader.elementwise(Remainder::OfDividend, &[a, b]);
-        a = reader.elementwise(Binary::Subtract, &[a, rest]);
-    }
-    Some(vec![reader.elementwise(Binary::Divide, &[a, b])])
+    let function: Elementwise = match reader.element(a).is_float() {
+        true => Binary::Divide.into(),
+        false => Composed::TruncatedQuotient.into(),
+    };
+    Some(vec![reader.elementwise(function, &[a, b])])
 }
 
 pub(super) fn modulo(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs {

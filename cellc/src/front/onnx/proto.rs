@@ -3,19 +3,25 @@
 //! Source of the field numbers: `onnx.proto` of ONNX 1.23. prost decodes the wire format; fields
 //! without a row are skipped.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use prost::bytes::{Buf, BufMut};
 use prost::encoding::{self, DecodeContext, WireType};
 use prost::{DecodeError, Message};
 
-/// Implements `prost::Message` for each listed message.
+/// Implements `prost::Message` for each listed message. A message may end with one field that files
+/// do not have.
 macro_rules! messages {
     ($($(#[$doc:meta])* $name:ident {
         $($number:literal $count:ident $kind:ident $field:ident: $type:ty,)*
+        $($(#[$own_doc:meta])* own $own:ident: $own_type:ty,)?
     })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug, Default, PartialEq)]
         pub(super) struct $name {
             $(pub(super) $field: messages!(@type $count $type),)*
+            $($(#[$own_doc])* pub(super) $own: $own_type,)?
         }
 
         impl Message for $name {
@@ -72,6 +78,9 @@ macro_rules! messages {
     };
 }
 
+/// Imported versions of operator sets by domain.
+pub(super) type Versions = HashMap<String, i64>;
+
 messages! {
     /// A file.
     ModelProto {
@@ -95,6 +104,9 @@ messages! {
         12 many message output: ValueInfoProto,
         13 many message value_info: ValueInfoProto,
         15 many message sparse_initializer: SparseTensorProto,
+        /// The operator sets of the caller of a function, for a graph that the call passes. `None`:
+        /// the operator sets of the node around the graph.
+        own versions: Option<Arc<Versions>>,
     }
     /// One operator.
     NodeProto {

@@ -30,8 +30,11 @@ pub struct Supported {
     pub versions: &'static [i64],
     /// Supported variants and limits, in one line.
     pub limits: &'static str,
-    /// Valid numbers of inputs. The inputs below the minimum are required.
+    /// Valid numbers of inputs. The inputs below the minimum are required, and all inputs of an
+    /// operator with any number of inputs, except [`Self::optional`].
     pub(super) inputs: RangeInclusive<usize>,
+    /// The number of first inputs that an operator with any number of inputs may lack.
+    optional: usize,
     /// Valid numbers of outputs. Trailing outputs without a name count for the minimum, not for the
     /// maximum.
     pub(super) outputs: RangeInclusive<usize>,
@@ -42,6 +45,18 @@ impl Supported {
     /// The row with another range of outputs.
     const fn giving(self, outputs: RangeInclusive<usize>) -> Self {
         Self { outputs, ..self }
+    }
+
+    /// The row of an operator with any number of inputs, of which the first `optional` ones may be
+    /// left out.
+    const fn lacking(self, optional: usize) -> Self {
+        Self { optional, ..self }
+    }
+
+    /// True if input `at` may be left out.
+    pub(super) fn may_lack(&self, at: usize) -> bool {
+        let any_number = *self.inputs.end() == ANY;
+        at >= *self.inputs.start() && (!any_number || at < self.optional)
     }
 
     /// The version of the definition in force in an operator set. `None` if the operator set is
@@ -63,7 +78,7 @@ const fn row(
     lower: Lower,
     limits: &'static str,
 ) -> Supported {
-    Supported { name, domain: "", versions, limits, inputs, outputs: 1..=1, lower }
+    Supported { name, domain: "", versions, limits, inputs, optional: 0, outputs: 1..=1, lower }
 }
 
 /// A row of ONNX Runtime's own operators.
@@ -73,15 +88,7 @@ const fn microsoft(
     lower: Lower,
     limits: &'static str,
 ) -> Supported {
-    Supported {
-        name,
-        domain: "com.microsoft",
-        versions: &[1],
-        limits,
-        inputs,
-        outputs: 1..=1,
-        lower,
-    }
+    Supported { domain: "com.microsoft", ..row(name, &[1], inputs, lower, limits) }
 }
 
 /// A row of the operators for features of the domain `ai.onnx.ml`.
@@ -91,7 +98,7 @@ const fn ml(
     lower: Lower,
     limits: &'static str,
 ) -> Supported {
-    Supported { name, domain: "ai.onnx.ml", versions: &[1], limits, inputs, outputs: 1..=1, lower }
+    Supported { domain: "ai.onnx.ml", ..row(name, &[1], inputs, lower, limits) }
 }
 
 const ANY: usize = usize::MAX;
@@ -1006,6 +1013,7 @@ pub static SUPPORTED: &[Supported] = &[
         "a constant trip count below 2^24, or --max-steps; after an earlier end NAME_len and \
          NAME_truncated report the count",
     )
+    .lacking(2)
     .giving(1..=ANY),
     row(
         "SequenceEmpty",

@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::mem::replace;
 use std::ops::RangeInclusive;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::attributes::Attributes;
 use super::dated;
 use super::graph::{Call, GraphReader, Level};
-use super::nodes::{Functions, OnnxNode, Unexpanded, Versions, domain, expanded, needed, versions};
+use super::nodes::{Functions, OnnxNode, Unexpanded, domain, expanded, needed, versions};
 use super::proto::{
     DimensionProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto,
-    TypeProto, ValueInfoProto,
+    TypeProto, ValueInfoProto, Versions,
 };
 use super::remedies;
 use super::supported::{self, LATEST, OLDEST, Supported};
@@ -46,7 +46,7 @@ impl<'f> GraphReader<'f> {
         let mut reader = GraphReader {
             folder,
             functions: Functions::new(),
-            versions: Rc::new(all),
+            versions: Arc::new(all),
             count: 0,
             dims,
             dimensions: Vec::new(),
@@ -149,14 +149,14 @@ impl<'f> GraphReader<'f> {
     /// graph. `None` for the main graph.
     fn body(&mut self, graph: GraphProto, parameters: Option<&[ValueId]>) {
         let mut known: HashSet<String> = HashSet::new();
-        let nodes =
-            match expanded(graph.node.clone(), &self.versions, &self.functions, &mut self.count) {
-                Ok(nodes) => nodes,
-                Err(Unexpanded { found, valid, help }) => {
-                    self.refuse(TensorRefusal::new(found, valid, help));
-                    return;
-                }
-            };
+        let versions = graph.versions.as_ref().unwrap_or(&self.versions);
+        let nodes = match expanded(graph.node.clone(), versions, &self.functions, &mut self.count) {
+            Ok(nodes) => nodes,
+            Err(Unexpanded { found, valid, help }) => {
+                self.refuse(TensorRefusal::new(found, valid, help));
+                return;
+            }
+        };
         let outputs = graph.output.iter().filter_map(|output| output.name.as_deref());
         let (nodes_needed, read) = needed(&nodes, outputs);
         self.initializers(&graph, &read, &mut known);
@@ -512,10 +512,14 @@ impl<'f> GraphReader<'f> {
         let wanted = row.inputs.clone();
         let (found, valid) = if !wanted.contains(&inputs.len()) {
             (counted(inputs.len(), "input"), range_text(&wanted))
-        } else if let Some(missing) = inputs[..*wanted.start()].iter().position(Option::is_none) {
-            (format!("input {missing} is left out"), "an input in this place".to_owned())
         } else {
-            return true;
+            let missing = |&at: &usize| inputs[at].is_none() && !row.may_lack(at);
+            match (0..inputs.len()).find(missing) {
+                Some(at) => {
+                    (format!("input {at} is left out"), "an input in this place".to_owned())
+                }
+                None => return true,
+            }
         };
         self.error(found, valid, "export the model again");
         false

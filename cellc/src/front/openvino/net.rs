@@ -527,8 +527,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         Some(inputs)
     }
 
-    /// The tensor at the start of an edge. `None` after an error, and for a source layer that
-    /// declares no output port.
+    /// The tensor at the start of an edge. `None` after an error.
     fn follow(&mut self, index: usize, port: &Port<'_>, edge: Option<&Edge>) -> Option<ValueId> {
         let document = self.document;
         let Some(edge) = edge else {
@@ -545,8 +544,9 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         let outputs = &self.layers[edge.from_layer].outputs;
         let Ok(output) = outputs.binary_search_by_key(&edge.from_port, |(port, _)| *port) else {
             let last = outputs.last().map(|(port, _)| *port);
-            // any other source layer without outputs was refused, or declares no output port
-            if self.layers[edge.from_layer].kind == LayerType::Result {
+            let from = &self.layers[edge.from_layer];
+            // any other source layer without a node was refused; a Result may be read later
+            if from.kind == LayerType::Result || last.is_none() && from.node.is_some() {
                 let found = format!(
                     "the edge starts at {}, which has no output",
                     self.label(edge.from_layer)

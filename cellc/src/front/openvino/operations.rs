@@ -8,7 +8,7 @@ use crate::diagnostic::quoted;
 use crate::front::local_norm::LocalNorm;
 use crate::model::{
     Activation, Binary, Composed, Dim, ElementType, LedgerEntry, Nearest, Normalization, Op,
-    Remainder, Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId, shape_text,
+    Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId, shape_text,
 };
 
 /// The element types of an operation's outputs.
@@ -44,8 +44,6 @@ pub(super) enum InputRewrite {
     Nothing,
     /// The second input gives the output type and is dropped.
     FirstInputOnly,
-    /// Quotients of integers are rounded towards zero.
-    Truncate,
     /// Swish: an optional second input is the factor of the sigmoid's argument.
     Scaled,
     /// A constant axis of 1 becomes the last input.
@@ -279,15 +277,6 @@ impl GraphReader<'_, '_> {
                 }
             }
             &InputRewrite::Quantise(levels) => self.quantise(index, levels, inputs)?,
-            InputRewrite::Truncate => {
-                // a - a mod b is a multiple of b, so the rounding of the quotient does not matter
-                let [a, b] = inputs[..] else { return Some(()) };
-                if !self.graph.model.values[a.0].element.is_float() {
-                    let rest =
-                        self.extra(index, Op::elementwise(Remainder::OfDividend), vec![a, b]);
-                    inputs[0] = self.extra(index, Op::elementwise(Binary::Subtract), vec![a, rest]);
-                }
-            }
         }
         Some(())
     }

@@ -5,7 +5,7 @@ use super::attributes::{Data, Presence};
 use super::layers::GraphReader;
 use super::operations::{ANY_INTEGER, InputRewrite, OutputTypes, Ports, ReadOperation};
 use crate::model::{
-    Activation, Binary, Blocks, BroadcastMode, Composed, ElementType, GatherNd, Heads,
+    Activation, Binary, Blocks, BroadcastMode, Composed, ElementType, Elementwise, GatherNd, Heads,
     LinearAttention, Normalization, OneHot, Op, PadMode, ReverseSequence, RunningSum, SliceMasks,
     Softmax, TopKAttributes, Unary, UpdateRule,
 };
@@ -26,8 +26,11 @@ pub(super) fn divide(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Optio
     let broadcast = reader.auto_broadcast(data);
     let floors = reader.boolean(data, "m_pythondiv", Some(true));
     broadcast?;
-    let rewrite = if floors? { InputRewrite::Nothing } else { InputRewrite::Truncate };
-    Some(ReadOperation::new(Op::elementwise(Binary::Divide)).rewrite_inputs(rewrite))
+    let function: Elementwise = match floors? {
+        true => Binary::Divide.into(),
+        false => Composed::TruncatedQuotient.into(),
+    };
+    Some(ReadOperation::new(Op::elementwise(function)))
 }
 
 /// Clamp: the bounds.

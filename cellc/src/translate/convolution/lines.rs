@@ -183,7 +183,6 @@ pub(super) fn along_lines(
     let flat = vec![batch, channels, lines.positions];
     core.computable(&flat)?;
     let out = core.value(flat);
-    core.note_layer_value(out);
     core.emit(CoreOp::Convolve(Convolve {
         batch,
         groups,

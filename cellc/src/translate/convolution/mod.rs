@@ -98,32 +98,37 @@ fn factors(core: &mut CoreBuilder, args: &Operands, convolution: &Convolution) -
     all_floats(&[x.clone(), w.clone()])?;
     let (shape, mut weights) = (core.shape_of(&x), core.shape_of(&w));
     let stated = match convolution.groups {
-        Groups::Count(count) => count,
+        Groups::Count(count) => Some(count),
         // the first dimension of the weights is the number of groups
         Groups::InWeights if weights.len() == shape.len() + 1 => {
             let groups = weights.remove(0);
             weights[0] *= groups;
             w = core.view(&w, Geometry::reshaped(weights.clone()))?;
-            groups as i64
+            Some(groups as i64)
         }
-        Groups::InWeights => 0,
+        Groups::InWeights => None,
     };
-    let channels = shape.get(1).copied().unwrap_or(0);
-    let fits = shape.len() >= 3
-        && shape.len() <= 5
+    let have_form = (3..=5).contains(&shape.len())
         && weights.len() == shape.len()
         && weights.iter().chain(&shape).all(|&size| size > 0);
-    let groups = if fits { legal_groups(stated, &[weights[0], channels]) } else { None };
-    let fits = |&groups: &usize| match convolution.transposed {
+    let valid = "data [N, C, ..], weights [M, C / groups, ..] (transposed [C, M / groups, ..]) of \
+        as many dimensions";
+    let Some(stated) = stated.filter(|_| have_form) else {
+        return Err(shapes_differ(&[shape, weights], valid, "correct the shapes"));
+    };
+    let channels = shape[1];
+    let outputs = (weights[0], "output channel");
+    let sizes = [(channels, "input channel"), outputs];
+    let divided = if convolution.transposed { &sizes[..1] } else { &sizes };
+    let groups = legal_groups("group", stated, divided)?;
+    let fits = match convolution.transposed {
         true => weights[0] == channels,
         false => weights[1].checked_mul(groups) == Some(channels),
     };
-    let Some(groups) = groups.filter(fits) else {
-        let valid = "data [N, C, ..], weights [M, C / groups, ..] (transposed [C, M / groups, ..]) \
-            of as many dimensions";
+    if !fits {
         let help = format!("correct the shapes, or the number of groups, {stated}");
         return Err(shapes_differ(&[shape, weights], valid, help));
-    };
+    }
     let kernel = weights[2..].to_vec();
     if !(convolution.kernel.is_empty() || convolution.kernel == kernel) {
         let found = format!(
@@ -289,7 +294,6 @@ fn sums_of_group(
         core.emit(CoreOp::MatMul(MatMul { batch, rows, inner, columns, a: x, b, out }));
         out
     };
-    core.note_layer_value(out);
     Ok(Known::Source(Source::Value(out), patches.x.element()))
 }
 
@@ -316,7 +320,6 @@ fn channel_by_channel(
     let b = core.source(&Known::floats(shape, &matrix, element))?;
     let a = core.source(&rows_of_taps)?;
     let out = core.value([&[batch, groups], counts, &[each]].concat());
-    core.note_layer_value(out);
     let matmul = MatMul { batch: batch * groups, rows, inner: taps, columns: each, a, b, out };
     core.emit(CoreOp::MatMul(matmul));
     // the outputs of a group move in front of the positions

@@ -1,6 +1,6 @@
 //! Objects, sizes and lists of sizes of a configuration. Every key must be read.
 
-use super::super::causal::{ConvSizes, legal_groups};
+use super::super::causal::{ConvSizes, groups_are_legal};
 use super::super::json::{Json, Object, valid_size};
 use super::super::refusal;
 use crate::diagnostic::{Diagnostic, quoted};
@@ -106,7 +106,7 @@ impl Config {
     /// If the channels are no multiples of the groups, or the convolution reaches too far back.
     pub(super) fn check(&self, conv: ConvSizes, groups: &str) -> Result<(), Diagnostic> {
         let ConvSizes { inputs, outputs, kernel, dilation, groups: count, .. } = conv;
-        legal_groups(count, [inputs, outputs], &self.path_of(groups))?;
+        groups_are_legal(count, [inputs, outputs], &self.path_of(groups))?;
         if let Some(valid) = wrong_past(conv.kept()) {
             let found = format!(
                 "{}, a dilation of {dilation} and {}",

@@ -2,7 +2,7 @@
 
 use super::expect;
 use crate::diagnostic::Diagnostic;
-use crate::front::amplifier::causal::legal_groups;
+use crate::front::amplifier::causal::groups_are_legal;
 use crate::front::amplifier::json::{Json, Object, valid_size};
 use crate::front::amplifier::rate::Rates;
 use crate::front::amplifier::refusal;
@@ -148,7 +148,7 @@ impl ConvKeys {
         let frames = self.frames.as_ref();
         let features = frames.map(|keys| keys.features(key_path, [inputs, units])).transpose()?;
         let [reads, gives] = frames.map_or([inputs, units], |keys| keys.filters);
-        legal_groups(groups, [reads, gives], key_path)?;
+        groups_are_legal(groups, [reads, gives], key_path)?;
         let in_group = reads / groups;
         let wide = frames.map(|keys| keys.kernel);
         let (of_file, bias) = (&tensors[0].tensor, &tensors[1].tensor);

@@ -84,6 +84,36 @@ fn a_graph_that_a_call_passes_reads_the_names_of_the_caller() {
     assert_eq!(computed(&bytes, [1.0, -2.0, 0.5]), [-2.0, 4.0, -1.0]);
 }
 
+/// A node of a function may have a graph of the function and a graph that the call passes, also
+/// inside of another graph of the function. Each graph has the operator sets of its author.
+#[test]
+fn own_and_passed_branches_of_a_node_have_operator_sets_of_their_own() {
+    // from operator set 11 on, the bounds of Clip are inputs
+    let least = long(5, &[long(1, b"min"), field(2, 5, &floats(&[0.5])), int(20, 1)].concat());
+    let own = [long(1, &node("Clip", &["a"], "d", &least)), long(12, &value("d", 3))].concat();
+    let passed = [
+        called("least", 1, &[], &long(4, &floats(&[0.5]))),
+        long(1, &node("Clip", &["t", "least"], "e", &[])),
+        long(12, &value("e", 3)),
+    ];
+    let passed = graph_attribute("graph", &passed.concat());
+    let reference =
+        |name: &str| long(5, &[long(1, name.as_bytes()), int(20, 5), long(21, b"graph")].concat());
+    let mixed = |output: &str, [of_own, of_passed]: [&str; 2]| {
+        let branches = [graph_attribute(of_own, &own), reference(of_passed)].concat();
+        node("If", &["c"], output, &branches)
+    };
+    let (then, otherwise) = ("then_branch", "else_branch");
+    let cases = [([then, otherwise], [1.0, 0.5, 0.5]), ([otherwise, then], [0.5, 2.0, 0.5])];
+    for (branches, wanted) in cases {
+        let bytes = with_function(10, &[truth(), mixed("b", branches)], &passed);
+        assert_eq!(computed(&bytes, [1.0, -2.0, 0.25]), wanted);
+        let outer = [long(1, &mixed("i", branches)), long(12, &value("i", 3))].concat();
+        let bytes = with_function(10, &[truth(), choice(&outer)], &passed);
+        assert_eq!(computed(&bytes, [1.0, -2.0, 0.25]), wanted);
+    }
+}
+
 /// A default graph with a node that refers to the default graph has no end.
 #[test]
 fn a_default_graph_that_contains_itself_is_refused() {

@@ -654,6 +654,37 @@ fn with_loop(trips: Option<i64>, kind: Body) -> Vec<u8> {
     file(&graph.concat(), 17)
 }
 
+/// The error for a carried value without an initial value names the input.
+#[test]
+fn inputs_of_operators_with_any_number_of_inputs_are_not_left_out() {
+    let body = [
+        long(1, &node("Identity", &["go"], "goes_on", &[])),
+        long(1, &node("Add", &["b", "b"], "next", &[])),
+        [scalar("k", 7), scalar("go", 9), value("a", 3), value("b", 3)]
+            .iter()
+            .flat_map(|input| long(11, input))
+            .collect(),
+        [scalar("goes_on", 9), value("a", 3), value("next", 3)]
+            .iter()
+            .flat_map(|output| long(12, output))
+            .collect(),
+    ];
+    let body = graph_attribute("body", &body.concat());
+    let said = |node: Vec<u8>| {
+        let graph = [
+            long(1, &node),
+            called("M", 7, &[], &long(7, &ints(&[3]))),
+            long(11, &value("x", 3)),
+            long(12, &value("y", 3)),
+        ];
+        read(&file(&graph.concat(), 17), None).expect_err("an input is left out").to_string()
+    };
+    let of_loop = said(node("Loop", &["M", "", "", "x"], "y", &body));
+    assert!(of_loop.contains("input 2 is left out"), "{of_loop}");
+    let sum = said(node("Sum", &["x", "", "x"], "y", &[]));
+    assert!(sum.contains("input 1 is left out"), "{sum}");
+}
+
 /// The maximum number of iterations of a file's loop and the warnings, or the errors.
 fn trips_of(bytes: &[u8], max_steps: Option<usize>) -> Result<(usize, String), String> {
     let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
@@ -2369,9 +2400,10 @@ fn numbers_of_groups_have_one_rule() {
     };
     for groups in [-1, 0, 3, i64::MIN, i64::MAX] {
         let problems = said(convolution(groups)).expect_err("groups of a Conv").to_string();
-        assert!(problems.contains(&format!("the number of groups, {groups}")), "{problems}");
+        let found = format!("{groups} groups for 4 input channels and 4 output channels");
+        assert!(problems.contains(&found), "{problems}");
         let problems = said(normalization(groups)).expect_err("num_groups").to_string();
-        assert!(problems.contains(&format!("{groups} groups of the places")), "{problems}");
+        assert!(problems.contains(&format!("{groups} groups for 4 channels")), "{problems}");
     }
     for graph in [convolution(2), normalization(2)] {
         said(graph).unwrap_or_else(|problems| panic!("{problems}"));

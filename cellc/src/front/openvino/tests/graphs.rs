@@ -27,6 +27,9 @@ fn graphs_that_do_not_hold_together() {
         edit(GRU, "\"GRUCell\" version=\"opset3\"", &format!("\"GRUCell\" version=\"{set}\""))
     };
     let output = GRU.lines().find(|line| line.contains("names=\"h_out\"><dim>")).unwrap();
+    let assign = "<layer id=\"8\" name=\"a\" type=\"Assign\" version=\"opset6\"><data \
+        variable_id=\"v\"/><input><port id=\"0\"/></input></layer>";
+    let of_assign = add(&edit(GRU, &edge(2, 2), &edge(8, 2)), assign, &between(2, 0, 8, 0));
     let cases = [
         ("a cycle of two", cycle),
         ("a cycle of one", edit(GRU, &edge(1, 1), &between(5, 5, 5, 1))),
@@ -44,6 +47,7 @@ fn graphs_that_do_not_hold_together() {
             edit(GRU, &edge(2, 2), "<edge from-layer=\"W\" from-port=\"0\" to-layer=\"5\" />"),
         ),
         ("an edge from a Result", edit(GRU, &edge(2, 2), &edge(6, 2))),
+        ("an edge from an Assign", of_assign),
         ("no edges at all", no_edges),
         ("a port twice", edit(GRU, "<port id=\"3\"", "<port id=\"2\"")),
         ("a port without id", edit(GRU, "<port id=\"3\"", "<port")),
