@@ -518,8 +518,8 @@ fn wrong_arguments_are_status_2_and_leave_nothing() {
         (&[gru, "-o", "gru.rs", "--batch=0"], &["at least 1"]),
         (&[gru, "-o", "gru.rs", "--state=h"], &["h=h_out"]),
         (&[gru, "-o", "gru.rs", "--no-state", "--state=h=o"], &["cannot be used with"]),
-        (&[gru, "-o", "gru.rs", "--range=-1"], &["a magnitude from 0 that f32 holds"]),
-        (&[gru, "-o", "gru.rs", "--range", "-1"], &["a magnitude from 0 that f32 holds"]),
+        (&[gru, "-o", "gru.rs", "--range=-1"], &["a finite magnitude from 0"]),
+        (&[gru, "-o", "gru.rs", "--range", "-1"], &["a finite magnitude from 0"]),
         (&[gru, "gru.rs"], &["'gru.rs'", "-o gru.rs"]),
         (&[gru, gru], &["one model is compiled"]),
         (
