@@ -10,7 +10,6 @@
 )]
 
 // The stages of the compiler and their data. `compile` lists the stages in order.
-mod activation;
 mod arch;
 mod check;
 mod compilation;
@@ -24,6 +23,7 @@ mod front;
 mod header;
 mod kernel;
 mod lower;
+mod math;
 mod model;
 mod model_names;
 mod numerics;

@@ -199,16 +199,14 @@ impl Domain for AtOneInput {
                     }
                 }
             }
-            (P::Activation(activation), &[v])
-                if activation.graph() == CurveShape::Stairs && is_bounded =>
-            {
+            (P::Math(math), &[v]) if math.curve() == CurveShape::Stairs && is_bounded => {
                 let error = v.value.error() * (1.0 + MARGIN);
                 let [low, high] =
                     [v.exact - error, v.exact + error].map(|v| FLOAT64.pointwise(function, &[v]));
                 Value::new(low, high, (right - low).max(high - right))
             }
             (
-                P::Activation(_)
+                P::Math(_)
                 | P::Binary(_)
                 | P::PRelu
                 | P::Less

@@ -13,7 +13,7 @@
 //!   Other matrix products are bounded alike.
 //! * Clipping adds no error. An activation multiplies the error of its argument by its largest
 //!   slope, and adds the height of its steps if the argument has an error, and
-//!   `activation::own_error`.
+//!   `math::own_error`.
 //! * A GRU ends with `z h + (1 - z) n`: three roundings, four if split. An LSTM ends with
 //!   `c' = f c + i g` and `h' = o a(c')` with an activation `a`. A sigmoid near 1 is flat: its
 //!   value and its error are not both at their maximum ([`Gate`]).
@@ -40,7 +40,6 @@ mod stated;
 mod tests;
 mod value;
 
-use crate::activation::{U, UNDERFLOW};
 use crate::core::{
     CoreCell, CoreModel, CoreNode, CoreOp, Effort, Lengths, Parameter, PointwiseFunction, Source,
     TopK,
@@ -49,7 +48,8 @@ use crate::encoding::{LEAST_LARGEST, Stored, WeightFormat};
 use crate::evaluate::{
     CellWeights, Column, Domain, MatrixRow, Outcome, Row, State, StepInputs, evaluate,
 };
-use crate::model::{Activation, CellKind, Coupled, ResetGate};
+use crate::math::{U, UNDERFLOW};
+use crate::model::{CellKind, Coupled, MathFunction, ResetGate};
 use crate::numerics::{Multiples, Precisions, Vector, flush_below};
 use crate::request::{Accuracy, Numerics};
 use at_point::AtOneInput;
@@ -373,7 +373,7 @@ impl Domain for ErrorAnalysis {
     }
 
     fn pointwise(&self, function: PointwiseFunction, operands: &[Value]) -> Value {
-        function.compute(operands, |activation, v| self.activation(activation, v))
+        function.compute(operands, |function, v| self.math(function, v))
     }
 
     /// The range of the whole column, as any row may be chosen. If the index is not exact, the
@@ -446,8 +446,8 @@ fn rounding(values: &[Value], range: u16) -> f64 {
 }
 
 impl ErrorAnalysis {
-    fn activation(&self, activation: Activation, v: Value) -> Value {
-        v.activated(activation, &self.profile)
+    fn math(&self, function: MathFunction, v: Value) -> Value {
+        v.activated(function, &self.profile)
     }
 }
 
@@ -522,7 +522,7 @@ impl Gates<'_> {
         let c = self.units(next);
         let h = self.units(|j| {
             let o = self.activate(0, peep(2, j, c[j], self.sum(o, j, h)));
-            self.analysis.activation(self.cell.activations[2], c[j]).gated(o).rounded()
+            self.analysis.math(self.cell.activations[2].into(), c[j]).gated(o).rounded()
         });
         (h, c)
     }

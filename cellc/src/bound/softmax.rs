@@ -2,8 +2,8 @@
 
 use super::value::{Value, growth};
 use super::{Profile, U, UNDERFLOW};
-use crate::activation;
-use crate::model::Activation;
+use crate::math;
+use crate::model::MathFunction;
 
 /// `e_i / s`, or `(v_i - m) - log s`, with `m = max v`, `e_k = exp(v_k - m)` and `s` the sum of
 /// `e_k` in any order.
@@ -12,8 +12,8 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
     if !values.iter().all(|v| v.is_bounded()) {
         return vec![nothing; values.len()];
     }
-    let error_of = |function: Activation, value: f64| {
-        activation::error(function, profile.accuracy, profile.fused).within(0.0, value)
+    let error_of = |function: MathFunction, value: f64| {
+        math::error(function, profile.accuracy, profile.fused).within(0.0, value)
     };
     let most = values.iter().map(|v| v.high()).fold(f64::NEG_INFINITY, f64::max);
     let most_error = values.iter().map(|v| v.error()).fold(0.0, f64::max);
@@ -22,9 +22,9 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
     let deepest = values.iter().map(depth).fold(0.0, f64::max);
     // relative error of e_k: the rounding of the argument, at most `u depth`, and the error of exp
     // at 1; plus an absolute error of exp near 0
-    let of_exp = error_of(Activation::Exp, 1.0);
+    let of_exp = error_of(MathFunction::Exp, 1.0);
     let exp_growth = |depth: f64| (U * depth).exp() * (1.0 + of_exp) - 1.0;
-    let exp_underflow = error_of(Activation::Exp, 0.0) + UNDERFLOW;
+    let exp_underflow = error_of(MathFunction::Exp, 0.0) + UNDERFLOW;
     // relative error of s; s is at least 1, so absolute errors are at most as large relative to s
     let count = values.len() as f64;
     let sum_growth = (1.0 + exp_growth(deepest)) * (1.0 + growth(values.len())) - 1.0
@@ -43,7 +43,7 @@ pub(super) fn softmax(values: &[Value], log: bool, profile: &Profile) -> Vec<Val
             // difference
             let below_one = -(-sum_growth).ln_1p();
             let log_most = (count * (1.0 + sum_growth)).ln().max(below_one);
-            let of_log = below_one + error_of(Activation::Log, log_most);
+            let of_log = below_one + error_of(MathFunction::Log, log_most);
             let mut error = v.error() + most_error + U * depth(v) + UNDERFLOW + of_log;
             let magnitude = depth(v) + log_most;
             error += U * (magnitude + error) + UNDERFLOW;

@@ -7,10 +7,11 @@ use crate::core::{
     LoopCarried, LoopResult, LoopSlice, MatMul, Parameter, Pointwise, PointwiseFunction as P,
     Softmax, Source, Variable, View, WeightSource,
 };
-use crate::evaluate::written::{self, Written};
+use crate::evaluate::test_models::{self, Written};
 use crate::kernel::{Base, BodyRef, BufferId, Expr, LaneOp, Local, Role, Stmt, interpret};
 use crate::model::{
-    Activation, BiasPart, Binary, CellKind, Coupled, LstmGateOrder, ResetGate, Tensor, WeightLayout,
+    Activation, BiasPart, Binary, CellKind, Coupled, LstmGateOrder, MathFunction, ResetGate,
+    Tensor, WeightLayout,
 };
 use crate::numerics::Precisions;
 use crate::plan::plan;
@@ -123,7 +124,7 @@ impl RandomModel<'_> {
                 1 => Lengths::Constant((0..batch).map(|_| self.random.below(steps + 1)).collect()),
                 _ => self.model.lengths(batch, steps),
             };
-            cell.sequence = written::sequence(steps, self.random.below(2) == 0, lengths);
+            cell.sequence = test_models::sequence(steps, self.random.below(2) == 0, lengths);
             cell.out.y = Some(self.model.value(&[batch, 1, steps, hidden_size]));
         }
         cell
@@ -157,7 +158,7 @@ impl RandomModel<'_> {
             }
             2 => {
                 let activation = self.activation();
-                self.model.pointwise(P::Activation(activation), &[x], &shape)
+                self.model.pointwise(P::Math(activation.into()), &[x], &shape)
             }
             3 => {
                 // constants away from 0, since a division by the constants needs a bound
@@ -238,7 +239,7 @@ impl RandomModel<'_> {
                 let (all, last) =
                     (self.model.value(&[batch, trips * inputs]), self.model.value(&shape));
                 let pointwise = |function, inputs, out| {
-                    written::node(CoreOp::Pointwise(Pointwise { function, inputs, out }))
+                    test_models::node(CoreOp::Pointwise(Pointwise { function, inputs, out }))
                 };
                 let (activation, reverse) = (self.activation(), self.random.below(2) == 0);
                 self.model.push(CoreOp::Loop(CoreLoop {
@@ -253,7 +254,7 @@ impl RandomModel<'_> {
                             vec![Source::Value(value), Source::Value(piece)],
                             sum,
                         ),
-                        pointwise(P::Activation(activation), vec![Source::Value(sum)], next),
+                        pointwise(P::Math(activation.into()), vec![Source::Value(sum)], next),
                     ],
                     results: vec![
                         LoopResult {
@@ -530,7 +531,7 @@ fn is_tight_for_sums() {
     let out = model.value(&[1, 1]);
     let cell = CoreCell::new(CellKind::Rnn, [1, k, 1], [x, h], weights);
     model.push(CoreOp::Cell(CoreCell {
-        activations: written::relus(1),
+        activations: test_models::relus(1),
         out: CellOutputs { h: Some(out), ..CellOutputs::default() },
         ..cell
     }));
@@ -592,7 +593,9 @@ fn over_a_range_is_the_corner() {
         let strides = vec![cell.hidden_size as isize, 1];
         let input = std::mem::replace(&mut cell.h, Source::Value(view));
         model.values[view].shape = shape;
-        model.nodes.insert(0, written::node(CoreOp::View(View { input, offset: 0, strides, out })));
+        model
+            .nodes
+            .insert(0, test_models::node(CoreOp::View(View { input, offset: 0, strides, out })));
         let profile = &Profile::new(false, &Numerics::default(), &Precisions::F32);
         let size = |shape: &[usize]| shape.iter().product::<usize>();
         let corner =
@@ -614,12 +617,12 @@ fn quotients_and_logarithms() {
     for (shift, bounded) in [(0.0, false), (2.0, true)] {
         let mut model = Written::default();
         let x = model.parameter(&[4]);
-        let tanh = model.pointwise(P::Activation(Activation::Tanh), &[x], &[4]);
+        let tanh = model.pointwise(P::Math(Activation::Tanh.into()), &[x], &[4]);
         let shift = Source::Constant(model.constant(&[1], &[shift]));
         let divisor = model.pointwise(P::Binary(Binary::Add), &[tanh, shift], &[4]);
         let quotient = model.pointwise(P::Binary(Binary::Divide), &[x, divisor], &[4]);
-        let logarithm = model.pointwise(P::Activation(Activation::Log), &[divisor], &[4]);
-        let root = model.pointwise(P::Activation(Activation::Sqrt), &[divisor], &[4]);
+        let logarithm = model.pointwise(P::Math(MathFunction::Log), &[divisor], &[4]);
+        let root = model.pointwise(P::Math(MathFunction::Sqrt), &[divisor], &[4]);
         model.result(quotient);
         model.result(logarithm);
         model.result(root);
@@ -639,9 +642,9 @@ fn covers_both_sides_of_a_jump() {
     for x in [-2.3_f32, -1.7, -0.9, -0.4, 0.2, 0.6, 0.8, 1.2, 1.9] {
         let mut model = Written::default();
         let input = model.parameter(&[1]);
-        let tanh = model.pointwise(P::Activation(Activation::Tanh), &[input], &[1]);
+        let tanh = model.pointwise(P::Math(Activation::Tanh.into()), &[input], &[1]);
         let jump = Activation::ThresholdedRelu { alpha: x.tanh() };
-        let cut = model.pointwise(P::Activation(jump), &[tanh], &[1]);
+        let cut = model.pointwise(P::Math(jump.into()), &[tanh], &[1]);
         model.result(cut);
         worst = worst.max(compare(&model.0, &[(vec![vec![x]], Vec::new())], false));
     }
@@ -662,7 +665,7 @@ fn grows_no_further_than_the_range() {
             [drawn.weight(&[rows, 3], 9.0), drawn.weight(&[rows, 3], 9.0), WeightSource::Zero];
         let mut cell = CoreCell::new(kind, [1, 3, 3], [x, h], weights);
         cell.c = kind.has_cell_state().then_some(c);
-        cell.sequence = written::sequence(200, false, Lengths::Full);
+        cell.sequence = test_models::sequence(200, false, Lengths::Full);
         let out = drawn.model.value(&[1, 1, 3]);
         cell.out.h = Some(out);
         drawn.model.push(CoreOp::Cell(cell));
@@ -680,8 +683,8 @@ fn is_no_larger_than_the_range() {
     let x = model.parameter(&[1]);
     let steep = Source::Constant(model.constant(&[1], &[1e30]));
     let x = model.pointwise(P::Binary(Binary::Multiply), &[x, steep], &[1]);
-    let sigmoid = model.pointwise(P::Activation(Activation::Sigmoid), &[x], &[1]);
-    let tanh = model.pointwise(P::Activation(Activation::Tanh), &[x], &[1]);
+    let sigmoid = model.pointwise(P::Math(Activation::Sigmoid.into()), &[x], &[1]);
+    let tanh = model.pointwise(P::Math(Activation::Tanh.into()), &[x], &[1]);
     model.result(sigmoid);
     model.result(tanh);
     let profile = &Profile::new(true, &Numerics::default(), &Precisions::F32);

@@ -1,9 +1,9 @@
 //! Ranges and errors of numbers, and f32 arithmetic on them.
 
 use super::{Profile, U, UNDERFLOW};
-use crate::activation;
 use crate::core::Number;
-use crate::model::{Activation, CurveShape};
+use crate::math;
+use crate::model::{Activation, CurveShape, MathFunction};
 
 /// A range of the exact and the computed value, and a bound of their difference.
 ///
@@ -257,17 +257,17 @@ impl Value {
         Self::new(low - rounding, high + rounding, passed + rounding)
     }
 
-    pub(super) fn activated(self, activation: Activation, profile: &Profile) -> Self {
+    pub(super) fn activated(self, function: MathFunction, profile: &Profile) -> Self {
         if !self.is_bounded() {
             return ANYTHING;
         }
         let magnitude = self.magnitude();
         let Profile { accuracy, fused, .. } = *profile;
         let arguments = [self.low, self.high];
-        let Some(image) = activation::image_between(activation, arguments, self.error) else {
+        let Some(image) = math::image_between(function, arguments, self.error) else {
             return ANYTHING;
         };
-        let approximation = activation::own_error(activation, accuracy, fused, magnitude, &image);
+        let approximation = math::own_error(function, accuracy, fused, magnitude, &image);
         let step = if self.error > 0.0 { image.jump } else { 0.0 };
         let passed = if self.error > 0.0 { image.slope * self.error } else { 0.0 };
         let error = (passed + step).min(image.high - image.low) + approximation;
@@ -339,16 +339,17 @@ impl Gate {
 
     /// An activation of `argument`.
     pub(super) fn activated(argument: Value, activation: Activation, profile: &Profile) -> Self {
-        let value = argument.activated(activation, profile);
+        let function = MathFunction::Activation(activation);
+        let value = argument.activated(function, profile);
         let Profile { accuracy, fused, .. } = *profile;
         let image =
-            (activation.graph() == CurveShape::Logistic && argument.is_bounded()).then(|| {
+            (function.curve() == CurveShape::Logistic && argument.is_bounded()).then(|| {
                 let arguments = [argument.low, argument.high];
-                activation::image_between(activation, arguments, argument.error)
+                math::image_between(function, arguments, argument.error)
             });
         let sigmoid = image.flatten().map(|image| {
             let magnitude = argument.magnitude();
-            [argument.error, activation::own_error(activation, accuracy, fused, magnitude, &image)]
+            [argument.error, math::own_error(function, accuracy, fused, magnitude, &image)]
         });
         Self { value, sigmoid }
     }

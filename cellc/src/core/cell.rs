@@ -224,7 +224,7 @@ impl Operation for CoreCell {
                 KernelForm::Alone
             },
             notation: Notation::Function("cell"),
-            activations: self.activations.clone(),
+            functions: self.activations.iter().map(|&function| function.into()).collect(),
             denormals: Treatment::EveryStep,
             constants: "initial_state",
             reach: Reach::Any,

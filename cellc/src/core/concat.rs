@@ -32,7 +32,7 @@ impl Operation for Concat {
             product: None,
             kernel: KernelForm::Joined,
             notation: Notation::Function("concat"),
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::Copies,
             constants: "constant",
             reach: Reach::Near,

@@ -266,7 +266,7 @@ impl Operation for Convolve {
             product,
             kernel: KernelForm::Rows(self.positions),
             notation: Notation::Weighted,
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::Computes,
             constants: "filters",
             reach: Reach::Far,

@@ -67,7 +67,7 @@ impl Operation for Dense {
             product: fixed,
             kernel: KernelForm::Rows(self.outputs),
             notation: Notation::Weighted,
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::Computes,
             constants: "constant",
             reach: Reach::Far,

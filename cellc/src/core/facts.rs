@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{Convolve, CoreCell, CoreModel, Dense, PointwiseFunction, Source, View, WeightSource};
-use crate::model::Activation;
+use crate::model::MathFunction;
 
 /// The facts about one operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,9 +33,9 @@ pub struct Facts<'o> {
     pub(crate) kernel: KernelForm,
     /// The operation in equations.
     pub(crate) notation: Notation<'o>,
-    /// The activations that the operation computes; for a loop, without the activations of its
-    /// body.
-    pub(crate) activations: Vec<Activation>,
+    /// The functions of one number that the operation computes; for a loop, without the functions
+    /// of its body.
+    pub(crate) functions: Vec<MathFunction>,
     /// The treatment of denormals.
     pub(crate) denormals: Treatment,
     /// The role of constant operands, for names of constants in generated code.

@@ -7,7 +7,7 @@
 
 use super::{Combiner, Geometry, PointwiseFunction, broadcast_strides, strides};
 use crate::model::{
-    Activation, Binary, Comparison, CurveShape, ElementType, Logic, Primitive, Remainder, Tensor,
+    Binary, Comparison, CurveShape, ElementType, Logic, MathFunction, Primitive, Remainder, Tensor,
     Unary,
 };
 
@@ -301,14 +301,14 @@ pub(crate) fn product(factors: [&Tensor; 2], places: &Product, shape: Vec<usize>
     float_tensor(shape, is_f64, sums)
 }
 
-/// The value of an activation in float64.
-pub(crate) type Exact = fn(Activation, f64) -> f64;
+/// The value of a [`MathFunction`] in float64.
+pub(crate) type Exact = fn(MathFunction, f64) -> f64;
 
 /// A folded tensor, and its element type in the model.
 type Folded = Result<(Tensor, ElementType), &'static str>;
 
 /// An element-wise operation on constants, in floats or integers as the operands are. `exact`
-/// computes the values of activations.
+/// computes the values of [`MathFunction`]s.
 ///
 /// # Errors
 /// Integers without a result, such as a quotient by zero, or with a result outside of their type.
@@ -320,14 +320,12 @@ pub(crate) fn elementwise(function: Primitive, constants: &Broadcasts, exact: Ex
         floats(&|v| pointwise_function.compute(&v[..pointwise_function.arity()], exact))
     };
     match (function, is_float) {
-        (Primitive::Activation(function), true) => {
-            pointwise(PointwiseFunction::Activation(function))
-        }
-        (Primitive::Activation(activation), false) if activation.graph() == CurveShape::Stairs => {
+        (Primitive::Math(function), true) => pointwise(PointwiseFunction::Math(function)),
+        (Primitive::Math(function), false) if function.curve() == CurveShape::Stairs => {
             constants.to_integers(0, |[v, ..]| Ok(v))
         }
         (Primitive::PRelu, true) => pointwise(PointwiseFunction::PRelu),
-        (Primitive::Activation(_) | Primitive::PRelu, false) => {
+        (Primitive::Math(_) | Primitive::PRelu, false) => {
             unreachable!("translate refuses activations of integers before folding")
         }
         (Primitive::Unary(function), true) => floats(&|[v, ..]| unary_of_float(function, v)),

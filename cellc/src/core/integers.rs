@@ -54,7 +54,7 @@ impl Operation for IntegerInput {
             product: None,
             kernel: KernelForm::Alone,
             notation: Notation::Operand,
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::Computes,
             constants: "constant",
             reach: Reach::Far,

@@ -138,7 +138,7 @@ impl Operation for LinearAttention {
             product: None,
             kernel: KernelForm::Alone,
             notation: Notation::Function("linear_attention"),
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::EveryStep,
             constants: "constant",
             reach: Reach::Any,

@@ -36,7 +36,7 @@ impl Operation for Lookup {
             product: None,
             kernel: KernelForm::Alone,
             notation: Notation::Function("lookup"),
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::Computes,
             constants: "table",
             reach: Reach::Far,

@@ -83,7 +83,7 @@ impl Operation for CoreLoop {
             product: None,
             kernel: KernelForm::Body,
             notation: Notation::Function("loop"),
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::Computes,
             constants: "constant",
             reach: if self.trips == 1 { Reach::Near } else { Reach::Any },

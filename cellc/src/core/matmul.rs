@@ -41,7 +41,7 @@ impl Operation for MatMul {
             product: None,
             kernel: KernelForm::Rows(self.columns),
             notation: Notation::Function("matmul"),
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::Computes,
             constants: "constant",
             reach: Reach::Far,

@@ -21,11 +21,11 @@ mod integers;
 pub(crate) mod interval;
 mod known;
 mod linear_attention;
+mod live_values;
 mod lookup;
 mod loops;
 mod matmul;
 mod model;
-mod needed;
 mod number;
 mod op;
 mod pointwise;
@@ -65,6 +65,7 @@ pub(crate) use history::{ElementsBefore, Front, History, Lookback, ShortOf};
 pub use integers::{INTEGER_LIMIT, IntegerInput};
 pub(crate) use known::Known;
 pub use linear_attention::{AttentionSizes, Decay, LinearAttention};
+pub(crate) use live_values::needed;
 pub use lookup::Lookup;
 pub use loops::{CoreLoop, LoopCarried, LoopResult, LoopSlice};
 pub use matmul::MatMul;
@@ -72,7 +73,6 @@ pub(crate) use model::is_f32_product;
 pub use model::{
     CoreModel, CoreValue, Parameter, Restart, ResultValue, StatePair, Steps, Variable,
 };
-pub(crate) use needed::needed;
 pub(crate) use number::Number;
 pub(crate) use op::visit_references;
 pub use op::{CoreNode, CoreOp, LayerPlace};

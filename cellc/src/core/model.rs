@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{CoreCell, CoreNode, CoreOp, LayerPlace, Source};
-use crate::model::{Activation, ElementType, InputFile, Tensor};
+use crate::model::{ElementType, InputFile, MathFunction, Tensor};
 
 /// An input of the model.
 #[derive(Clone, Debug, PartialEq)]
@@ -237,15 +237,14 @@ impl CoreModel {
             .collect()
     }
 
-    /// Every activation of the model, without duplicates.
-    pub fn activations(&self) -> Vec<Activation> {
-        let activations = self.all_nodes().into_iter().flat_map(|node| node.op.facts().activations);
-        let mut once: Vec<Activation> = Vec::new();
-        for activation in activations {
-            if !once.contains(&activation) {
-                once.push(activation);
+    /// Every function of one number in the model, without duplicates.
+    pub fn functions(&self) -> Vec<MathFunction> {
+        let mut functions: Vec<MathFunction> = Vec::new();
+        for function in self.all_nodes().into_iter().flat_map(|node| node.op.facts().functions) {
+            if !functions.contains(&function) {
+                functions.push(function);
             }
         }
-        once
+        functions
     }
 }

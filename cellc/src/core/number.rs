@@ -1,7 +1,7 @@
 //! The semantics of pointwise operations, defined once for all number types.
 
 use super::PointwiseFunction;
-use crate::model::{Activation, Binary};
+use crate::model::{Binary, MathFunction};
 
 /// A number that pointwise operations compute with: f64, or a value with an error bound.
 pub(crate) trait Number: Copy {
@@ -26,16 +26,16 @@ pub(crate) trait Number: Copy {
 }
 
 impl PointwiseFunction {
-    /// The result for [`Self::arity`] operands. `activation` computes an activation.
+    /// The result for [`Self::arity`] operands. `math` computes a function of one number.
     pub(crate) fn compute<N: Number>(
         self,
         operands: &[N],
-        activation: impl FnOnce(Activation, N) -> N,
+        math: impl FnOnce(MathFunction, N) -> N,
     ) -> N {
         assert_eq!(operands.len(), self.arity(), "core: operands of {}", self.name());
         let first = operands[0];
         match self {
-            Self::Activation(function) => activation(function, first),
+            Self::Math(function) => math(function, first),
             Self::Binary(binary) => binary.of(first, operands[1]),
             Self::PRelu => first.prelu(operands[1]),
             Self::Less => first.less(operands[1]),

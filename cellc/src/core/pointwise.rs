@@ -4,7 +4,7 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
     Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, listed,
 };
-use crate::model::{Activation, Binary};
+use crate::model::{Binary, MathFunction};
 
 /// An operation element by element; inputs broadcast to the shape of the output by NumPy's rules.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,8 @@ pub struct Pointwise {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // the names document the variants
 pub enum PointwiseFunction {
-    Activation(Activation),
+    /// A function of one number.
+    Math(MathFunction),
     /// Arithmetic of two operands.
     Binary(Binary),
     /// The first operand if above 0, else the product of both operands.
@@ -53,7 +54,7 @@ impl PointwiseFunction {
         use Zeros::{IfAll, IfOne, Unknown};
         let row = |name, arity, effort, zeros| Row { name, arity, effort, zeros };
         match self {
-            Self::Activation(activation) => row(activation.name(), 1, Function, Unknown),
+            Self::Math(function) => row(function.name(), 1, Function, Unknown),
             Self::Binary(binary) => match binary {
                 Binary::Add => row("add", 2, Arithmetic, IfAll),
                 Binary::Subtract => row("subtract", 2, Arithmetic, IfAll),
@@ -81,6 +82,12 @@ impl PointwiseFunction {
     }
 }
 
+impl From<MathFunction> for PointwiseFunction {
+    fn from(function: MathFunction) -> Self {
+        Self::Math(function)
+    }
+}
+
 impl From<Binary> for PointwiseFunction {
     fn from(binary: Binary) -> Self {
         Self::Binary(binary)
@@ -93,8 +100,8 @@ impl Operation for Pointwise {
         let is_difference_of_one =
             self.function == Binary::Subtract.into() && self.inputs.first() == self.inputs.last();
         let zeros = if is_difference_of_one { Zeros::Always } else { zeros };
-        let activations = match self.function {
-            PointwiseFunction::Activation(activation) => vec![activation],
+        let functions = match self.function {
+            PointwiseFunction::Math(function) => vec![function],
             _ => Vec::new(),
         };
         let constants = match self.function {
@@ -114,7 +121,7 @@ impl Operation for Pointwise {
             product: None,
             kernel: KernelForm::Elements,
             notation: Notation::Pointwise(self.function),
-            activations,
+            functions,
             denormals: Treatment::Streams,
             constants,
             reach: Reach::Near,

@@ -119,7 +119,7 @@ impl Operation for Reduce {
             product: None,
             kernel: KernelForm::Alone,
             notation: Notation::Function(self.combiner.result()),
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::Computes,
             constants: "constant",
             reach: Reach::Far,

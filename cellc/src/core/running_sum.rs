@@ -41,7 +41,7 @@ impl Operation for RunningSum {
             product: None,
             kernel: KernelForm::Alone,
             notation: Notation::Function("running_sum"),
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::EachSum,
             constants: "constant",
             reach: Reach::Far,

@@ -4,7 +4,7 @@ use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
     Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros,
 };
-use crate::model::Activation;
+use crate::model::MathFunction;
 
 /// `exp(v) / sum exp(v)` or its logarithm.
 ///
@@ -25,9 +25,9 @@ pub struct Softmax {
 
 impl Operation for Softmax {
     fn facts(&self) -> Facts<'_> {
-        let activations = match self.log {
-            true => vec![Activation::Exp, Activation::Log],
-            false => vec![Activation::Exp],
+        let functions = match self.log {
+            true => vec![MathFunction::Exp, MathFunction::Log],
+            false => vec![MathFunction::Exp],
         };
         Facts {
             name: "softmax",
@@ -41,7 +41,7 @@ impl Operation for Softmax {
             product: None,
             kernel: KernelForm::Alone,
             notation: Notation::Function(if self.log { "log_softmax" } else { "softmax" }),
-            activations,
+            functions,
             denormals: Treatment::Computes,
             constants: "constant",
             reach: Reach::Far,

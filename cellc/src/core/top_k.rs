@@ -51,7 +51,7 @@ impl Operation for TopK {
             product: None,
             kernel: KernelForm::Alone,
             notation: Notation::Functions(names),
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::Computes,
             constants: "constant",
             reach: Reach::Far,

@@ -53,7 +53,7 @@ impl Operation for View {
             product: None,
             kernel: KernelForm::Viewed,
             notation: Notation::Elements(self),
-            activations: Vec::new(),
+            functions: Vec::new(),
             denormals: Treatment::Moves,
             constants: "constant",
             reach: Reach::Near,

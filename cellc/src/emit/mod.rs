@@ -1,6 +1,5 @@
 //! Emission: prints a program as source text in Rust or C.
 
-mod alike;
 #[cfg(feature = "builder")]
 mod c;
 mod calls;
@@ -21,6 +20,7 @@ pub mod signature;
 mod surface;
 pub(crate) mod tensors;
 pub(crate) mod text;
+mod text_comparison;
 mod tokens;
 mod traversal;
 #[cfg(feature = "builder")]

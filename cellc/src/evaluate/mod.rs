@@ -12,7 +12,7 @@ use crate::model::{Binary, Tensor};
 
 mod linear_attention;
 #[cfg(test)]
-pub(crate) mod written;
+pub(crate) mod test_models;
 
 /// The column of a table: the number of rows, and the element of each row.
 pub(crate) type Column<'a, V> = (usize, &'a dyn Fn(usize) -> V);

@@ -1,7 +1,8 @@
 //! LRN of every format: `v / (bias + alpha mean(v^2))^beta`, with the mean over neighbours.
 
 use crate::model::{
-    Activation, Binary, Elementwise, Op, Padding, Pool, PoolKind, Rounding, Tensor, ValueId, Window,
+    Binary, Elementwise, MathFunction, Op, Padding, Pool, PoolKind, Rounding, Tensor, ValueId,
+    Window,
 };
 
 /// The attributes of an LRN.
@@ -42,7 +43,7 @@ impl LocalNorm {
         let kernel = neighbours.around.iter().map(|[before, after]| before + 1 + after).collect();
         let kind = PoolKind::Average { count_pads: true };
         let pool = Op::Pool(Box::new(Pool { kind, kernel, window, rounding: Rounding::Floor }));
-        let mut mean = add(Op::elementwise(Activation::Square), vec![x]);
+        let mut mean = add(Op::elementwise(MathFunction::Square), vec![x]);
         // pools leave out axes 0 and 1: with a new axis 1, the window begins with the channels
         if neighbours.of_channels {
             let axis = Tensor::from_i64(vec![1], &[1]).expect("one axis");

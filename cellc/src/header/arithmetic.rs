@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::activation;
 use crate::core::{
     CoreModel, CoreNode, CoreOp, Factor, FixedMatrices, FixedProduct, OutputNumbers,
 };
 use crate::encoding::{Arithmetic, WeightFormat};
+use crate::math;
 use crate::numerics::{Loss, Precisions, Vector};
 use crate::plan::Plan;
 use crate::request::{Accuracy, Numerics, Options};
@@ -66,8 +66,9 @@ fn choices(model: &CoreModel) -> Vec<&'static str> {
     let is_clipped = |op: &CoreOp| matches!(op, CoreOp::Cell(cell) if cell.clip.is_some());
     let mut names: BTreeSet<String> =
         nodes.iter().map(|node| node.kind.to_ascii_lowercase()).collect();
-    let activations = model.activations();
-    names.extend(activations.into_iter().map(|function| function.label().to_ascii_lowercase()));
+    names.extend(
+        model.functions().into_iter().map(|function| function.label().to_ascii_lowercase()),
+    );
     let clips = nodes.iter().any(|node| is_clipped(&node.op));
     let has = |parts: &[&str]| {
         let is_choice = |name: &String| !name.contains("softmax") && !name.starts_with("arg");
@@ -255,9 +256,9 @@ pub(crate) fn activations(model: &CoreModel, accuracy: Accuracy, profiles: &[boo
         return Vec::new();
     }
     let mut lines = vec![format!("Activations: {}.", accuracy.name())];
-    for activation in model.activations() {
-        if let Some(error) = activation::stated(activation, accuracy, profiles) {
-            lines.push(format!("  {}: at most {error}", activation.label()));
+    for function in model.functions() {
+        if let Some(error) = math::stated(function, accuracy, profiles) {
+            lines.push(format!("  {}: at most {error}", function.label()));
         }
     }
     lines

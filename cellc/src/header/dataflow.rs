@@ -349,7 +349,7 @@ fn number(value: f32) -> String {
 /// The term of a pointwise operation.
 fn pointwise_term(function: PointwiseFunction, operands: &[Term]) -> Term {
     use crate::model::Binary::{Add, Divide, Multiply, Subtract};
-    use PointwiseFunction::{Activation, Binary};
+    use PointwiseFunction::{Binary, Math};
     match (function, operands) {
         (Binary(Add), [a, b]) if b.text().starts_with('-') => {
             Term::Sum(format!("{} - {}", a.text(), &b.text()[1..]))
@@ -364,9 +364,7 @@ fn pointwise_term(function: PointwiseFunction, operands: &[Term]) -> Term {
         (Binary(Subtract), [a, b]) => Term::Sum(format!("{} - {}", a.text(), b.text())),
         (Binary(Multiply), [a, b]) => Term::Product(format!("{} . {}", a.factor(), b.factor())),
         (Binary(Divide), [a, b]) => Term::Product(format!("{} / {}", a.factor(), b.factor())),
-        (Activation(activation), [v]) => {
-            Term::Atom(format!("{}({})", activation.label(), v.text()))
-        }
+        (Math(function), [v]) => Term::Atom(format!("{}({})", function.label(), v.text())),
         _ => Term::call(&function.name().replace(' ', "_"), operands),
     }
 }

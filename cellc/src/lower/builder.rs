@@ -9,7 +9,7 @@ use crate::kernel::{
     Base, BufferId, Copied, CopiedDim, Expr, Kernel, LaneOp, Local, Loops, Place, Role, Scalar,
     Stmt, Type, Var, Walk, WindowId, params,
 };
-use crate::model::{Activation, Binary};
+use crate::model::{Binary, MathFunction};
 use crate::plan::{Half, Phase};
 
 /// A kernel under construction, with access to the program around the kernel.
@@ -471,8 +471,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.local(name, Type { scalar: Scalar::U32, lanes: 1 })
     }
 
-    pub(super) fn call(&mut self, activation: Activation, value: Expr) -> Expr {
-        Expr::Call(self.lowering.function(activation), vec![value])
+    pub(super) fn call(&mut self, function: impl Into<MathFunction>, value: Expr) -> Expr {
+        Expr::Call(self.lowering.function(function.into()), vec![value])
     }
 
     /// The operands of a comparison `a < b` that is true if the scalar boolean `condition` equals
@@ -495,7 +495,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     ) -> Expr {
         use PointwiseFunction as F;
         match link.function {
-            F::Activation(activation) => self.call(activation, args.remove(0)),
+            F::Math(function) => self.call(function, args.remove(0)),
             F::Binary(Binary::Add) => op(LaneOp::Add, args),
             F::Binary(Binary::Subtract) => op(LaneOp::Sub, args),
             F::Binary(Binary::Multiply) => op(LaneOp::Mul, args),

@@ -44,7 +44,7 @@ use crate::kernel::{
     Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Loops, Place,
     Program, Role, Type,
 };
-use crate::model::Activation;
+use crate::model::MathFunction;
 use crate::plan::{Plan, ProductPlan, Side};
 use builder::{KernelBuilder, copy, flush};
 pub(crate) use memory::element_of;
@@ -218,9 +218,9 @@ impl<'m> Lowering<'m> {
         (&self.plan.products[index], &self.memory.weights[index])
     }
 
-    /// The index of an activation's function. The function's body is empty until `pass::expand`.
-    fn function(&mut self, activation: Activation) -> usize {
-        let name = activation.label();
+    /// The index of a function in the body. Its statements are missing until `pass::expand`.
+    fn function(&mut self, function: MathFunction) -> usize {
+        let name = function.label();
         if let Some(known) = self.body.functions.iter().position(|f| f.name == name) {
             return known;
         }

@@ -41,7 +41,7 @@ impl Epilogue<'_> {
         let is_short = |link: &&Pointwise| match link.function {
             PointwiseFunction::Binary(binary) => binary != Binary::Divide,
             PointwiseFunction::PRelu => true,
-            PointwiseFunction::Activation(activation) => match activation.graph() {
+            PointwiseFunction::Math(function) => match function.curve() {
                 CurveShape::Ramp | CurveShape::Bend => true,
                 CurveShape::Curve | CurveShape::Logistic | CurveShape::Stairs => false,
             },

@@ -11,7 +11,7 @@ use super::product::for_rows;
 use super::reduce::ReducedRow;
 use crate::core::{Softmax, Source, chains_of_short_rows};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
-use crate::model::{Activation, counted};
+use crate::model::{MathFunction, counted};
 use crate::plan;
 
 impl<'m> KernelBuilder<'_, 'm> {
@@ -52,14 +52,14 @@ impl<'m> KernelBuilder<'_, 'm> {
         // `to` holds e, or v - m for the logarithm, until the sum is known
         self.vectors(&mut body, size, from, to, |builder, value, lanes| {
             let difference = op(LaneOp::Sub, vec![value, Expr::Splat { from: at_most, lanes }]);
-            if log { difference } else { builder.call(Activation::Exp, difference) }
+            if log { difference } else { builder.call(MathFunction::Exp, difference) }
         });
         let stored = ReducedRow::new(size, chains, to);
         let sum = self.reduced(
             &mut body,
             stored,
             |builder, _, element, _| match log {
-                true => builder.call(Activation::Exp, element.value()),
+                true => builder.call(MathFunction::Exp, element.value()),
                 false => element.value(),
             },
             |_, _, sum, element, _| op(LaneOp::Add, vec![sum, element]),
@@ -99,9 +99,9 @@ impl<'m> KernelBuilder<'_, 'm> {
             let difference = op(LaneOp::Sub, vec![load(column, lanes), Expr::Var(most)]);
             let [first, term] = if log {
                 let difference = self.let_(&mut turn, "difference", lanes, difference);
-                [difference.clone(), self.call(Activation::Exp, difference)]
+                [difference.clone(), self.call(MathFunction::Exp, difference)]
             } else {
-                let exp = self.call(Activation::Exp, difference);
+                let exp = self.call(MathFunction::Exp, difference);
                 let exp = self.let_(&mut turn, "e", lanes, exp);
                 [exp.clone(), exp]
             };
@@ -120,7 +120,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// `s`, or `log(s)`.
     fn of_sum(&mut self, log: bool, sum: Expr) -> Expr {
-        if log { self.call(Activation::Log, sum) } else { sum }
+        if log { self.call(MathFunction::Log, sum) } else { sum }
     }
 
     /// The result, of `e` and `s` or of `v - m` and `log(s)`.

@@ -3,61 +3,37 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{NumberError, parse_f32};
-
-/// The shape of the graph of an activation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CurveShape {
-    /// Any other curve, perhaps with a jump.
-    Curve,
-    /// The logistic function: the slope at the value z is z (1 - z).
-    Logistic,
-    /// A rising step function whose steps are whole numbers; integers stay unchanged. Kernels
-    /// compute the value exactly, so the values at both ends of a range of arguments bound all
-    /// values of the range.
-    Stairs,
-    /// 0 below 0, the argument itself from 0 on. Multiples of a scale therefore stay multiples.
-    Ramp,
-    /// Two lines that meet at 0: kernels compute one multiplication and one selection.
-    Bend,
-}
+use super::{CurveShape, NumberError, parse_f32};
 
 /// The table of activations. A row has the formula, the parameters with ONNX's defaults, OpenVINO's
-/// name, the name in options and macros, and the shape of the graph.
+/// name, the name in options and macros, and the shape of its curve.
 macro_rules! activations {
     (
-        cells {
-            $($(#[$formula:meta])* $cell:ident $({ $($parameter:ident = $default:expr),+ })?
-                $name:literal $written:literal $graph:ident)*
-        }
-        models { $(#[doc = $of_model:literal] $model:ident $model_name:literal $of_graph:ident)* }
+        $($(#[$formula:meta])* $cell:ident $({ $($parameter:ident = $default:expr),+ })?
+            $name:literal $written:literal $curve:ident)*
     ) => {
-        /// An activation function; cellc knows its value, its arithmetic and its error bounds.
-        ///
-        /// ONNX's eleven activations of RNN, GRU and LSTM, with ONNX's formulas, and functions for
-        /// models only.
+        /// An activation function of a cell: ONNX's eleven activations of RNN, GRU and LSTM, with
+        /// ONNX's formulas.
         #[derive(Clone, Copy, Debug)]
         #[allow(missing_docs)] // the formulas document alpha and beta
         #[non_exhaustive]
         pub enum Activation {
             $($(#[$formula])* $cell $({ $($parameter: f32),+ })?,)*
-            $(#[doc = concat!($of_model, ": not for cells")] $model,)*
         }
 
         impl Activation {
-            /// OpenVINO's names of the activations of cells, in the order of messages.
+            /// OpenVINO's names of the activations, in the order of messages.
             pub const NAMES: [&'static str; [$($name),*].len()] = [$($name),*];
 
             /// Every activation, with default parameters. A parameter without a default is 1.
-            pub const ALL: [Self; [$($name,)* $($model_name),*].len()] = [
+            pub const ALL: [Self; Self::NAMES.len()] = [
                 $(Self::$cell $({ $($parameter: or_one($default)),+ })?,)*
-                $(Self::$model,)*
             ];
 
             /// [`Self::NAMES`] as in options, macros and build scripts.
             pub const WRITTEN: [&'static str; Self::NAMES.len()] = [$($written),*];
 
-            /// The activation of cells with exactly this name.
+            /// The activation with exactly this name.
             fn named(name: &str, given: &GivenParameters) -> Result<Self, ActivationError> {
                 match name {
                     $($name => Ok(
@@ -71,23 +47,13 @@ macro_rules! activations {
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$cell { .. } => $name,)*
-                    $(Self::$model => $model_name,)*
                 }
             }
 
-            /// The shape of the graph.
-            pub(crate) fn graph(self) -> CurveShape {
+            /// The shape of the function's curve.
+            pub(super) fn curve(self) -> CurveShape {
                 match self {
-                    $(Self::$cell { .. } => CurveShape::$graph,)*
-                    $(Self::$model => CurveShape::$of_graph,)*
-                }
-            }
-
-            /// The activation with a [`Self::label`]. `None` for other texts.
-            pub fn from_label(label: &str) -> Option<Self> {
-                match label {
-                    $($model_name => Some(Self::$model),)*
-                    _ => label.parse().ok(),
+                    $(Self::$cell { .. } => CurveShape::$curve,)*
                 }
             }
 
@@ -95,7 +61,6 @@ macro_rules! activations {
             pub fn parameters(self) -> Vec<f32> {
                 match self {
                     $(Self::$cell $({ $($parameter),+ })? => vec![$($($parameter),+)?],)*
-                    $(Self::$model => Vec::new(),)*
                 }
             }
         }
@@ -103,54 +68,28 @@ macro_rules! activations {
 }
 
 activations! {
-    cells {
-        /// max(v, 0)
-        Relu "relu" "relu" Ramp
-        /// 1 / (1 + exp(-v))
-        Sigmoid "sigmoid" "sigmoid" Logistic
-        /// tanh(v)
-        Tanh "tanh" "tanh" Curve
-        /// alpha v + beta
-        Affine { alpha = Some(1.0), beta = Some(0.0) } "affine" "affine" Curve
-        /// v, alpha v where v < 0
-        LeakyRelu { alpha = Some(0.01) } "leakyrelu" "leaky_relu" Bend
-        /// v where v >= alpha, else 0
-        ThresholdedRelu { alpha = Some(1.0) } "thresholdedrelu" "thresholded_relu" Curve
-        /// alpha tanh(beta v)
-        ScaledTanh { alpha = None, beta = None } "scaledtanh" "scaled_tanh" Curve
-        /// min(max(alpha v + beta, 0), 1)
-        HardSigmoid { alpha = Some(0.2), beta = Some(0.5) } "hardsigmoid" "hard_sigmoid" Curve
-        /// v, alpha (exp(v) - 1) where v < 0
-        Elu { alpha = Some(1.0) } "elu" "elu" Curve
-        /// v / (1 + |v|)
-        Softsign "softsign" "softsign" Curve
-        /// log(1 + exp(v))
-        Softplus "softplus" "softplus" Curve
-    }
-    models {
-        /// exp(v)
-        Exp "exp" Curve
-        /// log(v)
-        Log "log" Curve
-        /// v v
-        Square "square" Curve
-        /// the root of v
-        Sqrt "sqrt" Curve
-        /// the largest whole number that is not above v
-        Floor "floor" Stairs
-        /// the whole number that is nearest to v, the even one of two
-        Round "round" Stairs
-        /// v without its fraction
-        Truncate "truncate" Stairs
-        /// the error function of v
-        Erf "erf" Curve
-        /// the sine of v
-        Sin "sin" Curve
-        /// the cosine of v
-        Cos "cos" Curve
-        /// the arc tangent of v
-        Atan "atan" Curve
-    }
+    /// max(v, 0)
+    Relu "relu" "relu" Ramp
+    /// 1 / (1 + exp(-v))
+    Sigmoid "sigmoid" "sigmoid" Logistic
+    /// tanh(v)
+    Tanh "tanh" "tanh" Curve
+    /// alpha v + beta
+    Affine { alpha = Some(1.0), beta = Some(0.0) } "affine" "affine" Curve
+    /// v, alpha v where v < 0
+    LeakyRelu { alpha = Some(0.01) } "leakyrelu" "leaky_relu" Bend
+    /// v where v >= alpha, else 0
+    ThresholdedRelu { alpha = Some(1.0) } "thresholdedrelu" "thresholded_relu" Curve
+    /// alpha tanh(beta v)
+    ScaledTanh { alpha = None, beta = None } "scaledtanh" "scaled_tanh" Curve
+    /// min(max(alpha v + beta, 0), 1)
+    HardSigmoid { alpha = Some(0.2), beta = Some(0.5) } "hardsigmoid" "hard_sigmoid" Curve
+    /// v, alpha (exp(v) - 1) where v < 0
+    Elu { alpha = Some(1.0) } "elu" "elu" Curve
+    /// v / (1 + |v|)
+    Softsign "softsign" "softsign" Curve
+    /// log(1 + exp(v))
+    Softplus "softplus" "softplus" Curve
 }
 
 /// The default of a parameter, or 1.
@@ -206,7 +145,7 @@ impl Activation {
     /// surrounding space and underscores do not matter.
     ///
     /// # Errors
-    /// If no activation of cells has this name, or its parameters differ.
+    /// If no activation has this name, or its parameters differ.
     pub fn new(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, ActivationError> {
         let name: String =
             name.trim().chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect();
@@ -356,15 +295,13 @@ mod tests {
         let activations = [
             Activation::Relu,
             Activation::Softplus,
-            Activation::Exp,
-            Activation::Log,
             Activation::LeakyRelu { alpha: -0.0 },
             Activation::Elu { alpha: 1e-45 },
             Activation::Affine { alpha: f32::MAX, beta: 0.1 },
             Activation::ScaledTanh { alpha: 1.7159, beta: 2.0 / 3.0 },
         ];
         for activation in activations {
-            assert_eq!(Activation::from_label(&activation.label()), Some(activation));
+            assert_eq!(activation.label().parse(), Ok(activation));
         }
         assert_ne!(Activation::LeakyRelu { alpha: 0.0 }, Activation::LeakyRelu { alpha: -0.0 });
         assert_eq!(Activation::LeakyRelu { alpha: 0.01 }.label(), "leakyrelu(0.01)");

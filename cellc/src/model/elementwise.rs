@@ -1,7 +1,7 @@
 //! Element-wise operations, by group. Passes handle a group as a whole, or the operations within
 //! one group.
 
-use super::Activation;
+use super::{Activation, MathFunction};
 
 /// The operation of [`Op::Elementwise`](super::Op::Elementwise).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub enum Elementwise {
 pub enum Primitive {
     /// A function of one floating-point number. Integers are accepted by the rounding functions
     /// alone, which return them unchanged.
-    Activation(Activation),
+    Math(MathFunction),
     /// The first input if above 0, else its product with the second input, the slope. Floating
     /// point only.
     PRelu,
@@ -197,7 +197,7 @@ impl Primitive {
     pub fn facts(self) -> ElementwiseFacts {
         let (numbers, truth) = (ElementwiseFacts::numbers, ElementwiseFacts::truth);
         match self {
-            Self::Activation(activation) => numbers(activation.name(), 1),
+            Self::Math(function) => numbers(function.name(), 1),
             Self::PRelu => numbers("PRelu", 2),
             Self::Unary(unary) => numbers(unary.name(), 1),
             Self::Binary(binary) => numbers(binary.name(), 2),
@@ -259,13 +259,12 @@ impl Elementwise {
                 Primitive::Comparison(_) | Primitive::Logic(_) | Primitive::Select => true,
                 Primitive::Unary(unary) => !matches!(unary, Unary::Clamp { .. }),
                 Primitive::Binary(binary) => matches!(binary, Binary::Maximum | Binary::Minimum),
-                Primitive::Activation(activation) => matches!(
-                    activation,
-                    Activation::Relu
-                        | Activation::ThresholdedRelu { .. }
-                        | Activation::Floor
-                        | Activation::Round
-                        | Activation::Truncate
+                Primitive::Math(function) => matches!(
+                    function,
+                    MathFunction::Activation(Activation::Relu | Activation::ThresholdedRelu { .. })
+                        | MathFunction::Floor
+                        | MathFunction::Round
+                        | MathFunction::Truncate
                 ),
                 Primitive::PRelu => false,
             },
@@ -277,10 +276,10 @@ impl Elementwise {
 
 impl Remainder {
     /// The rounding of the quotient.
-    pub(crate) fn rounding(self) -> Activation {
+    pub(crate) fn rounding(self) -> MathFunction {
         match self {
-            Self::OfDividend => Activation::Truncate,
-            Self::OfDivisor => Activation::Floor,
+            Self::OfDividend => MathFunction::Truncate,
+            Self::OfDivisor => MathFunction::Floor,
         }
     }
 }
@@ -350,16 +349,16 @@ impl From<Composed> for Elementwise {
 
 /// Conversions from the operations of a group, which is a variant of [`Primitive`].
 macro_rules! group {
-    ($($group:ident)*) => {
+    ($($group:ident($operation:ident))*) => {
         $(
-            impl From<$group> for Primitive {
-                fn from(operation: $group) -> Self {
+            impl From<$operation> for Primitive {
+                fn from(operation: $operation) -> Self {
                     Self::$group(operation)
                 }
             }
 
-            impl From<$group> for Elementwise {
-                fn from(operation: $group) -> Self {
+            impl From<$operation> for Elementwise {
+                fn from(operation: $operation) -> Self {
                     Self::Primitive(operation.into())
                 }
             }
@@ -367,7 +366,19 @@ macro_rules! group {
     };
 }
 
-group! { Activation Unary Binary Comparison Logic }
+group! { Math(MathFunction) Unary(Unary) Binary(Binary) Comparison(Comparison) Logic(Logic) }
+
+impl From<Activation> for Primitive {
+    fn from(activation: Activation) -> Self {
+        Self::Math(activation.into())
+    }
+}
+
+impl From<Activation> for Elementwise {
+    fn from(activation: Activation) -> Self {
+        Self::Primitive(activation.into())
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,8 @@
 use super::limits::{MOST_ALONG_AXIS, MOST_DIMS, MOST_IN_MODEL, MOST_PAST};
 use super::{
     Activation, Blocks, Cell, Composed, Direction, Elementwise, Heads, LinearAttention,
-    Normalization, Op, PARAMETERS, Primitive, Resize, Sampling, Spelling, Unary, counted,
+    MathFunction, Normalization, Op, PARAMETERS, Primitive, Resize, Sampling, Spelling, Unary,
+    counted,
 };
 use crate::diagnostic::quoted;
 
@@ -131,7 +132,9 @@ impl Elementwise {
     /// bounds of a Clamp that are NaN or in the wrong order.
     fn wrong_parameters(self) -> Vec<WrongAttribute> {
         match self {
-            Self::Primitive(Primitive::Activation(activation)) => activation.wrong_parameters(),
+            Self::Primitive(Primitive::Math(MathFunction::Activation(activation))) => {
+                activation.wrong_parameters()
+            }
             Self::Primitive(Primitive::Unary(Unary::Clamp { min, max })) => {
                 WrongAttribute::wrong_bounds("Clamp", [min, max]).into_iter().collect()
             }
@@ -145,7 +148,20 @@ impl Elementwise {
             }
             // no parameters
             Self::Primitive(
-                Primitive::PRelu
+                Primitive::Math(
+                    MathFunction::Exp
+                    | MathFunction::Log
+                    | MathFunction::Square
+                    | MathFunction::Sqrt
+                    | MathFunction::Floor
+                    | MathFunction::Round
+                    | MathFunction::Truncate
+                    | MathFunction::Erf
+                    | MathFunction::Sin
+                    | MathFunction::Cos
+                    | MathFunction::Atan,
+                )
+                | Primitive::PRelu
                 | Primitive::Unary(Unary::Negative | Unary::Abs | Unary::Ceiling | Unary::Sign)
                 | Primitive::Binary(_)
                 | Primitive::Comparison(_)
@@ -243,13 +259,8 @@ impl Cell {
             return vec![WrongAttribute { attribute: name, text }];
         }
         let list = self.wrong_activations(direction, spelling);
-        let each = self.activations.iter().flat_map(|&activation| {
-            if Activation::NAMES.contains(&activation.name()) {
-                return activation.wrong_parameters().into_iter().map(|wrong| wrong.text).collect();
-            }
-            let (found, valid) = (format!("the activation {activation}"), Activation::WRITTEN);
-            vec![[found, valid.join(", "), "choose another one".to_owned()]]
-        });
+        let each = self.activations.iter().flat_map(|activation| activation.wrong_parameters());
+        let each = each.map(|wrong| wrong.text);
         let attribute = spelling.activations;
         list.into_iter().chain(each).map(|text| WrongAttribute { attribute, text }).collect()
     }

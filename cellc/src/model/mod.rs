@@ -6,12 +6,14 @@
 
 mod activation;
 mod cell;
+mod curve;
 mod elementwise;
 mod facts;
 pub(crate) mod half;
 mod legality;
 pub(crate) mod limits;
 mod linear_attention;
+mod math_function;
 mod names;
 mod number;
 mod op;
@@ -19,11 +21,11 @@ mod size;
 mod spelling;
 mod tensor;
 
-pub(crate) use activation::CurveShape;
 pub use activation::{Activation, ActivationError, PARAMETERS};
 pub use cell::{
     BiasPart, Cell, CellKind, Coupled, Direction, Family, LstmGateOrder, ResetGate, WeightLayout,
 };
+pub(crate) use curve::CurveShape;
 pub use elementwise::{
     Binary, Comparison, Composed, Elementwise, ElementwiseFacts, Logic, Primitive, Remainder,
     ResultType, Unary,
@@ -34,6 +36,7 @@ pub(crate) use legality::{
     wrong_extent, wrong_past, wrong_rank,
 };
 pub use linear_attention::{Heads, LinearAttention, UpdateRule};
+pub use math_function::MathFunction;
 pub(crate) use names::{is_made_up, lasting};
 pub use number::{NumberError, nearest_f32, parse_f32};
 pub use op::{

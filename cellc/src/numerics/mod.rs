@@ -1,12 +1,12 @@
 //! The precision of every product, by operation.
 
-mod in_f32;
+mod f32_layers;
 mod matrices;
 mod precisions;
 mod quantised;
 mod ranges;
 
-pub(crate) use in_f32::{keep_convolutions_in_f32, layers_in_f32};
+pub(crate) use f32_layers::{keep_convolutions_in_f32, layers_in_f32};
 pub use matrices::Loss;
 pub(crate) use matrices::matrices;
 pub(crate) use precisions::Vector;

@@ -1,11 +1,11 @@
 //! Detection of quantised tensors: tensors of whole numbers or of multiples of one scale, and the
 //! ranges of these numbers. Quantised models round and clip operands before products.
 
-use crate::activation::{U, exact};
 use crate::core::{
     CoreLoop, CoreModel, CoreNode, CoreOp, Facts, OutputNumbers, Pointwise, PointwiseFunction,
     Source,
 };
+use crate::math::{U, exact};
 use crate::model::{Binary, CurveShape};
 
 /// The largest tolerated distance of a computed value from a multiple of the scale, as a fraction
@@ -221,10 +221,10 @@ impl<'m> NumberRanges<'m> {
             known => NumberFacts::between(known.ends.map(round)).integral(),
         };
         match operation.function {
-            PointwiseFunction::Activation(steps) if steps.graph() == CurveShape::Stairs => {
+            PointwiseFunction::Math(steps) if steps.curve() == CurveShape::Stairs => {
                 rounded(&|end| exact(steps, end))
             }
-            PointwiseFunction::Activation(ramp) if ramp.graph() == CurveShape::Ramp => {
+            PointwiseFunction::Math(ramp) if ramp.curve() == CurveShape::Ramp => {
                 let known = input(0);
                 NumberFacts { ends: known.ends.map(|end| end.max(0.0)), ..known }
             }
@@ -253,7 +253,7 @@ impl<'m> NumberRanges<'m> {
             PointwiseFunction::Less | PointwiseFunction::LessEqual | PointwiseFunction::Equal => {
                 NumberFacts::between([0.0, 1.0]).integral()
             }
-            PointwiseFunction::Activation(_) | PointwiseFunction::PRelu => NOTHING,
+            PointwiseFunction::Math(_) | PointwiseFunction::PRelu => NOTHING,
         }
     }
 }

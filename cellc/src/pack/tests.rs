@@ -1,7 +1,7 @@
 use crate::arch;
 use crate::compile::compile_written;
 use crate::core::{CoreCell, CoreOp, Dense, PointwiseFunction, Source, WeightSource};
-use crate::evaluate::written::Written;
+use crate::evaluate::test_models::Written;
 use crate::model::{Binary, CellKind, ResetGate};
 use crate::pack::Initial;
 use crate::random::Random;

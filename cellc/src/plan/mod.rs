@@ -24,9 +24,9 @@ mod reason;
 mod row_layout;
 mod scalars;
 mod sparse;
+mod step_blocks;
 mod threads;
 mod tiles;
-mod together;
 mod unrolling;
 mod values;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::choose::most_tile_rows;
 use super::product_planner::ProductPlanner;
-use super::together::steps_together;
+use super::step_blocks::steps_together;
 use super::values::Values;
 use super::{Branches, DelayLines, Fusion, Multiples, Plan, ProductPlan};
 use crate::arch::{Arch, Isa, PlannedIsa};

@@ -6,11 +6,11 @@ mod memory;
 
 use std::cell::RefCell;
 
-use crate::activation::exact;
 use crate::core::{CoreCell, CoreModel, PointwiseFunction, TopK, Variable};
 use crate::encoding::{self, Stored, WeightFormat, quantise};
 pub use crate::evaluate::Outcome;
 use crate::evaluate::{CellWeights, Column, Domain, MatrixRow, State, StepInputs, evaluate};
+use crate::math::exact;
 use crate::model::{CellKind, Coupled, ResetGate};
 use crate::numerics::{Precisions, Vector};
 pub(crate) use memory::Memory;
@@ -300,7 +300,7 @@ impl Gates<'_> {
         let g = self.units(|j| self.activate(1, self.sum(g, j, h)));
         let c = self.units(|j| f[j] * c[j] + i[j] * g[j]);
         let o = self.units(|j| self.activate(0, self.sum(o, j, h) + peephole(2, j, c[j])));
-        let h = self.units(|j| o[j] * exact(self.cell.activations[2], c[j]));
+        let h = self.units(|j| o[j] * exact(self.cell.activations[2].into(), c[j]));
         (h, c)
     }
 
@@ -312,7 +312,7 @@ impl Gates<'_> {
     /// The k-th activation of a sum, clipped first if the cell clips.
     fn activate(&self, k: usize, sum: f64) -> f64 {
         let sum = self.cell.clip.map_or(sum, |clip| sum.clamp(-f64::from(clip), f64::from(clip)));
-        exact(self.cell.activations[k], sum)
+        exact(self.cell.activations[k].into(), sum)
     }
 
     /// `W x + R v + B`, unit j of a gate.

@@ -3,7 +3,7 @@ use crate::core::{
     Concat, CoreCell, CoreLoop, CoreOp, Dense, Lengths, LoopCarried, LoopResult, LoopSlice, MatMul,
     Pointwise, PointwiseFunction as P, Softmax, Source, View, WeightSource,
 };
-use crate::evaluate::written::{Written, node, relus, sequence};
+use crate::evaluate::test_models::{Written, node, relus, sequence};
 use crate::model::{Activation, Binary, CellKind, Coupled, LstmGateOrder, ResetGate, WeightLayout};
 
 fn results(model: &Written, parameters: &[&[f64]]) -> Vec<Vec<f64>> {
@@ -291,7 +291,7 @@ fn pointwise_by_hand() {
     }
     let mut model = Written::default();
     let x = model.parameter(&[2]);
-    let out = model.pointwise(P::Activation(Activation::Relu), &[x], &[2]);
+    let out = model.pointwise(P::Math(Activation::Relu.into()), &[x], &[2]);
     model.result(out);
     assert_eq!(results(&model, &[&[-1.0, 2.0]])[0], [0.0, 2.0]);
 }

@@ -6,11 +6,11 @@ use super::layout::broadcasts::broadcast_to;
 use super::operands::{differ_in_type, shapes_differ};
 use super::primitives::{absolute, clamp, pointwise};
 use super::refusal::{Refusal, Rule};
-use crate::activation::{self, Constants};
 use crate::core::fold::{self, Broadcasts};
 use crate::core::{CoreBuilder, Geometry, Known, PointwiseFunction, Source, broadcast};
+use crate::math::{self, Constants};
 use crate::model::{
-    Activation, Binary, CurveShape, ElementType, Primitive, Tensor, Unary, shape_text,
+    Activation, Binary, CurveShape, ElementType, MathFunction, Primitive, Tensor, Unary, shape_text,
 };
 use crate::rules::report::floats;
 
@@ -28,7 +28,7 @@ pub(super) fn fold_or_emit(
     let (conditions, operands) = match function {
         Primitive::Logic(_) => inputs.split_at(inputs.len()),
         Primitive::Select => inputs.split_at(1),
-        Primitive::Activation(_)
+        Primitive::Math(_)
         | Primitive::PRelu
         | Primitive::Unary(_)
         | Primitive::Binary(_)
@@ -40,12 +40,11 @@ pub(super) fn fold_or_emit(
     // Kernels compute these activations, also of constants. Folding would need a second
     // implementation that gives the same bits.
     let is_computed_in_kernels = match function {
-        Primitive::Activation(function) => activation::constants(function) == Constants::AtRunTime,
+        Primitive::Math(function) => math::constants(function) == Constants::AtRunTime,
         _ => false,
     };
     if !is_computed_in_kernels {
-        let fold =
-            |constants: &Broadcasts| fold::elementwise(function, constants, activation::exact);
+        let fold = |constants: &Broadcasts| fold::elementwise(function, constants, math::exact);
         let element = inputs[function.first_operand()].element();
         if let Some(folded) = folded(core, &inputs, (&shape, element), fold)? {
             return Ok(folded);
@@ -102,12 +101,10 @@ fn no_float_conditions(conditions: &[Known]) -> Rule<()> {
     Ok(())
 }
 
-/// Refuses integers, constant or not, as operands of PRelu and of activations other than roundings.
+/// Refuses integers, constant or not, as operands of PRelu and of functions other than roundings.
 fn no_integers(function: Primitive, operands: &[Known]) -> Rule<()> {
     let name = match function {
-        Primitive::Activation(activation) if activation.graph() != CurveShape::Stairs => {
-            activation.name()
-        }
+        Primitive::Math(function) if function.curve() != CurveShape::Stairs => function.name(),
         Primitive::PRelu => "prelu",
         _ => return Ok(()),
     };
@@ -136,18 +133,17 @@ pub(super) fn emit(
     shape: &[usize],
 ) -> Rule<Known> {
     match (function, inputs[0].element().is_float()) {
-        (Primitive::Activation(function), true) => {
-            let function = PointwiseFunction::Activation(function);
+        (Primitive::Math(function), true) => {
             with_sources(core, inputs, |core, x| pointwise(core, function, x, shape))
         }
-        (Primitive::Activation(activation), false) if activation.graph() == CurveShape::Stairs => {
+        (Primitive::Math(function), false) if function.curve() == CurveShape::Stairs => {
             Ok(inputs[0].clone())
         }
         (Primitive::PRelu, true) => {
             let slope = inputs[1].tensor();
             with_sources(core, inputs, |core, x| prelu(core, slope, x, shape))
         }
-        (Primitive::Activation(_) | Primitive::PRelu, false) => {
+        (Primitive::Math(_) | Primitive::PRelu, false) => {
             unreachable!("translate: an activation of integers is refused")
         }
         (Primitive::Unary(function), true) => {
@@ -183,9 +179,8 @@ fn prelu(
 ) -> Rule<Source> {
     match slope {
         Some(slope) if slope.len() == 1 && slope.get_f32(0).is_finite() => {
-            let leaky =
-                PointwiseFunction::Activation(Activation::LeakyRelu { alpha: slope.get_f32(0) });
-            pointwise(core, leaky, &sources[..1], shape)
+            let leaky = Activation::LeakyRelu { alpha: slope.get_f32(0) };
+            pointwise(core, MathFunction::from(leaky), &sources[..1], shape)
         }
         _ => pointwise(core, PointwiseFunction::PRelu, sources, shape),
     }
@@ -214,12 +209,7 @@ fn unary(core: &mut CoreBuilder, unary: Unary, source: Source, shape: &[usize]) 
         Unary::Ceiling => {
             let minus = core.scalar(-1.0);
             let negative = pointwise(core, Binary::Multiply, &[source, minus], shape)?;
-            let below = pointwise(
-                core,
-                PointwiseFunction::Activation(Activation::Floor),
-                &[negative],
-                shape,
-            )?;
+            let below = pointwise(core, MathFunction::Floor, &[negative], shape)?;
             pointwise(core, Binary::Multiply, &[below, minus], shape)
         }
         Unary::Negative => {
@@ -257,7 +247,7 @@ fn slope_by_channel(core: &mut CoreBuilder, inputs: &mut [Known]) -> Rule<()> {
 /// Every element times itself.
 pub(super) fn squared(core: &mut CoreBuilder, input: &Known) -> Rule<Known> {
     match input.element().is_float() {
-        true => fold_or_emit(core, Activation::Square, vec![input.clone()]),
+        true => fold_or_emit(core, MathFunction::Square, vec![input.clone()]),
         false => fold_or_emit(core, Binary::Multiply, vec![input.clone(), input.clone()]),
     }
 }

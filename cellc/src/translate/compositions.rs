@@ -7,7 +7,7 @@ use super::operands::all_floats;
 use super::refusal::{Refusal, Rule};
 use crate::core::fold::{self, Broadcasts};
 use crate::core::{CoreBuilder, Known};
-use crate::model::{Activation, Binary, Composed, Remainder, WrongAttribute};
+use crate::model::{Activation, Binary, Composed, MathFunction, Remainder, WrongAttribute};
 
 /// Computes a composed function.
 pub(super) fn compose(core: &mut CoreBuilder, function: Composed, inputs: &[Known]) -> Rule<Known> {
@@ -42,9 +42,9 @@ pub(super) fn compose(core: &mut CoreBuilder, function: Composed, inputs: &[Know
     }
 }
 
-/// An activation of a value.
-fn activation(core: &mut CoreBuilder, activation: Activation, x: &Known) -> Rule<Known> {
-    fold_or_emit(core, activation, vec![x.clone()])
+/// A function of a value.
+fn math(core: &mut CoreBuilder, function: impl Into<MathFunction>, x: &Known) -> Rule<Known> {
+    fold_or_emit(core, function.into(), vec![x.clone()])
 }
 
 fn product(core: &mut CoreBuilder, a: Known, b: Known) -> Rule<Known> {
@@ -57,18 +57,18 @@ fn swish(core: &mut CoreBuilder, inputs: &[Known], scaled: bool) -> Rule<Known> 
         true => product(core, x.clone(), inputs[1].clone())?,
         false => x.clone(),
     };
-    let gate = activation(core, Activation::Sigmoid, &inner)?;
+    let gate = math(core, Activation::Sigmoid, &inner)?;
     product(core, x.clone(), gate)
 }
 
 fn mish(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
-    let inner = activation(core, Activation::Softplus, x)?;
-    let gate = activation(core, Activation::Tanh, &inner)?;
+    let inner = math(core, Activation::Softplus, x)?;
+    let gate = math(core, Activation::Tanh, &inner)?;
     product(core, x.clone(), gate)
 }
 
 fn hard_swish(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
-    let gate = activation(core, Activation::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 }, x)?;
+    let gate = math(core, Activation::HardSigmoid { alpha: 1.0 / 6.0, beta: 0.5 }, x)?;
     product(core, x.clone(), gate)
 }
 
@@ -81,7 +81,7 @@ fn gelu_tanh(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
     let scaled = product(core, square, most)?;
     let scaled = fold_or_emit(core, Binary::Add, vec![scaled, least])?;
     let inner = product(core, scaled, x.clone())?;
-    let gate = activation(core, Activation::Sigmoid, &inner)?;
+    let gate = math(core, Activation::Sigmoid, &inner)?;
     product(core, x.clone(), gate)
 }
 
@@ -89,7 +89,7 @@ fn gelu(core: &mut CoreBuilder, x: &Known) -> Rule<Known> {
     let [scale, one, half] =
         [std::f32::consts::FRAC_1_SQRT_2, 1.0, 0.5].map(|v| Known::number_like(x, v));
     let scaled = product(core, x.clone(), scale)?;
-    let error = activation(core, Activation::Erf, &scaled)?;
+    let error = math(core, MathFunction::Erf, &scaled)?;
     let above = fold_or_emit(core, Binary::Add, vec![error, one])?;
     let gate = product(core, above, half)?;
     product(core, x.clone(), gate)
@@ -193,7 +193,7 @@ fn remainder_of_floats(
     };
     let [by, inverse] = [by, by.recip()].map(|number| Known::number_like(x, number));
     let quotient = product(core, x.clone(), inverse)?;
-    let whole = activation(core, remainder.rounding(), &quotient)?;
+    let whole = math(core, remainder.rounding(), &quotient)?;
     let whole = product(core, whole, by)?;
     fold_or_emit(core, Binary::Subtract, vec![x.clone(), whole])
 }

@@ -11,7 +11,7 @@ use super::arithmetic::fold_or_emit;
 use super::refusal::Rule;
 use crate::core::CoreBuilder;
 use crate::core::Known;
-use crate::model::{Activation, Binary, Comparison, Primitive, Unary};
+use crate::model::{Activation, Binary, Comparison, MathFunction, Primitive, Unary};
 
 /// From this magnitude on, asinh and acosh are log(2 v) to the last bit. The square of larger
 /// numbers may overflow.
@@ -30,8 +30,8 @@ impl Formula<'_> {
         fold_or_emit(self.core, function, inputs.iter().map(|&known| known.clone()).collect())
     }
 
-    fn activation(&mut self, activation: Activation, x: &Known) -> Rule<Known> {
-        self.apply(activation, &[x])
+    fn math(&mut self, function: impl Into<MathFunction>, x: &Known) -> Rule<Known> {
+        self.apply(function.into(), &[x])
     }
 
     /// A function of a value and a number.
@@ -60,8 +60,7 @@ impl Formula<'_> {
 
     /// `sin v / cos v`
     pub(super) fn tan(&mut self, x: &Known) -> Rule<Known> {
-        let (sine, cosine) =
-            (self.activation(Activation::Sin, x)?, self.activation(Activation::Cos, x)?);
+        let (sine, cosine) = (self.math(MathFunction::Sin, x)?, self.math(MathFunction::Cos, x)?);
         self.quotient(&sine, &cosine)
     }
 
@@ -69,7 +68,7 @@ impl Formula<'_> {
     pub(super) fn cosh(&mut self, x: &Known) -> Rule<Known> {
         let magnitude = self.apply(Unary::Abs, &[x])?;
         let half = self.with(Binary::Multiply, &magnitude, 0.5)?;
-        let e = self.apply(Activation::Exp, &[&half])?;
+        let e = self.apply(MathFunction::Exp, &[&half])?;
         let large = self.with(Binary::Multiply, &e, 0.5)?;
         let large = self.product(&large, &e)?;
         let half = Known::number_like(x, 0.5);
@@ -80,7 +79,7 @@ impl Formula<'_> {
 
     /// `tanh v cosh v`
     pub(super) fn sinh(&mut self, x: &Known) -> Rule<Known> {
-        let tanh = self.activation(Activation::Tanh, x)?;
+        let tanh = self.math(Activation::Tanh, x)?;
         let cosh = self.cosh(x)?;
         self.product(&tanh, &cosh)
     }
@@ -94,10 +93,10 @@ impl Formula<'_> {
     pub(super) fn asin(&mut self, x: &Known) -> Rule<Known> {
         let [below, above] = self.factors(x)?;
         let square = self.product(&below, &above)?;
-        let root = self.activation(Activation::Sqrt, &square)?;
+        let root = self.math(MathFunction::Sqrt, &square)?;
         let root = self.with(Binary::Add, &root, 1.0)?;
         let half = self.quotient(x, &root)?;
-        let half = self.activation(Activation::Atan, &half)?;
+        let half = self.math(MathFunction::Atan, &half)?;
         self.with(Binary::Multiply, &half, 2.0)
     }
 
@@ -105,8 +104,8 @@ impl Formula<'_> {
     pub(super) fn acos(&mut self, x: &Known) -> Rule<Known> {
         let [below, above] = self.factors(x)?;
         let square = self.quotient(&below, &above)?;
-        let root = self.activation(Activation::Sqrt, &square)?;
-        let half = self.activation(Activation::Atan, &root)?;
+        let root = self.math(MathFunction::Sqrt, &square)?;
+        let half = self.math(MathFunction::Atan, &root)?;
         self.with(Binary::Multiply, &half, 2.0)
     }
 
@@ -115,7 +114,7 @@ impl Formula<'_> {
     fn log_1p(&mut self, x: &Known) -> Rule<Known> {
         let w = self.with(Binary::Add, x, 1.0)?;
         let rest = self.with(Binary::Subtract, &w, 1.0)?;
-        let log = self.apply(Activation::Log, &[&w])?;
+        let log = self.apply(MathFunction::Log, &[&w])?;
         let slope = self.quotient(&log, &rest)?;
         let y = self.product(x, &slope)?;
         let is_tiny = self.with(Comparison::Equal, &rest, 0.0)?;
@@ -124,7 +123,7 @@ impl Formula<'_> {
 
     /// `log(2 v)` from [`LARGE`] on, `near` below.
     fn or_log(&mut self, x: &Known, near: &Known) -> Rule<Known> {
-        let log = self.apply(Activation::Log, &[x])?;
+        let log = self.apply(MathFunction::Log, &[x])?;
         let log = self.with(Binary::Add, &log, LN_2)?;
         let is_large = self.with(Comparison::Greater, x, LARGE)?;
         self.apply(Primitive::Select, &[&is_large, &log, near])
@@ -133,9 +132,9 @@ impl Formula<'_> {
     /// `log(1 + a + a^2 / (1 + sqrt(1 + a^2)))` with `a = |v|`, with the sign of v.
     pub(super) fn asinh(&mut self, x: &Known) -> Rule<Known> {
         let magnitude = self.apply(Unary::Abs, &[x])?;
-        let square = self.activation(Activation::Square, &magnitude)?;
+        let square = self.math(MathFunction::Square, &magnitude)?;
         let root = self.with(Binary::Add, &square, 1.0)?;
-        let root = self.activation(Activation::Sqrt, &root)?;
+        let root = self.math(MathFunction::Sqrt, &root)?;
         let root = self.with(Binary::Add, &root, 1.0)?;
         let above = self.quotient(&square, &root)?;
         let above = self.sum(&magnitude, &above)?;
@@ -152,8 +151,7 @@ impl Formula<'_> {
     pub(super) fn acosh(&mut self, x: &Known) -> Rule<Known> {
         let t = self.with(Binary::Subtract, x, 1.0)?;
         let above = self.with(Binary::Add, x, 1.0)?;
-        let roots =
-            [self.activation(Activation::Sqrt, &t)?, self.activation(Activation::Sqrt, &above)?];
+        let roots = [self.math(MathFunction::Sqrt, &t)?, self.math(MathFunction::Sqrt, &above)?];
         let root = self.product(&roots[0], &roots[1])?;
         let sum = self.sum(&t, &root)?;
         let near = self.log_1p(&sum)?;

@@ -11,7 +11,7 @@ use crate::core::CoreBuilder;
 use crate::core::interval::{EXACT, Interval, TRUTH, ends};
 use crate::core::{Combiner, CoreOp, IntegerInput, Known, PointwiseFunction, Source};
 use crate::model::{
-    Activation, Axes, Binary, Comparison, ElementType, Elementwise, Groups, Logic, Node, Op,
+    Axes, Binary, Comparison, ElementType, Elementwise, Groups, Logic, MathFunction, Node, Op,
     Primitive, Remainder, Tensor, Unary, ValueId,
 };
 
@@ -142,8 +142,7 @@ pub(super) fn wrapped(
     let [first, size, part] = [least as f32, size, 1.0 / size].map(|number| core.scalar(number));
     let from_first = pointwise(core, Binary::Subtract, &[source, first], &shape)?;
     let times = pointwise(core, Binary::Multiply, &[from_first, part], &shape)?;
-    let times =
-        pointwise(core, PointwiseFunction::Activation(Activation::Floor), &[times], &shape)?;
+    let times = pointwise(core, MathFunction::Floor, &[times], &shape)?;
     let beyond = pointwise(core, Binary::Multiply, &[times, size], &shape)?;
     let wrapped =
         Known::Source(pointwise(core, Binary::Subtract, &[source, beyond], &shape)?, element);
@@ -240,7 +239,7 @@ pub(super) fn binary(
     let operands = IntegerOperands::new(core, inputs)?;
     let (a, b) = (operands.a, operands.b);
     let source = match binary {
-        Binary::Divide => whole_quotient(core, &operands, Activation::Floor, shape)?,
+        Binary::Divide => whole_quotient(core, &operands, MathFunction::Floor, shape)?,
         binary => pointwise(core, binary, &operands.sources, shape)?,
     };
     let range = match binary {
@@ -271,7 +270,7 @@ pub(super) fn binary(
 fn whole_quotient(
     core: &mut CoreBuilder,
     operands: &IntegerOperands,
-    rounded: Activation,
+    rounded: MathFunction,
     shape: &[usize],
 ) -> Rule<Source> {
     let mut quotient = pointwise(core, Binary::Divide, &operands.sources, shape)?;
@@ -288,7 +287,7 @@ fn whole_quotient(
     }
     // for integers below 2^24, f32 does not round a fractional quotient to an integer, so the
     // result of `rounded` is exact
-    pointwise(core, PointwiseFunction::Activation(rounded), &[quotient], shape)
+    pointwise(core, rounded, &[quotient], shape)
 }
 
 /// The remainder of a division of integers at run time. The dividend if the divisor is 0.
@@ -301,7 +300,7 @@ pub(super) fn remainder(
     let operands = IntegerOperands::new(core, inputs)?;
     let [dividend, divisor] = [0, 1].map(|at| operands.sources[at]);
     let truncates = remainder == Remainder::OfDividend || operands.products_exceed();
-    let rounded = if truncates { Activation::Truncate } else { remainder.rounding() };
+    let rounded = if truncates { MathFunction::Truncate } else { remainder.rounding() };
     let quotient = whole_quotient(core, &operands, rounded, shape)?;
     let product = pointwise(core, Binary::Multiply, &[quotient, divisor], shape)?;
     let mut rest = pointwise(core, Binary::Subtract, &[dividend, product], shape)?;
@@ -419,7 +418,7 @@ pub(super) fn converted(
         return Ok(Known::Source(is_not_zero(core, source, &shape)?, element));
     }
     if before.is_float() {
-        let whole = PointwiseFunction::Activation(Activation::Truncate);
+        let whole = MathFunction::Truncate;
         let whole = pointwise(core, whole, &[source], &shape)?;
         if element.bits() > 16 {
             let converted = Known::Source(whole, element);

@@ -6,7 +6,7 @@ use super::refusal::Rule;
 use crate::core::{
     AttentionSizes, CoreBuilder, CoreOp, Decay, Geometry, Known, LinearAttention, Source,
 };
-use crate::model::{self, Activation, ElementType, Heads, legal_groups, shape_text};
+use crate::model::{self, ElementType, Heads, MathFunction, legal_groups, shape_text};
 
 /// Linear attention. Outputs: `[N, T, heads * V]`, or for [`Heads::Axis`] `[N, T, heads, V]`, with
 /// the larger number of heads, and the last state.
@@ -130,7 +130,7 @@ fn decay_of(core: &mut CoreBuilder, decay: &Known, sizes: AttentionSizes) -> Rul
         let valid = format!("a decay of {one} or {other}");
         return Err(shapes_differ(&[shape], &valid, "correct its shape"));
     }
-    let factors = compute(core, Activation::Exp, vec![decay.clone()])?;
+    let factors = compute(core, MathFunction::Exp, vec![decay.clone()])?;
     let source = core.source(&factors)?;
     Ok(if of_heads { Decay::OfHeads(source) } else { Decay::OfKeys(source) })
 }

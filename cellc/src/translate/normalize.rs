@@ -10,10 +10,10 @@ use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::{Geometry, Known, axis_index};
 use crate::model::{
-    Activation, Binary, Normalization, Reduction, legal_groups, shape_text, wrong_deviation,
+    Binary, MathFunction, Normalization, Reduction, legal_groups, shape_text, wrong_deviation,
 };
 
-const ROOT: Activation = Activation::Sqrt;
+const ROOT: MathFunction = MathFunction::Sqrt;
 
 /// A normalisation, composed of reductions and pointwise operations.
 pub(super) fn normalize(

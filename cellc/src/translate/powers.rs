@@ -5,7 +5,7 @@ use super::layout::broadcasts::broadcast_to;
 use super::operands::all_floats;
 use super::refusal::Rule;
 use crate::core::{CoreBuilder, Known, fold};
-use crate::model::{Activation, Binary, Comparison, Logic, Primitive, Tensor, Unary};
+use crate::model::{Binary, Comparison, Logic, MathFunction, Primitive, Tensor, Unary};
 
 /// Largest exponent for which multiplications compute a power.
 const MOST_MULTIPLIED: f32 = 128.0;
@@ -34,19 +34,19 @@ pub(super) fn power(core: &mut CoreBuilder, inputs: &[Known]) -> Rule<Known> {
 fn raised_to_any(core: &mut CoreBuilder, base: &Known, exponent: &Known) -> Rule<Known> {
     let [zero, half, one, two] =
         [0.0, 0.5, 1.0, 2.0].map(|number| Known::number_like(exponent, number));
-    let floor = fold_or_emit(core, Activation::Floor, vec![exponent.clone()])?;
+    let floor = fold_or_emit(core, MathFunction::Floor, vec![exponent.clone()])?;
     let is_integral = fold_or_emit(core, Comparison::Equal, vec![exponent.clone(), floor])?;
     let size = fold_or_emit(core, Unary::Abs, vec![base.clone()])?;
     let size = fold_or_emit(core, Primitive::Select, vec![is_integral, size, base.clone()])?;
-    let logarithm = fold_or_emit(core, Activation::Log, vec![size])?;
+    let logarithm = fold_or_emit(core, MathFunction::Log, vec![size])?;
     let scaled = fold_or_emit(core, Binary::Multiply, vec![logarithm, exponent.clone()])?;
-    let power = fold_or_emit(core, Activation::Exp, vec![scaled])?;
+    let power = fold_or_emit(core, MathFunction::Exp, vec![scaled])?;
     let is_zero = fold_or_emit(core, Comparison::Equal, vec![exponent.clone(), zero.clone()])?;
     let is_one = fold_or_emit(core, Comparison::Equal, vec![base.clone(), one.clone()])?;
     let is_plain = fold_or_emit(core, Logic::Or, vec![is_zero, is_one])?;
     let power = fold_or_emit(core, Primitive::Select, vec![is_plain, one.clone(), power])?;
     let even = fold_or_emit(core, Binary::Multiply, vec![exponent.clone(), half])?;
-    let even = fold_or_emit(core, Activation::Floor, vec![even])?;
+    let even = fold_or_emit(core, MathFunction::Floor, vec![even])?;
     let even = fold_or_emit(core, Binary::Multiply, vec![even, two])?;
     let odd = fold_or_emit(core, Binary::Subtract, vec![exponent.clone(), even])?;
     let is_odd = fold_or_emit(core, Comparison::Equal, vec![odd, one])?;
@@ -73,7 +73,7 @@ fn raised(core: &mut CoreBuilder, base: &Known, exponent: f32) -> Rule<Known> {
         let shape = core.shape_of(base);
         return broadcast_to(core, &one, shape);
     }
-    let root = Activation::Sqrt;
+    let root = MathFunction::Sqrt;
     if exponent > 0.0 && exponent <= MOST_MULTIPLIED && exponent.fract() == 0.5 {
         let root = fold_or_emit(core, root, vec![base.clone()])?;
         if exponent == 0.5 {
@@ -106,13 +106,13 @@ fn raised(core: &mut CoreBuilder, base: &Known, exponent: f32) -> Rule<Known> {
     let odd = whole && exponent.abs() < 16_777_216.0 && exponent as i64 % 2 != 0;
     let size =
         if whole { fold_or_emit(core, Unary::Abs, vec![base.clone()])? } else { base.clone() };
-    let logarithm = fold_or_emit(core, Activation::Log, vec![size])?;
+    let logarithm = fold_or_emit(core, MathFunction::Log, vec![size])?;
     // an odd power is computed from the even power nearer to 0, multiplied or divided by the base:
     // this keeps the sign, and avoids 0 times infinity
     let even = if odd { exponent - exponent.signum() } else { exponent };
     let by = Known::number_like(base, even);
     let scaled = fold_or_emit(core, Binary::Multiply, vec![logarithm, by])?;
-    let power = fold_or_emit(core, Activation::Exp, vec![scaled])?;
+    let power = fold_or_emit(core, MathFunction::Exp, vec![scaled])?;
     match odd {
         true if exponent > 0.0 => fold_or_emit(core, Binary::Multiply, vec![power, base.clone()]),
         true => fold_or_emit(core, Binary::Divide, vec![power, base.clone()]),

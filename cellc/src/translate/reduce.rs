@@ -9,7 +9,7 @@ use super::refusal::{Refusal, Rule};
 use crate::core::CoreBuilder;
 use crate::core::{Combiner, CoreOp, DynamicLength, Geometry, Known, Reduce, Source, fold};
 use crate::model::{
-    self, Activation, Binary, Composed, ElementType, NoAxes, Reduction, Tensor, Unary,
+    self, Binary, Composed, ElementType, MathFunction, NoAxes, Reduction, Tensor, Unary,
 };
 
 /// A reduction. `keep`: true if reduced axes stay with size 1.
@@ -134,21 +134,21 @@ pub(super) fn reduced(
             let squares = squared(core, input)?;
             let sum = combined(core, Combiner::Add, &squares, axes)?;
             match reduction {
-                Reduction::L2 => compute(core, Activation::Sqrt, vec![sum])?,
+                Reduction::L2 => compute(core, MathFunction::Sqrt, vec![sum])?,
                 _ => sum,
             }
         }
         Reduction::LogSum => {
             let sum = combined(core, Combiner::Add, input, axes)?;
-            compute(core, Activation::Log, vec![sum])?
+            compute(core, MathFunction::Log, vec![sum])?
         }
         Reduction::LogSumExp => {
             let most = combined(core, Combiner::Maximum, input, axes)?;
             let finite = finite(core, &most)?;
             let below = compute(core, Binary::Subtract, vec![input.clone(), finite])?;
-            let exponentials = compute(core, Activation::Exp, vec![below])?;
+            let exponentials = compute(core, MathFunction::Exp, vec![below])?;
             let sum = combined(core, Combiner::Add, &exponentials, axes)?;
-            let logarithm = compute(core, Activation::Log, vec![sum])?;
+            let logarithm = compute(core, MathFunction::Log, vec![sum])?;
             compute(core, Binary::Add, vec![logarithm, most])?
         }
     };

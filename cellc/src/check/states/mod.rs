@@ -2,14 +2,14 @@
 //! [`crate::stream`] finds the states.
 
 mod lost_history;
+mod reasons;
 mod refused;
 mod restarts;
 mod sequence_restarts;
-mod why;
 
 pub(crate) use lost_history::{kept_states, states_go_on};
 
-use self::why::{valid_pairs, why_misfit};
+use self::reasons::{valid_pairs, why_misfit};
 use super::hints::HintContext;
 use crate::core::{CoreModel, StatePair};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted};

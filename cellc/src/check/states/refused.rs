@@ -1,6 +1,6 @@
 //! Notices about pairs refused by the search for states.
 
-use super::why::{layer_of, why};
+use super::reasons::{layer_of, why};
 use super::{OWN_INPUTS, StateMessages};
 use crate::core::{StatePair, StepOrder};
 use crate::diagnostic::{Diagnostic, Message, Origin, Setting, listed, message, quoted};

@@ -2,7 +2,7 @@
 //! from the same state: no call continues from the call before.
 
 use super::StateMessages;
-use super::why::direction_words;
+use super::reasons::direction_words;
 use crate::diagnostic::{Cause, Diagnostic, Message, message, quoted};
 use crate::model::{Direction, Node, Op};
 use crate::request::State;

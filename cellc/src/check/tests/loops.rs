@@ -1,7 +1,7 @@
 //! Tests of loops.
 
 use super::*;
-use crate::model::{Loop, LoopInput, LoopOutput, Slicing};
+use crate::model::{Loop, LoopInput, LoopOutput, MathFunction, Slicing};
 use crate::numerics::NumberRanges;
 
 fn forward(axis: i64) -> Slicing {
@@ -128,7 +128,7 @@ fn what_trips_hand_on_may_be_multiples() {
         };
         let w = graph.floats(&[1], &[0.7]);
         let (mut body, sum) = sum();
-        let whole = if rounds { body.elementwise(Activation::Round, &[sum]) } else { sum };
+        let whole = if rounds { body.elementwise(MathFunction::Round, &[sum]) } else { sum };
         let clipped = body.elementwise(Unary::Clamp { min: -3.0, max: 3.0 }, &[whole]);
         let quarter = body.floats(&[], &[0.25]);
         let scaled = body.elementwise(Binary::Multiply, &[clipped, quarter]);

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::model::{
-    BroadcastMode, NoAxes, Normalization, PadMode, Padding, Pool, PoolKind, Reduce, Reduction,
-    ReverseSequence, Rounding, RunningSum, SliceMasks, Softmax, Window,
+    Activation, BroadcastMode, MathFunction, NoAxes, Normalization, PadMode, Padding, Pool,
+    PoolKind, Reduce, Reduction, ReverseSequence, Rounding, RunningSum, SliceMasks, Softmax,
+    Window,
 };
 
 /// The values 0, 1, 2 ... for a tensor of a shape.
@@ -443,8 +444,8 @@ fn arithmetic_broadcasts_and_keeps_zeros_and_nan() {
         assert_eq!(at_end[..5], [f64::from(end); 5]);
         assert!(at_end[5].is_nan());
     }
-    assert!((of(Activation::Exp.into())[4] - 0.5f64.exp()).abs() < 1e-6);
-    assert!((of(Activation::Log.into())[4] - 0.5f64.ln()).abs() < 1e-6);
+    assert!((of(MathFunction::Exp.into())[4] - 0.5f64.exp()).abs() < 1e-6);
+    assert!((of(MathFunction::Log.into())[4] - 0.5f64.ln()).abs() < 1e-6);
 
     let with = |function: Elementwise, other: &'static [f32]| {
         both_ways(&[2, 1], &[1.0, -3.0], |g, x| {
@@ -777,7 +778,7 @@ fn what_nothing_reads_is_not_there() {
     let x = graph.input_of("x", &[2, 2], ElementType::F32);
     let c = graph.constant(&[2, 2]);
     let dead = graph.elementwise(Binary::Add, &[x, c]);
-    graph.elementwise(Activation::Exp, &[dead]);
+    graph.elementwise(MathFunction::Exp, &[dead]);
     let axis = graph.int(0);
     let parts = graph.ops(Op::Split { parts: 2 }, &[x, axis], 2);
     let y = graph.op(Op::Softmax(Softmax { axis: -1, log: false }), &[parts[1]]);

@@ -3,8 +3,8 @@
 use super::*;
 use crate::arch::{GENERIC, Isa, IsaId};
 use crate::model::{
-    BroadcastMode, GatherNd, Nearest, NoAxes, Reduce, Reduction, Resize, ResizeBy, ReverseSequence,
-    Sampling, Scaling, SliceMasks, Softmax, TopKAttributes,
+    Activation, BroadcastMode, GatherNd, MathFunction, Nearest, NoAxes, Reduce, Reduction, Resize,
+    ResizeBy, ReverseSequence, Sampling, Scaling, SliceMasks, Softmax, TopKAttributes,
 };
 
 /// A model of x [2, 3] and y = `build(x)`.
@@ -359,7 +359,7 @@ fn leading_axes_of_gathers_are_refused_by_number() {
 
 #[test]
 fn choices_that_cannot_apply_are_said() {
-    let relu = || of_x(|g, x| g.elementwise(Activation::Exp, &[x]));
+    let relu = || of_x(|g, x| g.elementwise(MathFunction::Exp, &[x]));
     let twice = Options::default().with_isas(Some(vec![&crate::arch::AVX2, &crate::arch::AVX2]));
     let shape = |sizes: &[Option<usize>]| {
         Options::default().with_shapes(vec![("x".into(), sizes.to_vec())])
@@ -367,7 +367,7 @@ fn choices_that_cannot_apply_are_said() {
     let large = Options::default().with_batch(Some(10_000_000));
     let mut batch = Graph::default();
     let x = batch.parameter("x", &[-1, 3]);
-    let y = batch.elementwise(Activation::Exp, &[x]);
+    let y = batch.elementwise(MathFunction::Exp, &[x]);
     batch.result("y", y);
     insta::assert_snapshot!(said(vec![
         ("an instruction set twice", relu(), twice),
@@ -400,7 +400,7 @@ fn what_would_take_for_ever_is_refused() {
     let many = of_x(|g, x| {
         let mut y = x;
         for _ in 0..20_000 {
-            y = g.elementwise(Activation::Exp, &[y]);
+            y = g.elementwise(MathFunction::Exp, &[y]);
         }
         y
     });
@@ -463,7 +463,7 @@ fn small_files_do_not_take_much_memory() {
 #[test]
 fn an_instruction_set_of_another_architecture_is_refused() {
     static OTHER: Isa = Isa { id: IsaId::Helium, name: "other", ..GENERIC };
-    let graph = of_x(|g, x| g.elementwise(Activation::Exp, &[x]));
+    let graph = of_x(|g, x| g.elementwise(MathFunction::Exp, &[x]));
     let options = Options::default().with_isas(Some(vec![&GENERIC, &OTHER]));
     let said = said(vec![("another", graph, options)]);
     assert!(said.contains("Rust for the target any has no instruction set other"), "{said}");

@@ -4,7 +4,8 @@ use super::hints::valid_convolution;
 use super::states::{FORWARD, GRU, H, Join, LayerSplit, joined, part, sequence};
 use super::*;
 use crate::model::{
-    Branch, Heads, If, LinearAttention, NoAxes, PadMode, Reduce, Reduction, Softmax, UpdateRule,
+    Branch, Heads, If, LinearAttention, MathFunction, NoAxes, PadMode, Reduce, Reduction, Softmax,
+    UpdateRule,
 };
 
 /// Layers as PyTorch's exporters write them: x `[1, T, width]` is transposed to `[T, 1, width]` and
@@ -109,7 +110,7 @@ fn layers_that_one_step_changes_are_named() {
         let y = match how {
             "an If" => {
                 let choice =
-                    If { then: branch(Unary::Negative), otherwise: branch(Activation::Exp) };
+                    If { then: branch(Unary::Negative), otherwise: branch(MathFunction::Exp) };
                 graph.op(Op::If(Box::new(choice)), &[single, x])
             }
             "weights" => {
@@ -346,7 +347,7 @@ fn elements_in_front_of_the_first_step_pass_through_other_operations() {
         padded(|graph, x| {
             let weights = graph.constant(&[H, H]);
             let dense = graph.op(product.clone(), &[x, weights]);
-            let bent = graph.elementwise(Activation::Exp, &[dense]);
+            let bent = graph.elementwise(MathFunction::Exp, &[dense]);
             let both = graph.elementwise(Binary::Add, &[bent, x]);
             let scaled = graph.op(Op::Softmax(Softmax { axis: 2, log: false }), &[both]);
             convolved(graph, scaled, 3)

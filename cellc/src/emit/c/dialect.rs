@@ -8,10 +8,10 @@ use super::super::traversal::{
     PrivateMemory, RowSums, RowText, Subscript, Support, Text, TextKind, UnrollHints, decimal,
     function_name,
 };
-use super::across::ColumnSums;
 use super::block_comment;
+use super::column_sums::ColumnSums;
 use super::joined::Joined;
-use super::once::{self, Definition};
+use super::shared_texts::{self, Definition};
 use super::vectors::{self, VectorFunction, fill, spaced};
 use crate::arch::{ByLane, CLoads, CVector, Calls, Dot, GENERIC, Isa};
 use crate::emit::elements::spelling;
@@ -221,7 +221,7 @@ impl<'a> C<'a> {
     /// instead.
     fn linked(&self, linkage: &str) -> String {
         if self.shares {
-            once::target(self.prefix) + " "
+            shared_texts::target(self.prefix) + " "
         } else {
             format!("{linkage} {}", self.attribute())
         }

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use super::super::traversal::{Block, FileNames, TakenNames};
 use super::dialect::{C, DEEPEST, counter, ending, of_each, outlined, plus};
 use super::joined::Joined;
-use super::once::{Defined, Definition, Pieces, RUN, SharedTexts, target};
+use super::shared_texts::{Defined, Definition, Pieces, RUN, SharedTexts, target};
 use super::vectors::{self, VectorFunction, spaced};
-use super::{CFile, api, guarded, several, weights, wrap};
+use super::{CFile, api, guarded, step_blocks, weights, wrap};
 use crate::arch::{Calls, Isa, PlannedIsa};
 use crate::emit::Spelled;
 use crate::emit::calls::{Call, Location, Uses};
@@ -370,7 +370,7 @@ fn run(
     if interface.layout.steps_at_once > 1 {
         let calls = shared.calls_of_steps(body);
         let texts = pairs(file, isa, body, (shared, &block, calls), &mut String::new());
-        out.push_str(&several::function(file, (isa, &words[2].1), body, &texts));
+        out.push_str(&step_blocks::function(file, (isa, &words[2].1), body, &texts));
     }
     if let Some(flushes) = isa.c.flushes {
         words = vec![

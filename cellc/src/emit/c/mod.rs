@@ -6,16 +6,16 @@
 //! library functions apart from those of threads and those that compilers insert. A file for a
 //! target without extensions is plain C11.
 
-mod across;
 mod api;
 mod blocks;
+mod column_sums;
 mod dialect;
 mod interface;
 mod joined;
 mod kernels;
-mod once;
 mod pool;
-mod several;
+mod shared_texts;
+mod step_blocks;
 mod streams;
 mod values;
 mod vectors;
@@ -34,7 +34,7 @@ use super::text::{listed, single_spaced, when};
 use super::{Contents, Passes};
 use crate::arch::{Calls, Condition, Isa};
 pub(crate) use interface::FILE as INTERFACE;
-use once::SharedTexts;
+use shared_texts::SharedTexts;
 use vectors::VectorFunction;
 
 /// The condition for gcc, without compilers that imitate gcc.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::across::ColumnSums;
+use super::column_sums::ColumnSums;
 use super::{CFile, attribute, guarded, wrap};
 use crate::arch::{C_FOUR_LANES, CLoads, CVector, Copies, FloatUnit, Isa};
 use crate::emit::elements::spelling;

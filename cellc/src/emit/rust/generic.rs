@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::dialect::KernelText;
 use super::lints;
 use super::vectors::Used;
-use crate::emit::alike::{Token, groups};
+use crate::emit::text_comparison::{Token, groups};
 
 /// True if a text calls a function outside comments.
 pub(super) fn calls(text: &str, function: &str) -> bool {

@@ -1,11 +1,11 @@
 //! The keys that declare layers, in one table, for macros, Builder, command and metadata of files.
 
-mod needs;
+mod key_dependencies;
 mod values;
 
 use std::collections::BTreeMap;
 
-use needs::Need;
+use key_dependencies::Need;
 pub use values::KeyValue;
 pub(crate) use values::{FromValue, Takes, Value};
 

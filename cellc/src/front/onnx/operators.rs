@@ -6,9 +6,9 @@ use super::tensors::element_type;
 use crate::diagnostic::quoted;
 use crate::model::limits::MOST_DIMS;
 use crate::model::{
-    Activation, Binary, BroadcastMode, Comparison, Composed, ElementType, Elementwise, NoAxes,
-    Normalization, OneHot, Op, Primitive, Reduce, Reduction, Remainder, ReverseSequence, Softmax,
-    Tensor, TopKAttributes, Unary, ValueId, WrongAttribute, legal_axis,
+    Activation, Binary, BroadcastMode, Comparison, Composed, ElementType, Elementwise,
+    MathFunction, NoAxes, Normalization, OneHot, Op, Primitive, Reduce, Reduction, Remainder,
+    ReverseSequence, Softmax, Tensor, TopKAttributes, Unary, ValueId, WrongAttribute, legal_axis,
 };
 
 /// An elementwise operation on all inputs.
@@ -733,7 +733,7 @@ pub(super) fn layer_norm(
     let variance = reader.op(variance, inputs);
     let [eps, one] = [eps, 1.0].map(|number| reader.number_like(x, number));
     let sum = reader.elementwise(Binary::Add, &[variance, eps]);
-    let deviation = reader.elementwise(Activation::Sqrt, &[sum]);
+    let deviation = reader.elementwise(MathFunction::Sqrt, &[sum]);
     Some(vec![y, mean, reader.elementwise(Binary::Divide, &[one, deviation])])
 }
 

@@ -9,7 +9,7 @@ use super::operators::{rank_of, within_rank};
 use super::tensors::element_type;
 use super::windows::convolution;
 use crate::model::{
-    Activation, Binary, Comparison, ElementType, Elementwise, NoAxes, OneHot, Op, Primitive,
+    Binary, Comparison, ElementType, Elementwise, MathFunction, NoAxes, OneHot, Op, Primitive,
     Reduce, Reduction, Unary, ValueId,
 };
 
@@ -117,7 +117,7 @@ pub(super) fn rounded(
     (min, max): (f32, f32),
 ) -> ValueId {
     let quotient = compute(reader, Binary::Divide, &[x, scale]);
-    let mut integers = compute(reader, Activation::Round, &[quotient]);
+    let mut integers = compute(reader, MathFunction::Round, &[quotient]);
     if let Some(zero) = zero {
         integers = compute(reader, Binary::Add, &[integers, zero]);
     }
@@ -357,7 +357,7 @@ pub(super) fn requantized(
     let scales = compute(reader, Binary::Multiply, &[a_scale, b_scale]);
     let factor = compute(reader, Binary::Divide, &[scales, scale]);
     let scaled = compute(reader, Binary::Multiply, &[sums, factor]);
-    let integers = compute(reader, Activation::Round, &[scaled]);
+    let integers = compute(reader, MathFunction::Round, &[scaled]);
     let integers = compute(reader, Binary::Add, &[integers, zero]);
     let integers = compute(reader, Unary::Clamp { min: range.0, max: range.1 }, &[integers]);
     Some(vec![reader.op_of(Op::Convert, vec![integers], element)])

@@ -8,7 +8,9 @@ use super::{
     arrange, attention, bodies, features, fused, operators, qlinear, quantized, quantized_lstm,
     recurrent, sequences, signal, stateful, windows,
 };
-use crate::model::{Activation, Binary, Comparison, Composed, Logic, Reduction, Unary, ValueId};
+use crate::model::{
+    Activation, Binary, Comparison, Composed, Logic, MathFunction, Reduction, Unary, ValueId,
+};
 
 /// The oldest supported operator set.
 pub(super) const OLDEST: i64 = 7;
@@ -237,14 +239,14 @@ pub static SUPPORTED: &[Supported] = &[
         "Exp",
         &[6, 13],
         1..=1,
-        |r, c| operators::elementwise(r, c, Activation::Exp),
+        |r, c| operators::elementwise(r, c, MathFunction::Exp),
         "elementwise",
     ),
     row(
         "Log",
         &[6, 13],
         1..=1,
-        |r, c| operators::elementwise(r, c, Activation::Log),
+        |r, c| operators::elementwise(r, c, MathFunction::Log),
         "elementwise",
     ),
     row(
@@ -259,7 +261,7 @@ pub static SUPPORTED: &[Supported] = &[
         "Floor",
         &[6, 13],
         1..=1,
-        |r, c| operators::elementwise(r, c, Activation::Floor),
+        |r, c| operators::elementwise(r, c, MathFunction::Floor),
         "elementwise",
     ),
     row(
@@ -280,7 +282,7 @@ pub static SUPPORTED: &[Supported] = &[
         "Round",
         &[11, 22],
         1..=1,
-        |r, c| operators::elementwise(r, c, Activation::Round),
+        |r, c| operators::elementwise(r, c, MathFunction::Round),
         "elementwise; to the even one \
         of two",
     ),
@@ -418,14 +420,14 @@ pub static SUPPORTED: &[Supported] = &[
         "Erf",
         &[9, 13],
         1..=1,
-        |r, c| operators::elementwise(r, c, Activation::Erf),
+        |r, c| operators::elementwise(r, c, MathFunction::Erf),
         "elementwise",
     ),
     row(
         "Sin",
         &[7, 22],
         1..=1,
-        |r, c| operators::elementwise(r, c, Activation::Sin),
+        |r, c| operators::elementwise(r, c, MathFunction::Sin),
         "elementwise; up to \
         6.5e6",
     ),
@@ -433,7 +435,7 @@ pub static SUPPORTED: &[Supported] = &[
         "Cos",
         &[7, 22],
         1..=1,
-        |r, c| operators::elementwise(r, c, Activation::Cos),
+        |r, c| operators::elementwise(r, c, MathFunction::Cos),
         "elementwise; up to \
         6.5e6",
     ),
@@ -441,7 +443,7 @@ pub static SUPPORTED: &[Supported] = &[
         "Atan",
         &[7, 22],
         1..=1,
-        |r, c| operators::elementwise(r, c, Activation::Atan),
+        |r, c| operators::elementwise(r, c, MathFunction::Atan),
         "elementwise",
     ),
     row(
@@ -504,7 +506,7 @@ pub static SUPPORTED: &[Supported] = &[
         "Sqrt",
         &[6, 13],
         1..=1,
-        |r, c| operators::elementwise(r, c, Activation::Sqrt),
+        |r, c| operators::elementwise(r, c, MathFunction::Sqrt),
         "elementwise; \
         correctly rounded",
     ),

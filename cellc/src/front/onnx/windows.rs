@@ -4,7 +4,7 @@ use super::graph::{Call, GraphReader, Outputs};
 use crate::diagnostic::quoted;
 use crate::front::local_norm::{LocalNorm, Neighbours};
 use crate::model::{
-    Activation, Binary, Convolution, Groups, Op, OutputSizes, PadMode, Padding, Pool, PoolKind,
+    Binary, Convolution, Groups, MathFunction, Op, OutputSizes, PadMode, Padding, Pool, PoolKind,
     Rounding, Unary, Window, shape_text,
 };
 
@@ -144,7 +144,7 @@ pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     }
     let magnitude = match p {
         1 => reader.elementwise(Unary::Abs, &[call.x()]),
-        _ => reader.elementwise(Activation::Square, &[call.x()]),
+        _ => reader.elementwise(MathFunction::Square, &[call.x()]),
     };
     call.inputs[0] = Some(magnitude);
     let kernel = kernel(reader, call)?;
@@ -153,7 +153,7 @@ pub(super) fn lp_pool(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outp
     let sum = super::operators::scaled(reader, mean, size as f32);
     match p {
         1 => Some(vec![sum]),
-        _ => Some(vec![reader.elementwise(Activation::Sqrt, &[sum])]),
+        _ => Some(vec![reader.elementwise(MathFunction::Sqrt, &[sum])]),
     }
 }
 

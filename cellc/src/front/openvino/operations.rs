@@ -7,7 +7,7 @@ use super::text::parse_shape;
 use crate::diagnostic::quoted;
 use crate::front::local_norm::LocalNorm;
 use crate::model::{
-    Activation, Binary, Composed, Dim, ElementType, LedgerEntry, Nearest, Normalization, Op,
+    Binary, Composed, Dim, ElementType, LedgerEntry, MathFunction, Nearest, Normalization, Op,
     Resize, ResizeBy, Sampling, Scaling, Tensor, Value, ValueId, shape_text,
 };
 
@@ -327,7 +327,7 @@ impl GraphReader<'_, '_> {
         let range = elementwise(self, Binary::Subtract, [input_high, input_low]);
         let each = elementwise(self, Binary::Divide, [steps, range]);
         let level = elementwise(self, Binary::Multiply, [from_low, each]);
-        let level = self.extra(index, Op::elementwise(Activation::Round), vec![level]);
+        let level = self.extra(index, Op::elementwise(MathFunction::Round), vec![level]);
         let range = elementwise(self, Binary::Subtract, [output_high, output_low]);
         let each = elementwise(self, Binary::Divide, [range, steps]);
         *inputs = vec![elementwise(self, Binary::Multiply, [level, each]), output_low];

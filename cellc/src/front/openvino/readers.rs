@@ -6,8 +6,8 @@ use super::layers::GraphReader;
 use super::operations::{ANY_INTEGER, InputRewrite, OutputTypes, Ports, ReadOperation};
 use crate::model::{
     Activation, Binary, Blocks, BroadcastMode, Composed, ElementType, Elementwise, GatherNd, Heads,
-    LinearAttention, Normalization, OneHot, Op, PadMode, ReverseSequence, RunningSum, SliceMasks,
-    Softmax, TopKAttributes, Unary, UpdateRule,
+    LinearAttention, MathFunction, Normalization, OneHot, Op, PadMode, ReverseSequence, RunningSum,
+    SliceMasks, Softmax, TopKAttributes, Unary, UpdateRule,
 };
 
 /// An operation without attributes.
@@ -193,7 +193,7 @@ pub(super) fn round(reader: &mut GraphReader<'_, '_>, data: &mut Data) -> Option
         let help = "round to even, or compute this part outside of the model";
         return reader.inexpressible(data.index, found, "half_to_even", help);
     }
-    Some(ReadOperation::new(Op::elementwise(Activation::Round)))
+    Some(ReadOperation::new(Op::elementwise(MathFunction::Round)))
 }
 
 /// GatherElements: the axis.

@@ -8,7 +8,8 @@ use super::operations::{InputRewrite, OutputTypes, Ports, ReadOperation};
 use super::readers::{self, plain};
 use crate::model::{
     Activation, Binary, Comparison, Composed, Dft, Dim, ElementType, Elementwise, Family, Groups,
-    LedgerEntry, Logic, NoAxes, Op, Primitive, Reduce, Reduction, Remainder, ResultType, Unary,
+    LedgerEntry, Logic, MathFunction, NoAxes, Op, Primitive, Reduce, Reduction, Remainder,
+    ResultType, Unary,
 };
 
 /// The latest known operation set of OpenVINO. Later sets may change the meaning of a type.
@@ -34,8 +35,12 @@ pub struct Supported {
 /// Reads the attributes of a layer.
 type Reader = fn(&mut GraphReader<'_, '_>, &mut Data) -> Option<ReadOperation>;
 
-const fn activation(function: Activation) -> Elementwise {
-    Elementwise::Primitive(Primitive::Activation(function))
+const fn activation(activation: Activation) -> Elementwise {
+    math(MathFunction::Activation(activation))
+}
+
+const fn math(function: MathFunction) -> Elementwise {
+    Elementwise::Primitive(Primitive::Math(function))
 }
 
 const fn unary(function: Unary) -> Elementwise {
@@ -375,8 +380,8 @@ pub const SUPPORTED: &[Supported] = {
             "any slope; NumPy broadcasting",
         ),
         read_by("Clamp", ONE, readers::clamp, "elementwise"),
-        row("Exp", ONE, K::Elementwise(activation(Activation::Exp)), "elementwise"),
-        row("Log", ONE, K::Elementwise(activation(Activation::Log)), "elementwise"),
+        row("Exp", ONE, K::Elementwise(math(MathFunction::Exp)), "elementwise"),
+        row("Log", ONE, K::Elementwise(math(MathFunction::Log)), "elementwise"),
         row("Negative", ONE, K::Elementwise(unary(Unary::Negative)), "elementwise"),
         row("Abs", ONE, K::Elementwise(unary(Unary::Abs)), "elementwise"),
         read_by("SoftMax", &["opset1", "opset8"], readers::softmax, "along any axis"),
@@ -417,10 +422,10 @@ pub const SUPPORTED: &[Supported] = {
             "constant alpha and lambda",
         ),
         read_by("Gelu", &["opset2", "opset7"], readers::gelu, "exact, or approximation_mode tanh"),
-        row("Erf", ONE, K::Elementwise(activation(Activation::Erf)), "elementwise"),
-        row("Sin", ONE, K::Elementwise(activation(Activation::Sin)), "elementwise; up to 6.5e6"),
-        row("Cos", ONE, K::Elementwise(activation(Activation::Cos)), "elementwise; up to 6.5e6"),
-        row("Atan", ONE, K::Elementwise(activation(Activation::Atan)), "elementwise"),
+        row("Erf", ONE, K::Elementwise(math(MathFunction::Erf)), "elementwise"),
+        row("Sin", ONE, K::Elementwise(math(MathFunction::Sin)), "elementwise; up to 6.5e6"),
+        row("Cos", ONE, K::Elementwise(math(MathFunction::Cos)), "elementwise; up to 6.5e6"),
+        row("Atan", ONE, K::Elementwise(math(MathFunction::Atan)), "elementwise"),
         row(
             "Tan",
             ONE,
@@ -452,7 +457,7 @@ pub const SUPPORTED: &[Supported] = {
         row(
             "Sqrt",
             ONE,
-            K::Elementwise(activation(Activation::Sqrt)),
+            K::Elementwise(math(MathFunction::Sqrt)),
             "elementwise; correctly rounded",
         ),
         row(
@@ -614,7 +619,7 @@ pub const SUPPORTED: &[Supported] = {
             K::Broadcasting(Elementwise::Remainder(Remainder::OfDivisor)),
             "integers; a divisor that is never 0",
         ),
-        row("Floor", ONE, K::Elementwise(activation(Activation::Floor)), "elementwise"),
+        row("Floor", ONE, K::Elementwise(math(MathFunction::Floor)), "elementwise"),
         read_by("Round", &["opset5"], readers::round, "half_to_even"),
         read_by(
             "FakeQuantize",

@@ -2,15 +2,15 @@
 //! each operand.
 
 mod accumulate;
-mod across;
 mod blocks;
 mod broadcast;
-mod by_lane;
 mod dot;
-mod each_row;
-mod early;
+mod dots_across_lanes;
+mod dots_by_lane;
+mod early_phases;
 mod lanes;
-mod late;
+mod late_phase;
+mod operand_rows;
 mod operands;
 mod panels;
 mod row_loop;
@@ -29,8 +29,8 @@ use super::memory::PackedWeights;
 use crate::arch::Isa;
 use crate::kernel::{Expr, Loops, Place, Stmt, Var};
 use crate::plan::{Panels, Phase, Product, ProductPlan, TapRow, Tiling, Values};
-pub(super) use each_row::{for_rows, for_tiles};
-use late::LateSum;
+use late_phase::LateSum;
+pub(super) use operand_rows::{for_rows, for_tiles};
 pub(super) use operands::{PackedWords, Scale};
 use operands::{lane_sums, suffix};
 pub(super) use panels::{Column, Panel};

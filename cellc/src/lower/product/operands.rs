@@ -1,7 +1,7 @@
 //! Operands of a product: vectors of elements, quantised if the weights are integers.
 
 use super::Rows;
-use super::each_row::for_rows;
+use super::operand_rows::for_rows;
 use super::terms::{Elements, Terms, Vectors};
 use crate::kernel::{BLOCK_INPUTS, Place, Stmt};
 use crate::numerics::Multiples;

@@ -2,8 +2,8 @@
 
 use super::Rows;
 use super::broadcast::Broadcast;
-use super::by_lane::ByLane;
 use super::dot::Dot;
+use super::dots_by_lane::ByLane;
 use super::rows::{Accumulation, Factor, MultiplyAdd, Row};
 use super::smlad::{self, Smlad};
 use crate::kernel::{Expr, Place, Stmt};

@@ -5,28 +5,28 @@ mod find;
 mod offered;
 mod open_masks;
 mod pairs;
+mod passages;
 mod restarting;
 mod restarts;
 mod search;
 mod sequence_restarts;
 mod state_names;
-mod through;
 mod windows;
 
 use std::collections::{BTreeSet, HashMap};
 
 pub(crate) use find::{FoundStates, RequestedStates, SearchContext, find_states};
 pub(crate) use pairs::{Doubt, Misfit, NotTaken, Reason, RefusedPair};
+pub(crate) use passages::UpdateKind;
 pub(crate) use restarting::{Lost, LostStates, RestartingLayer, StartsEvery};
 pub(crate) use restarts::InitialValue;
-pub(crate) use through::UpdateKind;
 pub(crate) use windows::window;
 
 use offered::offered;
+use passages::reached;
 use restarts::{cells_in_parts, lost, repeated_cells};
 use sequence_restarts::begins_anew;
 use state_names::NameWords;
-use through::reached;
 use windows::windows;
 
 use super::flow::{Flow, Producer, TensorElement};
@@ -312,14 +312,14 @@ impl<'m> Recurrences<'m> {
             .filter_map(|e| self.recurrence_ending_in(e, true))
             .map(|(index, _)| index)
             .collect();
-        let near = through::reached(model, &[Source::Parameter(parameter)], Reach::Near);
+        let near = passages::reached(model, &[Source::Parameter(parameter)], Reach::Near);
         let starts = |index: &usize| {
             self.all[*index].initial.iter().flatten().any(|(source, _)| near.contains(source))
         };
         let ends_near = |index: &usize| {
             let recurrence = &self.all[*index];
             let reaches = |&last: &usize| {
-                through::reached(model, &[Source::Value(last)], Reach::Near).contains(&source)
+                passages::reached(model, &[Source::Value(last)], Reach::Near).contains(&source)
             };
             recurrence.order != StepOrder::Forward && recurrence.last.iter().any(reaches)
         };

@@ -2,8 +2,8 @@
 //! state of recurrent operators that start from the input. Messages offer these pairs to the user.
 
 use super::Recurrences;
+use super::passages::{MOST_FOLLOWED, New, Passages, UpdateKind};
 use super::state_names::NameWords;
-use super::through::{MOST_FOLLOWED, New, Passages, UpdateKind};
 use crate::core::{CoreModel, Source, StatePair};
 
 /// An input and an output offered as a state.

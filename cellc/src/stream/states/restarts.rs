@@ -7,8 +7,7 @@ use crate::core::{
     CoreCell, CoreModel, CoreNode, CoreOp, Dense, PointwiseFunction, RecurrentSteps, Source,
     WeightSource,
 };
-use crate::model::Binary;
-use crate::model::{Activation, ElementType};
+use crate::model::{Activation, Binary, ElementType, MathFunction};
 use crate::stream::dependence::{Change, Dependence};
 
 /// The initial value of a state that is lost at the end of a call.
@@ -198,9 +197,13 @@ fn gate_path(reader: &CoreOp, is_constant: bool) -> GatePath {
         _ => return GatePath::Ends,
     };
     match pointwise.function {
-        PointwiseFunction::Activation(_) if is_constant => GatePath::Ends,
-        PointwiseFunction::Activation(Activation::Sigmoid) => GatePath::Sigmoid(pointwise.out),
-        PointwiseFunction::Activation(Activation::Tanh) => GatePath::Tanh(pointwise.out),
+        PointwiseFunction::Math(_) if is_constant => GatePath::Ends,
+        PointwiseFunction::Math(MathFunction::Activation(Activation::Sigmoid)) => {
+            GatePath::Sigmoid(pointwise.out)
+        }
+        PointwiseFunction::Math(MathFunction::Activation(Activation::Tanh)) => {
+            GatePath::Tanh(pointwise.out)
+        }
         PointwiseFunction::Binary(Add | Subtract | Multiply) => GatePath::Continues(pointwise.out),
         _ => GatePath::Ends,
     }

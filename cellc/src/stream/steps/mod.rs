@@ -5,7 +5,7 @@
 //! no other size of the model equals, and finds the [`Time`] of every tensor.
 
 mod memory;
-mod not_stepwise;
+mod obstacles;
 mod pairs;
 mod views;
 
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use memory::{Padded, Windows, carry_sums, remember, same_windows};
-pub(crate) use not_stepwise::{InFront, ModelPlace, NotStepwise, Why};
+pub(crate) use obstacles::{InFront, ModelPlace, NotStepwise, Why};
 use pairs::{is_one_number, same_but_for_time};
 
 use super::flow::Flow;

@@ -4,9 +4,9 @@ use super::super::causal::{Causal, Signal};
 use super::super::json::Json;
 use super::super::refusal;
 use super::config::Config;
-use crate::activation::exact;
 use crate::diagnostic::{Diagnostic, quoted};
-use crate::model::{Activation, Composed, Unary, WrongAttribute, counted};
+use crate::math::exact;
+use crate::model::{Activation, Composed, MathFunction, Unary, WrongAttribute, counted};
 
 /// The names of the functions, for messages.
 const NAMES: &str = "Tanh, Hardtanh, Fasttanh, ReLU, LeakyReLU, PReLU, Sigmoid, SiLU, Hardswish, \
@@ -152,7 +152,7 @@ impl Function {
     /// Adds the function to a network.
     pub(super) fn add(&self, net: &mut Causal, name: &str, x: &Signal) -> Signal {
         match self {
-            Self::Activation(function) => activation(net, name, *function, x),
+            Self::Activation(function) => math(net, name, *function, x),
             Self::HardTanh => clamp(net, name, [-1.0, 1.0], x),
             Self::FastTanh => fast_tanh(net, name, x),
             Self::PRelu(slopes) => {
@@ -171,8 +171,7 @@ impl Function {
             }
             Self::LeakyHardTanh(function) => function.add(net, name, x),
             Self::SoftSigmoid => {
-                let softsign =
-                    activation(net, &format!("{name}_softsign"), Activation::Softsign, x);
+                let softsign = math(net, &format!("{name}_softsign"), Activation::Softsign, x);
                 affine(net, name, [0.5, 0.5], &softsign)
             }
         }
@@ -195,8 +194,9 @@ fn slopes(config: Option<&mut Config>) -> Result<Vec<f32>, Diagnostic> {
     slopes.iter().map(|slope| slope.f32(&key_path)).collect()
 }
 
-/// Adds one of the activations that NAM's functions use.
-fn activation(net: &mut Causal, name: &str, function: Activation, x: &Signal) -> Signal {
+/// Adds a function of one number.
+fn math(net: &mut Causal, name: &str, function: impl Into<MathFunction>, x: &Signal) -> Signal {
+    let function = function.into();
     net.map(name, function, x, |v| exact(function, v))
 }
 
@@ -207,7 +207,7 @@ fn clamp(net: &mut Causal, name: &str, [min, max]: [f32; 2], x: &Signal) -> Sign
 
 /// `alpha x + beta`
 fn affine(net: &mut Causal, name: &str, [alpha, beta]: [f32; 2], x: &Signal) -> Signal {
-    activation(net, name, Activation::Affine { alpha, beta }, x)
+    math(net, name, Activation::Affine { alpha, beta }, x)
 }
 
 impl LeakyHardTanh {
@@ -223,7 +223,7 @@ impl LeakyHardTanh {
             }
             let name = format!("{name}_{side}");
             let distance = affine(net, &format!("{name}_distance"), inner, x);
-            let outside = activation(net, &format!("{name}_relu"), Activation::Relu, &distance);
+            let outside = math(net, &format!("{name}_relu"), Activation::Relu, &distance);
             let line = affine(net, &format!("{name}_line"), [slope, 0.0], &outside);
             out = net.add(&name, &out, &line);
         }
@@ -240,7 +240,7 @@ fn fast_tanh(net: &mut Causal, name: &str, x: &Signal) -> Signal {
     const E: f32 = 0.814_642_7;
     let at = |part: &str| format!("{name}_{part}");
     let size = net.map(&at("size"), Unary::Abs, x, f64::abs);
-    let square = activation(net, &at("square"), Activation::Square, x);
+    let square = math(net, &at("square"), MathFunction::Square, x);
     let low = affine(net, &at("low"), [A, A], &size);
     let high = affine(net, &at("high"), [C, B], &size);
     let high = net.multiply(&at("high_square"), &high, &square);

@@ -12,7 +12,9 @@ use super::supported::{LATEST, OLDEST, SUPPORTED, find};
 use crate::compile::core_model;
 use crate::core::CoreOp;
 use crate::diagnostic::Diagnostics;
-use crate::model::{Activation, ElementType, Elementwise, Model, Op, Primitive, Tensor};
+use crate::model::{
+    Activation, ElementType, Elementwise, MathFunction, Model, Op, Primitive, Tensor,
+};
 use crate::request::Options;
 
 /// An integer as a varint: groups of 7 bits, the lowest first.
@@ -475,8 +477,10 @@ fn attributes_of_a_function_are_those_of_the_call_or_else_its_own() {
         let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         let of = |op: &Op| {
-            if let Op::Elementwise(Elementwise::Primitive(Primitive::Activation(a))) = op {
-                Some(*a)
+            if let Op::Elementwise(Elementwise::Primitive(Primitive::Math(function))) = op
+                && let MathFunction::Activation(activation) = function
+            {
+                Some(*activation)
             } else {
                 None
             }

@@ -1,4 +1,4 @@
-//! Activation functions. Each has its exact value in float64, an expansion to plain arithmetic, an
+//! Functions of one number: activations, and functions as in C's `math.h`. Each has its exact value in float64, an expansion to plain arithmetic, an
 //! error bound of the expansion, and its effect on a range of arguments.
 //!
 //! Expansions are branch-free and use only operations with equal rounding in Rust and C. Every
@@ -36,7 +36,7 @@ mod truncate;
 use std::fmt;
 
 use crate::kernel::{Expr, Function, LaneOp, Local, Scalar, Stmt, Type, Var};
-use crate::model::Activation;
+use crate::model::{Activation, MathFunction};
 use crate::request::Accuracy;
 
 /// The definition of a function with one argument and up to two parameters, alpha and beta.
@@ -69,12 +69,12 @@ enum Evidence {
     Derived,
 }
 
-/// How the activation of a constant is evaluated.
+/// How the function of a constant is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Constants {
-    /// cellc evaluates the activation: the expansion gives the f32 nearest to the exact value.
+    /// cellc evaluates the function: the expansion gives the f32 nearest to the exact value.
     Rounded,
-    /// cellc evaluates the activation, because sizes and scales of models are exponentials and
+    /// cellc evaluates the function, because sizes and scales of models are exponentials and
     /// logarithms of constants. The value is the f32 nearest to the exact value; the expansion may
     /// give another f32.
     Exact,
@@ -83,59 +83,61 @@ pub(crate) enum Constants {
     AtRunTime,
 }
 
-/// The definition of an activation, and its parameters.
-fn definition(activation: Activation) -> (Definition, [f32; 2]) {
-    let definition = match activation {
-        Activation::Relu => relu::DEFINITION,
-        Activation::Sigmoid => sigmoid::DEFINITION,
-        Activation::Tanh => tanh::DEFINITION,
-        Activation::Affine { .. } => affine::DEFINITION,
-        Activation::LeakyRelu { .. } => leaky_relu::DEFINITION,
-        Activation::ThresholdedRelu { .. } => thresholded_relu::DEFINITION,
-        Activation::ScaledTanh { .. } => scaled_tanh::DEFINITION,
-        Activation::HardSigmoid { .. } => hard_sigmoid::DEFINITION,
-        Activation::Elu { .. } => elu::DEFINITION,
-        Activation::Softsign => softsign::DEFINITION,
-        Activation::Softplus => softplus::DEFINITION,
-        Activation::Exp => exp::DEFINITION,
-        Activation::Log => log::DEFINITION,
-        Activation::Square => square::DEFINITION,
-        Activation::Sqrt => sqrt::DEFINITION,
-        Activation::Floor => floor::DEFINITION,
-        Activation::Round => round::DEFINITION,
-        Activation::Truncate => truncate::DEFINITION,
-        Activation::Erf => erf::DEFINITION,
-        Activation::Sin => sin::SIN,
-        Activation::Cos => sin::COS,
-        Activation::Atan => atan::DEFINITION,
+/// The definition of a function, and its parameters.
+fn definition(function: MathFunction) -> (Definition, [f32; 2]) {
+    let definition = match function {
+        MathFunction::Activation(activation) => match activation {
+            Activation::Relu => relu::DEFINITION,
+            Activation::Sigmoid => sigmoid::DEFINITION,
+            Activation::Tanh => tanh::DEFINITION,
+            Activation::Affine { .. } => affine::DEFINITION,
+            Activation::LeakyRelu { .. } => leaky_relu::DEFINITION,
+            Activation::ThresholdedRelu { .. } => thresholded_relu::DEFINITION,
+            Activation::ScaledTanh { .. } => scaled_tanh::DEFINITION,
+            Activation::HardSigmoid { .. } => hard_sigmoid::DEFINITION,
+            Activation::Elu { .. } => elu::DEFINITION,
+            Activation::Softsign => softsign::DEFINITION,
+            Activation::Softplus => softplus::DEFINITION,
+        },
+        MathFunction::Exp => exp::DEFINITION,
+        MathFunction::Log => log::DEFINITION,
+        MathFunction::Square => square::DEFINITION,
+        MathFunction::Sqrt => sqrt::DEFINITION,
+        MathFunction::Floor => floor::DEFINITION,
+        MathFunction::Round => round::DEFINITION,
+        MathFunction::Truncate => truncate::DEFINITION,
+        MathFunction::Erf => erf::DEFINITION,
+        MathFunction::Sin => sin::SIN,
+        MathFunction::Cos => sin::COS,
+        MathFunction::Atan => atan::DEFINITION,
     };
-    let mut parameters = activation.parameters().into_iter();
+    let mut parameters = function.parameters().into_iter();
     (definition, [(); 2].map(|()| parameters.next().unwrap_or_default()))
 }
 
-/// The activation's value in float64.
-pub(crate) fn exact(activation: Activation, v: f64) -> f64 {
-    let (definition, parameters) = definition(activation);
+/// The function's value in float64.
+pub(crate) fn exact(function: MathFunction, v: f64) -> f64 {
+    let (definition, parameters) = definition(function);
     (definition.exact)(parameters, v)
 }
 
-/// The activation as straight-line arithmetic for an accuracy. `profiles`: as for [`stated`].
-pub(crate) fn expand(activation: Activation, accuracy: Accuracy, profiles: &[bool]) -> Function {
-    let (definition, parameters) = definition(activation);
-    let mut function = (definition.expand)(parameters, accuracy);
-    let stated = stated(activation, accuracy, profiles);
-    function.doc.extend(stated.map(|error| format!("At most {error}.")));
-    function
+/// The function as straight-line arithmetic for an accuracy. `profiles`: as for [`stated`].
+pub(crate) fn expand(function: MathFunction, accuracy: Accuracy, profiles: &[bool]) -> Function {
+    let (definition, parameters) = definition(function);
+    let mut expansion = (definition.expand)(parameters, accuracy);
+    let stated = stated(function, accuracy, profiles);
+    expansion.doc.extend(stated.map(|error| format!("At most {error}.")));
+    expansion
 }
 
 /// The error bound of the expansion in words, for files whose bodies have these `profiles`: true
 /// with fused multiply-add. `None` if the expansion is exact.
 pub(crate) fn stated(
-    activation: Activation,
+    function: MathFunction,
     accuracy: Accuracy,
     profiles: &[bool],
 ) -> Option<String> {
-    let bound = |fused| error(activation, accuracy, fused);
+    let bound = |fused| error(function, accuracy, fused);
     let [fused, split] = match (profiles.contains(&true), profiles.contains(&false)) {
         (true, false) => [bound(true); 2],
         (false, true) => [bound(false); 2],
@@ -238,14 +240,14 @@ impl Measured {
 ///
 /// Errors of approximations are measured. A manual run of this module's tests repeats the
 /// measurement over every f32.
-pub(crate) fn error(activation: Activation, accuracy: Accuracy, fused: bool) -> ErrorBound {
-    let (definition, parameters) = definition(activation);
+pub(crate) fn error(function: MathFunction, accuracy: Accuracy, fused: bool) -> ErrorBound {
+    let (definition, parameters) = definition(function);
     (definition.error)(parameters, accuracy, fused)
 }
 
 /// The largest error of the expansion for arguments of at most `magnitude` with values in `image`.
 pub(crate) fn own_error(
-    activation: Activation,
+    function: MathFunction,
     accuracy: Accuracy,
     fused: bool,
     magnitude: f64,
@@ -256,10 +258,10 @@ pub(crate) fn own_error(
     // values at the limit are exact, and values below have at most the spacing of f32 just below
     // the limit
     let value = if value < limit { value } else { limit * (1.0 - U) };
-    error(activation, accuracy, fused).within(magnitude, value)
+    error(function, accuracy, fused).within(magnitude, value)
 }
 
-/// The effect of an exact activation on a range of arguments.
+/// The effect of an exact function on a range of arguments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Image {
     /// `|f(a) - f(b)|` is at most `slope |a - b| + jump`.
@@ -291,13 +293,13 @@ impl Image {
 }
 
 /// The image of the arguments up to `magnitude`, which is at least 0.
-pub(crate) fn image(activation: Activation, magnitude: f64) -> Image {
-    let ends = [-magnitude, magnitude].map(|v| exact(activation, v));
-    let (definition, parameters) = definition(activation);
+pub(crate) fn image(function: MathFunction, magnitude: f64) -> Image {
+    let ends = [-magnitude, magnitude].map(|v| exact(function, v));
+    let (definition, parameters) = definition(function);
     (definition.image)(parameters, magnitude, ends)
 }
 
-/// A range of arguments of an activation.
+/// A range of arguments.
 struct Arguments {
     low: f64,
     high: f64,
@@ -341,19 +343,19 @@ fn squared_sech(v: f64) -> f64 {
 /// exact arguments. At most as wide as [`image`], and narrower for asymmetric ranges of most
 /// functions. `None` for a square root of numbers that may be negative.
 pub(crate) fn image_between(
-    activation: Activation,
+    function: MathFunction,
     [low, high]: [f64; 2],
     error: f64,
 ) -> Option<Image> {
-    let (definition, parameters) = definition(activation);
-    let ends = [low, high].map(|v| exact(activation, v));
-    let whole_range = image(activation, low.abs().max(high.abs()));
+    let (definition, parameters) = definition(function);
+    let ends = [low, high].map(|v| exact(function, v));
+    let whole_range = image(function, low.abs().max(high.abs()));
     (definition.image_between)(parameters, &Arguments { low, high, error, ends, all: whole_range })
 }
 
-/// How the activation of a constant is evaluated.
-pub(crate) fn constants(activation: Activation) -> Constants {
-    definition(activation).0.constants
+/// How the function of a constant is evaluated.
+pub(crate) fn constants(function: MathFunction) -> Constants {
+    definition(function).0.constants
 }
 
 /// Half the spacing of f32 at 1: the largest relative error of a rounding.

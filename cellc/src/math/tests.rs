@@ -10,17 +10,16 @@ use super::{
 };
 use crate::core::fold::{self, Broadcasts};
 use crate::kernel::{self, Function, evaluate};
-use crate::model::{Activation, ElementType, Tensor};
+use crate::model::{Activation, ElementType, MathFunction, Tensor};
 use crate::pass;
 use crate::request::Accuracy;
 
 /// The number of points evaluated at once.
 const CHUNK: usize = 4096;
 
-/// Activations with measured errors, with their default parameters.
-fn measured() -> impl Iterator<Item = Activation> {
-    Activation::ALL
-        .into_iter()
+/// Functions with measured errors, with their default parameters.
+fn measured() -> impl Iterator<Item = MathFunction> {
+    with_default_parameters()
         .filter(|activation| definition(*activation).0.evidence == Evidence::Measured)
 }
 
@@ -52,7 +51,7 @@ const PARAMETERS: [Activation; 17] = [
 /// a name one function. `None` if the variable is unset.
 fn every_f32_of(name: &str) -> Option<bool> {
     let wanted = std::env::var("CELLC_EVERY_F32").ok()?;
-    let mut names = measured().map(Activation::name).chain([PARTS_OF]);
+    let mut names = measured().map(MathFunction::name).chain([PARTS_OF]);
     assert!(
         wanted == "1" || names.any(|n| n == wanted),
         "CELLC_EVERY_F32 is 1 or a function that is measured, not {wanted}"
@@ -60,7 +59,7 @@ fn every_f32_of(name: &str) -> Option<bool> {
     Some(wanted == "1" || wanted == name)
 }
 
-fn expansion(activation: Activation, accuracy: Accuracy, fused: bool) -> Function {
+fn expansion(activation: MathFunction, accuracy: Accuracy, fused: bool) -> Function {
     in_profile(expand(activation, accuracy, &[fused]), fused)
 }
 
@@ -92,32 +91,36 @@ fn in_profile(function: Function, fused: bool) -> Function {
     body.functions.remove(0)
 }
 
-fn all() -> impl Iterator<Item = Activation> {
-    Activation::ALL.into_iter().chain(PARAMETERS)
+fn with_default_parameters() -> impl Iterator<Item = MathFunction> {
+    Activation::ALL.into_iter().map(MathFunction::from).chain(MathFunction::OTHERS)
 }
 
-/// The accuracies with distinct arithmetic for an activation.
-fn levels(activation: Activation) -> impl Iterator<Item = Accuracy> {
+fn all() -> impl Iterator<Item = MathFunction> {
+    with_default_parameters().chain(PARAMETERS.into_iter().map(MathFunction::from))
+}
+
+/// The accuracies with distinct arithmetic for a function.
+fn levels(activation: MathFunction) -> impl Iterator<Item = Accuracy> {
     let same =
         expand(activation, Accuracy::Fast, &[true]) == expand(activation, Accuracy::Exact, &[true]);
     Accuracy::ALL.into_iter().filter(move |a| !same || *a == Accuracy::Exact)
 }
 
-/// All activations at all levels, in both profiles.
-fn profiles() -> impl Iterator<Item = (Activation, Accuracy, bool)> {
+/// All functions at all levels, in both profiles.
+fn profiles() -> impl Iterator<Item = (MathFunction, Accuracy, bool)> {
     all().flat_map(|a| {
         levels(a).flat_map(move |accuracy| [(a, accuracy, true), (a, accuracy, false)])
     })
 }
 
 /// The function, the level and the profile, for messages.
-fn named((activation, accuracy, fused): (Activation, Accuracy, bool)) -> String {
+fn named((activation, accuracy, fused): (MathFunction, Accuracy, bool)) -> String {
     format!("{activation}, {}, {}", accuracy.name(), if fused { "fused" } else { "split" })
 }
 
 /// The largest error over the points, and the point with this error. The error is in ulp, or
 /// relative if the stated error is relative; the stated terms in other units are subtracted.
-fn worst(profile: (Activation, Accuracy, bool), points: &[f32]) -> (f64, f32) {
+fn worst(profile: (MathFunction, Accuracy, bool), points: &[f32]) -> (f64, f32) {
     let (activation, accuracy, fused) = profile;
     const LARGEST: f64 = f32::MAX as f64;
     let function = expansion(activation, accuracy, fused);
@@ -261,7 +264,8 @@ fn levels_keep_their_promise() {
         let most = [0.0, 2f64.powi(-18), 2f64.powi(-15)][accuracy as usize];
         assert!(stated.relative <= most && stated.ulp <= 2.5, "{}: {stated}", named(profile));
         // the absolute term is far below any f32 of interest, unless a parameter scales this term
-        let quick = stated.relative > 0.0 && !matches!(activation, Activation::ScaledTanh { .. });
+        let quick = stated.relative > 0.0
+            && !matches!(activation, MathFunction::Activation(Activation::ScaledTanh { .. }));
         assert!(!quick || stated.absolute < 1e-33, "{}: {stated}", named(profile));
     }
 }
@@ -276,11 +280,11 @@ fn within_the_stated_relative_error() {
             let [_, high, low] = scaled_tanh::parts(&mut body, &x);
             in_profile(body.finish([high, low][i].clone()), fused)
         };
-        let elu = Activation::Elu { alpha: 1.0 };
+        let elu = MathFunction::Activation(Activation::Elu { alpha: 1.0 });
         for (name, activation, functions, stated) in [
             (
                 PARTS_OF,
-                Activation::Tanh,
+                MathFunction::Activation(Activation::Tanh),
                 vec![part(0), part(1)],
                 scaled_tanh::PARTS[usize::from(!fused)],
             ),
@@ -298,7 +302,9 @@ fn within_the_stated_relative_error() {
             let relative = |points: &[f32]| {
                 // the parts of tanh are defined for arguments of at least 0
                 let points: Vec<f32> = match activation {
-                    Activation::Tanh => points.iter().map(|p| p.abs()).collect(),
+                    MathFunction::Activation(Activation::Tanh) => {
+                        points.iter().map(|p| p.abs()).collect()
+                    }
                     _ => points.to_vec(),
                 };
                 let values: Vec<_> = functions.iter().map(|f| evaluate(f, &[&points])).collect();
@@ -325,7 +331,7 @@ fn within_the_stated_relative_error() {
 }
 
 /// The largest error over all finite f32.
-fn worst_of_all(profile: (Activation, Accuracy, bool)) -> (f64, f32) {
+fn worst_of_all(profile: (MathFunction, Accuracy, bool)) -> (f64, f32) {
     let next = std::sync::atomic::AtomicU32::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let work = || {
@@ -379,51 +385,75 @@ fn special_values() {
         }
     }
     let cases = [
-        (Activation::Relu, [0.0, -0.0, INF, 0.0, 0.0, 1e-45, 0.0]),
-        (Activation::Sigmoid, [0.5, 0.5, 1.0, 0.0, 0.0, 0.5, 0.5]),
-        (Activation::Tanh, [0.0, -0.0, 1.0, -1.0, -1.0, 1e-45, -1e-45]),
-        (Activation::Affine { alpha: 2.0, beta: 0.5 }, [0.5, 0.5, INF, -INF, -207.5, 0.5, 0.5]),
+        (MathFunction::Activation(Activation::Relu), [0.0, -0.0, INF, 0.0, 0.0, 1e-45, 0.0]),
+        (MathFunction::Activation(Activation::Sigmoid), [0.5, 0.5, 1.0, 0.0, 0.0, 0.5, 0.5]),
+        (MathFunction::Activation(Activation::Tanh), [0.0, -0.0, 1.0, -1.0, -1.0, 1e-45, -1e-45]),
         (
-            Activation::Affine { alpha: -1.0, beta: -0.0 },
+            MathFunction::Activation(Activation::Affine { alpha: 2.0, beta: 0.5 }),
+            [0.5, 0.5, INF, -INF, -207.5, 0.5, 0.5],
+        ),
+        (
+            MathFunction::Activation(Activation::Affine { alpha: -1.0, beta: -0.0 }),
             [-0.0, 0.0, -INF, INF, 104.0, -1e-45, 1e-45],
         ),
-        (Activation::LeakyRelu { alpha: 0.5 }, [0.0, -0.0, INF, -INF, -52.0, 1e-45, -0.0]),
-        (Activation::LeakyRelu { alpha: -2.0 }, [0.0, -0.0, INF, INF, 208.0, 1e-45, 3e-45]),
-        (Activation::ThresholdedRelu { alpha: 0.0 }, [0.0, -0.0, INF, 0.0, 0.0, 1e-45, 0.0]),
-        (Activation::ThresholdedRelu { alpha: 1.0 }, [0.0, 0.0, INF, 0.0, 0.0, 0.0, 0.0]),
         (
-            Activation::ThresholdedRelu { alpha: -104.0 },
+            MathFunction::Activation(Activation::LeakyRelu { alpha: 0.5 }),
+            [0.0, -0.0, INF, -INF, -52.0, 1e-45, -0.0],
+        ),
+        (
+            MathFunction::Activation(Activation::LeakyRelu { alpha: -2.0 }),
+            [0.0, -0.0, INF, INF, 208.0, 1e-45, 3e-45],
+        ),
+        (
+            MathFunction::Activation(Activation::ThresholdedRelu { alpha: 0.0 }),
+            [0.0, -0.0, INF, 0.0, 0.0, 1e-45, 0.0],
+        ),
+        (
+            MathFunction::Activation(Activation::ThresholdedRelu { alpha: 1.0 }),
+            [0.0, 0.0, INF, 0.0, 0.0, 0.0, 0.0],
+        ),
+        (
+            MathFunction::Activation(Activation::ThresholdedRelu { alpha: -104.0 }),
             [0.0, -0.0, INF, 0.0, -104.0, 1e-45, -1e-45],
         ),
         (
-            Activation::ScaledTanh { alpha: 2.0, beta: -1.0 },
+            MathFunction::Activation(Activation::ScaledTanh { alpha: 2.0, beta: -1.0 }),
             [-0.0, 0.0, -2.0, 2.0, 2.0, -3e-45, 3e-45],
         ),
         (
-            Activation::HardSigmoid { alpha: 0.5, beta: 0.25 },
+            MathFunction::Activation(Activation::HardSigmoid { alpha: 0.5, beta: 0.25 }),
             [0.25, 0.25, 1.0, 0.0, 0.0, 0.25, 0.25],
         ),
         (
-            Activation::HardSigmoid { alpha: -0.5, beta: 0.25 },
+            MathFunction::Activation(Activation::HardSigmoid { alpha: -0.5, beta: 0.25 }),
             [0.25, 0.25, 0.0, 1.0, 1.0, 0.25, 0.25],
         ),
-        (Activation::Elu { alpha: 1.0 }, [0.0, -0.0, INF, -1.0, -1.0, 1e-45, -1e-45]),
-        (Activation::Elu { alpha: -3.0 }, [0.0, -0.0, INF, 3.0, 3.0, 1e-45, 4e-45]),
-        (Activation::Softsign, [0.0, -0.0, NAN, NAN, -104.0 / 105.0, 1e-45, -1e-45]),
-        (Activation::Softplus, [LN2, LN2, INF, 0.0, 0.0, LN2, LN2]),
-        (Activation::Exp, [1.0, 1.0, INF, 0.0, 0.0, 1.0, 1.0]),
-        (Activation::Square, [0.0, 0.0, INF, INF, 10816.0, 0.0, 0.0]),
-        (Activation::Sqrt, [0.0, -0.0, INF, NAN, NAN, 3.743_392e-23, NAN]),
-        (Activation::Log, [-INF, -INF, INF, NAN, NAN, -103.278_93, NAN]),
-        (Activation::Erf, [0.0, -0.0, 1.0, -1.0, -1.0, 1e-45, -1e-45]),
-        (Activation::Sin, [0.0, -0.0, NAN, NAN, 0.321_622_4, 1e-45, -1e-45]),
-        (Activation::Cos, [1.0, 1.0, NAN, NAN, -0.946_868, 1.0, 1.0]),
-        (Activation::Atan, [0.0, -0.0, FRAC_PI_2, -FRAC_PI_2, -1.561_181_2, 1e-45, -1e-45]),
-        (Activation::Floor, [0.0, 0.0, INF, -INF, -104.0, 0.0, -1.0]),
-        (Activation::Round, [0.0, 0.0, INF, -INF, -104.0, 0.0, 0.0]),
-        (Activation::Truncate, [0.0, 0.0, INF, -INF, -104.0, 0.0, 0.0]),
+        (
+            MathFunction::Activation(Activation::Elu { alpha: 1.0 }),
+            [0.0, -0.0, INF, -1.0, -1.0, 1e-45, -1e-45],
+        ),
+        (
+            MathFunction::Activation(Activation::Elu { alpha: -3.0 }),
+            [0.0, -0.0, INF, 3.0, 3.0, 1e-45, 4e-45],
+        ),
+        (
+            MathFunction::Activation(Activation::Softsign),
+            [0.0, -0.0, NAN, NAN, -104.0 / 105.0, 1e-45, -1e-45],
+        ),
+        (MathFunction::Activation(Activation::Softplus), [LN2, LN2, INF, 0.0, 0.0, LN2, LN2]),
+        (MathFunction::Exp, [1.0, 1.0, INF, 0.0, 0.0, 1.0, 1.0]),
+        (MathFunction::Square, [0.0, 0.0, INF, INF, 10816.0, 0.0, 0.0]),
+        (MathFunction::Sqrt, [0.0, -0.0, INF, NAN, NAN, 3.743_392e-23, NAN]),
+        (MathFunction::Log, [-INF, -INF, INF, NAN, NAN, -103.278_93, NAN]),
+        (MathFunction::Erf, [0.0, -0.0, 1.0, -1.0, -1.0, 1e-45, -1e-45]),
+        (MathFunction::Sin, [0.0, -0.0, NAN, NAN, 0.321_622_4, 1e-45, -1e-45]),
+        (MathFunction::Cos, [1.0, 1.0, NAN, NAN, -0.946_868, 1.0, 1.0]),
+        (MathFunction::Atan, [0.0, -0.0, FRAC_PI_2, -FRAC_PI_2, -1.561_181_2, 1e-45, -1e-45]),
+        (MathFunction::Floor, [0.0, 0.0, INF, -INF, -104.0, 0.0, -1.0]),
+        (MathFunction::Round, [0.0, 0.0, INF, -INF, -104.0, 0.0, 0.0]),
+        (MathFunction::Truncate, [0.0, 0.0, INF, -INF, -104.0, 0.0, 0.0]),
     ];
-    for activation in Activation::ALL {
+    for activation in with_default_parameters() {
         let has_case = cases.iter().any(|(known, _)| known.name() == activation.name());
         assert!(has_case, "{activation} has no case");
     }
@@ -452,7 +482,11 @@ fn thresholds_are_met() {
     for alpha in [1.0, -0.5, 0.1_f32] {
         let points = [alpha.next_down(), alpha, alpha.next_up()];
         let values = evaluate(
-            &expansion(Activation::ThresholdedRelu { alpha }, Accuracy::Exact, true),
+            &expansion(
+                MathFunction::Activation(Activation::ThresholdedRelu { alpha }),
+                Accuracy::Exact,
+                true,
+            ),
             &[&points],
         );
         assert_eq!(values, [0.0, alpha, alpha.next_up()]);
@@ -466,21 +500,39 @@ fn exact_values() {
         let (p, e) = (0.7_f32, v.exp());
         let wide = f64::from(p);
         for (activation, value) in [
-            (Activation::Sigmoid, e / (e + 1.0)),
-            (Activation::Tanh, (e * e - 1.0) / (e * e + 1.0)),
-            (Activation::Affine { alpha: p, beta: 2.0 }, wide * v + 2.0),
-            (Activation::LeakyRelu { alpha: p }, v.max(0.0) + wide * v.min(0.0)),
-            (Activation::ThresholdedRelu { alpha: p }, if v >= wide { v } else { 0.0 }),
-            (Activation::ScaledTanh { alpha: p, beta: 0.5 }, wide * (e - 1.0) / (e + 1.0)),
-            (Activation::HardSigmoid { alpha: 0.5, beta: p }, (0.5 * v + wide).clamp(0.0, 1.0)),
-            (Activation::Elu { alpha: p }, v.max(0.0) + wide * (e.min(1.0) - 1.0)),
-            (Activation::Softsign, if v < 0.0 { v / (1.0 - v) } else { v / (1.0 + v) }),
-            (Activation::Softplus, (1.0 + e).ln()),
-            (Activation::Exp, 1.0 / (-v).exp()),
+            (MathFunction::Activation(Activation::Sigmoid), e / (e + 1.0)),
+            (MathFunction::Activation(Activation::Tanh), (e * e - 1.0) / (e * e + 1.0)),
+            (MathFunction::Activation(Activation::Affine { alpha: p, beta: 2.0 }), wide * v + 2.0),
+            (
+                MathFunction::Activation(Activation::LeakyRelu { alpha: p }),
+                v.max(0.0) + wide * v.min(0.0),
+            ),
+            (
+                MathFunction::Activation(Activation::ThresholdedRelu { alpha: p }),
+                if v >= wide { v } else { 0.0 },
+            ),
+            (
+                MathFunction::Activation(Activation::ScaledTanh { alpha: p, beta: 0.5 }),
+                wide * (e - 1.0) / (e + 1.0),
+            ),
+            (
+                MathFunction::Activation(Activation::HardSigmoid { alpha: 0.5, beta: p }),
+                (0.5 * v + wide).clamp(0.0, 1.0),
+            ),
+            (
+                MathFunction::Activation(Activation::Elu { alpha: p }),
+                v.max(0.0) + wide * (e.min(1.0) - 1.0),
+            ),
+            (
+                MathFunction::Activation(Activation::Softsign),
+                if v < 0.0 { v / (1.0 - v) } else { v / (1.0 + v) },
+            ),
+            (MathFunction::Activation(Activation::Softplus), (1.0 + e).ln()),
+            (MathFunction::Exp, 1.0 / (-v).exp()),
         ] {
             assert!((exact(activation, v) - value).abs() < 1e-14, "{activation}({v})");
         }
-        assert!((exact(Activation::Log, e) - v).abs() < 1e-14);
+        assert!((exact(MathFunction::Log, e) - v).abs() < 1e-14);
     }
     // to sixteen digits
     for (v, value) in [
@@ -491,7 +543,7 @@ fn exact_values() {
         (3.5, 0.999_999_256_901_627_7),
         (7.0, 1.0),
     ] {
-        assert!((exact(Activation::Erf, v) - value).abs() < 1e-14, "erf({v})");
+        assert!((exact(MathFunction::Erf, v) - value).abs() < 1e-14, "erf({v})");
     }
 }
 
@@ -499,7 +551,7 @@ fn exact_values() {
 /// the expansion.
 #[test]
 fn images_hold() {
-    for activation in all().filter(|a| ![Activation::Log, Activation::Sqrt].contains(a)) {
+    for activation in all().filter(|a| ![MathFunction::Log, MathFunction::Sqrt].contains(a)) {
         for magnitude in [0.0, 0.3, 1.0, 5.0, 40.0_f32] {
             let wide = f64::from(magnitude);
             let image = image(activation, wide);
@@ -536,7 +588,7 @@ fn images_hold() {
             }
         }
     }
-    assert_eq!(image(Activation::Log, 5.0).high, 5.0_f64.ln());
+    assert_eq!(image(MathFunction::Log, 5.0).high, 5.0_f64.ln());
 }
 
 /// An asymmetric range has the slope, values and error of its own arguments.
@@ -548,7 +600,7 @@ fn images_between_hold() {
     for (low, high) in ranges {
         let points: Vec<f32> =
             (0..=40).map(|i| (low + (high - low) * (i as f32 / 40.0)).min(high)).collect();
-        for activation in all().filter(|a| ![Activation::Log, Activation::Sqrt].contains(a)) {
+        for activation in all().filter(|a| ![MathFunction::Log, MathFunction::Sqrt].contains(a)) {
             let image = image_between(activation, [low.into(), high.into()], f64::from(high - low))
                 .expect("every argument has a value");
             let wide = f64::from(low.abs().max(high.abs()));
@@ -578,9 +630,11 @@ fn images_between_hold() {
         }
     }
     // far from 0, the slopes of these functions are small
-    for (activation, slope) in
-        [(Activation::Tanh, 2e-3), (Activation::Sigmoid, 1e-1), (Activation::Relu, 0.0)]
-    {
+    for (activation, slope) in [
+        (MathFunction::Activation(Activation::Tanh), 2e-3),
+        (MathFunction::Activation(Activation::Sigmoid), 1e-1),
+        (MathFunction::Activation(Activation::Relu), 0.0),
+    ] {
         let image = image_between(activation, [-7.0, -4.0], 0.1).expect("every argument has one");
         assert!(image.slope <= slope, "{activation}");
     }
@@ -597,14 +651,18 @@ fn names_are_readable() {
                 activation.name()
             );
         }
-        assert_eq!(Activation::from_label(&activation.label()), Some(activation));
+        assert_eq!(MathFunction::from_label(&activation.label()), Some(activation));
     }
 }
 
 /// Clamps and scaling keep the smallest f32 results.
 #[test]
 fn tails_go_down_to_the_smallest_number() {
-    for activation in [Activation::Sigmoid, Activation::Softplus, Activation::Exp] {
+    for activation in [
+        MathFunction::Activation(Activation::Sigmoid),
+        MathFunction::Activation(Activation::Softplus),
+        MathFunction::Exp,
+    ] {
         for fused in [true, false] {
             let values =
                 evaluate(&expansion(activation, Accuracy::Exact, fused), &[&[-103.9_f32, -100.0]]);
@@ -619,12 +677,12 @@ fn odd_functions_are_odd() {
     let points: Vec<f32> = sample().into_iter().step_by(7).collect();
     let negative: Vec<f32> = points.iter().map(|p| -p).collect();
     let odd = [
-        Activation::Tanh,
-        Activation::Softsign,
-        Activation::ScaledTanh { alpha: 1.7, beta: 0.6 },
-        Activation::Erf,
-        Activation::Sin,
-        Activation::Atan,
+        MathFunction::Activation(Activation::Tanh),
+        MathFunction::Activation(Activation::Softsign),
+        MathFunction::Activation(Activation::ScaledTanh { alpha: 1.7, beta: 0.6 }),
+        MathFunction::Erf,
+        MathFunction::Sin,
+        MathFunction::Atan,
     ];
     for (activation, accuracy, fused) in profiles().filter(|(a, ..)| odd.contains(a)) {
         let function = expansion(activation, accuracy, fused);
@@ -665,8 +723,16 @@ fn runs_of_neighbours(all: bool) -> Vec<std::ops::RangeInclusive<i32>> {
 #[test]
 fn sigmoid_and_tanh_rise() {
     for (activation, limits, steps_down) in [
-        (Activation::Sigmoid, 0.0..=1.0, [0.0, 2f32.powi(-22), 2f32.powi(-22)]),
-        (Activation::Tanh, -1.0..=1.0, [0.0, 2f32.powi(-20), 2f32.powi(-20)]),
+        (
+            MathFunction::Activation(Activation::Sigmoid),
+            0.0..=1.0,
+            [0.0, 2f32.powi(-22), 2f32.powi(-22)],
+        ),
+        (
+            MathFunction::Activation(Activation::Tanh),
+            -1.0..=1.0,
+            [0.0, 2f32.powi(-20), 2f32.powi(-20)],
+        ),
     ] {
         let everything = every_f32_of(activation.name());
         if everything == Some(false) {

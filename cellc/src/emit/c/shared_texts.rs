@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::attribute;
 use crate::arch::{Calls, Isa};
-use crate::emit::alike::{Token, are_alike, groups};
+use crate::emit::text_comparison::{Token, are_alike, groups};
 
 /// The kernels and functions of an instruction set.
 #[derive(Clone, Copy)]
