@@ -10,7 +10,7 @@ use crate::kernel::{BodyRef, Program, Role, interpret};
 use crate::numerics::Precisions;
 use crate::pack;
 use crate::random::Random;
-use crate::reference::{FLOAT64, Float64, Memory, Outcome, initial_variables};
+use crate::reference::{FLOAT64, Float64, Outcome, QuantisationCache, initial_variables};
 use crate::request::Range;
 
 /// The seed of the drawn inputs.
@@ -111,7 +111,7 @@ pub(crate) fn layers_in_integers(model: &CoreModel, products: &Precisions) -> Ve
 /// Runs of the reference, each on its own states: one with all products of the options, and one for
 /// each layer with integer products alone.
 pub(crate) struct IntegerRuns {
-    memory: RefCell<Memory>,
+    memory: RefCell<QuantisationCache>,
     runs: Vec<Run>,
 }
 
@@ -198,7 +198,7 @@ struct ReferenceRun<'a> {
     model: &'a CoreModel,
     range: Range,
     random: Random,
-    memory: RefCell<Memory>,
+    memory: RefCell<QuantisationCache>,
     /// The Parameters of the step.
     parameters: Vec<Vec<f64>>,
     variables: Vec<Vec<f64>>,

@@ -30,7 +30,7 @@ pub struct Arch {
     /// Rules for generated Rust.
     pub rust: RustRules,
     /// Sizes and distances of data.
-    pub memory: Memory,
+    pub memory: DataLayout,
 }
 
 /// The language of the files that plans and costs of a target describe.
@@ -45,7 +45,7 @@ pub enum EstimatedIn {
 
 /// Sizes and distances of data on a target.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory {
+pub struct DataLayout {
     /// Alignment of weights, states and scratch memory, in bytes.
     pub alignment: usize,
     /// Minimum distance in bytes between data written by different threads (avoids false sharing).

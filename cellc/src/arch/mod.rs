@@ -37,7 +37,7 @@ pub use arm::{
 use arm::{HELIUM, HELIUM_OF_ANY, NEON_DOTPROD, NEON_FMA, NEON_OF_ANY};
 pub use detect::{Condition, Detection, Processor, Question};
 pub use dot::{ByLane, Dot};
-pub use machine::{Arch, Caches, Costs, EstimatedIn, Limits, Memory};
+pub use machine::{Arch, Caches, Costs, DataLayout, EstimatedIn, Limits};
 use riscv::RVV_OF_ANY;
 pub use riscv::{RISCV32, RISCV64, RVV};
 use spell::gcc;
@@ -342,7 +342,7 @@ const NEUTRAL: Arch = Arch {
     estimated_in: EstimatedIn::Rust,
     c: NEUTRAL_C_RULES,
     rust: RustRules { held: "", otherwise: "", structs: "" },
-    memory: Memory {
+    memory: DataLayout {
         alignment: 16,
         thread_distance: 128,
         // 16 KiB
@@ -363,7 +363,7 @@ static ONE_LANE: Arch = Arch {
         baseline_refused: x86::C_RULES.baseline_refused,
         ..NEUTRAL_C_RULES
     },
-    memory: Memory {
+    memory: DataLayout {
         alignment: 4,
         thread_distance: 4,
         stack_limit: 8,
@@ -471,7 +471,7 @@ macro_rules! scalar_form {
             instructions_per_cycle: $arch.instructions_per_cycle,
             estimated_in: $arch.estimated_in,
             c: CRules { compiler: $arch.c.compiler, ..PORTABLE.c },
-            memory: Memory { most_elements: $arch.memory.most_elements, ..PORTABLE.memory },
+            memory: DataLayout { most_elements: $arch.memory.most_elements, ..PORTABLE.memory },
             ..PORTABLE
         }
     };

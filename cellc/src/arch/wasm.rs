@@ -1,6 +1,6 @@
 //! WebAssembly.
 
-use super::{Arch, CRules, Costs, Limits, Memory, NEUTRAL, NEUTRAL_C_RULES, NEUTRAL_COSTS};
+use super::{Arch, CRules, Costs, DataLayout, Limits, NEUTRAL, NEUTRAL_C_RULES, NEUTRAL_COSTS};
 
 /// C: the condition for compilers for WebAssembly.
 pub(super) const WASM: &str = has_vectors!(wasm);
@@ -16,7 +16,7 @@ pub static WASM32: Arch = Arch {
         declares,
         ..NEUTRAL_C_RULES
     },
-    memory: Memory {
+    memory: DataLayout {
         most_elements: 1 << 24,
         // eight columns
         line: 32,

@@ -98,7 +98,7 @@ struct Terms {
 }
 
 /// A dense layer for several steps.
-struct Layer<'m> {
+struct DenseLayer<'m> {
     plan: &'m ProductPlan,
     epilogue: Epilogue<'m>,
     operands: Vec<EpilogueOperand>,
@@ -224,7 +224,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         };
         let terms = Terms { outer: (1, 0), inner: (inputs, steps) };
         let between = plan.product.row_of(Phase::Input, plan.panels[0].columns, 0).1;
-        let mut layer = Layer { plan, epilogue, operands, terms, steps, between };
+        let mut layer = DenseLayer { plan, epilogue, operands, terms, steps, between };
         let Some(row) = taps else {
             let x = self.lowering.source(dense.x);
             let places = Places { x, weights, out, operands: places };
@@ -242,7 +242,12 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// The rows of a dense layer.
-    fn rows_of_steps(&mut self, layer: &Layer<'m>, dense: &Dense, places: Places) -> Vec<Stmt> {
+    fn rows_of_steps(
+        &mut self,
+        layer: &DenseLayer<'m>,
+        dense: &Dense,
+        places: Places,
+    ) -> Vec<Stmt> {
         let (inputs, outputs, steps) = (dense.inputs, dense.outputs, layer.steps);
         let mut moving = vec![
             MovingPlace::new("x_row", places.x, inputs * steps, false),
@@ -264,7 +269,12 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// The panels of one width, and in each panel the tiles of columns.
-    fn panels_of_steps(&mut self, layer: &Layer<'m>, panels: &Panels, row: &Places) -> Vec<Stmt> {
+    fn panels_of_steps(
+        &mut self,
+        layer: &DenseLayer<'m>,
+        panels: &Panels,
+        row: &Places,
+    ) -> Vec<Stmt> {
         let first = layer.plan.product.row_of(Phase::Input, panels.columns, 0).0;
         let weights = row.weights.at(panels.early.offset + panels.input + first);
         let behind = |(place, operand): (&Place, &EpilogueOperand)| {
@@ -299,7 +309,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// `step` elements apart.
     fn columns_of_steps(
         &mut self,
-        layer: &Layer<'m>,
+        layer: &DenseLayer<'m>,
         places: &Places,
         (count, columns): (usize, usize),
         step: usize,
@@ -322,7 +332,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// All sums of `columns` columns, and the pointwise work fused into the layer.
-    fn tile_of_steps(&mut self, layer: &Layer<'m>, columns: usize, at: &Places) -> Vec<Stmt> {
+    fn tile_of_steps(&mut self, layer: &DenseLayer<'m>, columns: usize, at: &Places) -> Vec<Stmt> {
         let vectors = plan::vectors(layer.steps, self.lowering.isa.lanes);
         let chains = layer.plan.product.chains(Phase::Input);
         let mut body = Vec::new();
@@ -383,7 +393,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// result.
     fn finish_steps(
         &mut self,
-        layer: &Layer<'m>,
+        layer: &DenseLayer<'m>,
         at: &Places,
         lanes: usize,
         sum: Expr,
@@ -399,7 +409,13 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// Adds the terms of all elements of x, term `k` of a channel to chain `k % chains`.
-    fn add_terms(&mut self, body: &mut Vec<Stmt>, layer: &Layer<'m>, sums: Sums<'_>, at: &Places) {
+    fn add_terms(
+        &mut self,
+        body: &mut Vec<Stmt>,
+        layer: &DenseLayer<'m>,
+        sums: Sums<'_>,
+        at: &Places,
+    ) {
         let (chains, columns) = (sums.chains.len(), sums.chains[0].len());
         let Terms { outer: (channels, channel), inner: (count, step) } = layer.terms;
         let (between, steps) = (layer.between, layer.steps);
@@ -515,7 +531,7 @@ impl MovingPlace {
 
 impl Places {
     /// The places behind the first `columns` columns.
-    fn behind(&self, layer: &Layer<'_>, columns: usize) -> Self {
+    fn behind(&self, layer: &DenseLayer<'_>, columns: usize) -> Self {
         let behind =
             |(place, operand): (&Place, &EpilogueOperand)| place.at(operand.of_columns(columns));
         Self {
@@ -529,7 +545,7 @@ impl Places {
 
 impl Places {
     /// The places of results and operands at step `step`.
-    fn at_step(mut self, layer: &Layer<'_>, step: usize) -> Self {
+    fn at_step(mut self, layer: &DenseLayer<'_>, step: usize) -> Self {
         self.out = self.out.at(step);
         for (place, operand) in self.operands.iter_mut().zip(&layer.operands) {
             *place = if operand.each == 1 { *place } else { place.at(step) };

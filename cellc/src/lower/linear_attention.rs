@@ -388,7 +388,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         &mut self,
         columns: &Columns<'_>,
         (chain, v): (usize, usize),
-        (rows, added): (&Rows, Option<&Expr>),
+        (rows, added): (&RowWindows, Option<&Expr>),
         sums: &[Var],
         turn: &mut Vec<Stmt>,
     ) {
@@ -445,7 +445,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         (from, writes): (Place, bool),
         keys: &[(&str, Place)],
         body: &mut Vec<Stmt>,
-        turn: impl FnOnce(&mut Self, &Rows) -> Vec<Stmt>,
+        turn: impl FnOnce(&mut Self, &RowWindows) -> Vec<Stmt>,
     ) {
         let (chains, sizes) = (columns.attention.chains(), columns.attention.sizes);
         let window = ((chains - 1) * sizes.value + columns.count, chains * sizes.value);
@@ -458,7 +458,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut turn = Some(turn);
         body.extend(self.with_windows(sizes.key / chains, &windows, &mut |builder, places| {
             let apart = usize::from(writes && !in_place);
-            let rows = Rows {
+            let rows = RowWindows {
                 matrix: places[0],
                 written: places[apart],
                 keys: places[1 + apart..].to_vec(),
@@ -469,7 +469,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 }
 
 /// The windows of some rows of a matrix.
-struct Rows {
+struct RowWindows {
     matrix: Place,
     written: Place,
     /// By tensor: the elements for these rows.

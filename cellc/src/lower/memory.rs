@@ -33,7 +33,7 @@ pub(super) struct Recipe {
 }
 
 /// A program without bodies, and the buffers of the model's tensors.
-pub(super) struct Memory {
+pub(super) struct ProgramMemory {
     pub(super) program: Program,
     pub(super) labels: Labels,
     pub(super) parameters: Vec<BufferId>,
@@ -65,7 +65,7 @@ pub(crate) fn element_of(element: ElementType) -> Element {
     }
 }
 
-impl Memory {
+impl ProgramMemory {
     pub(super) fn new(model: &CoreModel, plan: &Plan, denormals: &Denormals) -> Self {
         let mut memory = Self {
             program: Program { alignment: plan.arch.memory.alignment, ..Program::default() },

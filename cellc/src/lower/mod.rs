@@ -48,12 +48,12 @@ use crate::model::MathFunction;
 use crate::plan::{Plan, ProductPlan, Side};
 use builder::{KernelBuilder, copy, flush};
 pub(crate) use memory::element_of;
-use memory::{Memory, PackedWeights};
+use memory::{PackedWeights, ProgramMemory};
 
 /// Lowers a model for every instruction set of the plan.
 pub(crate) fn lower(model: &CoreModel, plan: &Plan) -> Program {
     let denormals = Denormals::new(model, plan.flush_below, plan.arch.memory.stack_limit);
-    let mut memory = Memory::new(model, plan, &denormals);
+    let mut memory = ProgramMemory::new(model, plan, &denormals);
     memory.program.steps_at_once = plan.steps_together;
     let bodies = (0..plan.isas.len())
         .map(|isa| Lowering::new(model, plan, &denormals, &memory, isa).finish());
@@ -65,7 +65,7 @@ struct Lowering<'m> {
     model: &'m CoreModel,
     plan: &'m Plan,
     denormals: &'m Denormals,
-    memory: &'m Memory,
+    memory: &'m ProgramMemory,
     isa_index: usize,
     isa: &'static Isa,
     body: Body,
@@ -92,7 +92,7 @@ impl<'m> Lowering<'m> {
         model: &'m CoreModel,
         plan: &'m Plan,
         denormals: &'m Denormals,
-        memory: &'m Memory,
+        memory: &'m ProgramMemory,
         isa_index: usize,
     ) -> Self {
         let nodes = model.all_nodes();

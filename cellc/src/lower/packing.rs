@@ -2,7 +2,7 @@
 
 use std::collections::btree_map::Entry;
 
-use super::memory::{Memory, PackedWeights, Recipe};
+use super::memory::{PackedWeights, ProgramMemory, Recipe};
 use crate::core::{Convolve, CoreModel, Pairs, PlannedProduct, WeightSources};
 use crate::encoding::WeightFormat;
 use crate::kernel::{Base, BufferId, Copied, CopiedDim, Encoding, Place, Role, Stmt};
@@ -98,7 +98,7 @@ struct Mark {
     copies: usize,
 }
 
-impl Memory {
+impl ProgramMemory {
     /// Packs the weights of a product into the order of [`crate::plan::Panels`].
     pub(super) fn pack(
         &mut self,

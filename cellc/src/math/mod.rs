@@ -1,5 +1,6 @@
-//! Functions of one number: activations, and functions as in C's `math.h`. Each has its exact value in float64, an expansion to plain arithmetic, an
-//! error bound of the expansion, and its effect on a range of arguments.
+//! Functions of one number: activations, and functions as in C's `math.h`. Each has its exact value
+//! in float64, an expansion to plain arithmetic, an error bound of the expansion, and its effect on
+//! a range of arguments.
 //!
 //! Expansions are branch-free and use only operations with equal rounding in Rust and C. Every
 //! language, number of lanes and instruction set of one arithmetic profile therefore gives equal

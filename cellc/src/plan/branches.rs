@@ -44,7 +44,7 @@ impl Branches {
         let results = model.results.iter().map(|result| result.source);
         let wanted =
             results.chain(model.variables.iter().filter_map(|variable| variable.next)).collect();
-        branches.level(model, &Level::new(&model.nodes, wanted, None), least);
+        branches.scope(model, &GraphScope::new(&model.nodes, wanted, None), least);
         branches
     }
 
@@ -68,21 +68,21 @@ impl Branches {
         counts
     }
 
-    fn level(&mut self, model: &CoreModel, level: &Level<'_>, least: usize) {
+    fn scope(&mut self, model: &CoreModel, scope: &GraphScope<'_>, least: usize) {
         let mut work: BTreeMap<Side, usize> = BTreeMap::new();
-        for (node, sides) in level.nodes.iter().zip(level.sides(model, |_| true)) {
+        for (node, sides) in scope.nodes.iter().zip(scope.sides(model, |_| true)) {
             let count = operations(model, node);
             for side in sides {
                 let sum = work.entry(side).or_default();
                 *sum = count.saturating_add(*sum);
             }
         }
-        let sides = level.sides(model, |side| work.get(side).is_some_and(|work| *work >= least));
+        let sides = scope.sides(model, |side| work.get(side).is_some_and(|work| *work >= least));
         let is_on = |source: Source, side: Side| {
-            level.position(source).is_some_and(|at| sides[at].contains(&side))
+            scope.position(source).is_some_and(|at| sides[at].contains(&side))
         };
-        for node in level.nodes {
-            if let Some(choice) = level.choice(model, node)
+        for node in scope.nodes {
+            if let Some(choice) = scope.choice(model, node)
                 && choice
                     .operands
                     .iter()
@@ -93,16 +93,16 @@ impl Branches {
             if let CoreOp::Loop(body) = &node.op {
                 let next = body.carried.iter().map(|carried| carried.next);
                 let wanted = next.chain(body.results.iter().map(|result| result.value)).collect();
-                self.level(model, &Level::new(&body.body, wanted, body.running), least);
+                self.scope(model, &GraphScope::new(&body.body, wanted, body.running), least);
             }
         }
-        let operations = level.nodes.iter().zip(sides).filter(|(_, sides)| !sides.is_empty());
+        let operations = scope.nodes.iter().zip(sides).filter(|(_, sides)| !sides.is_empty());
         self.sides.extend(operations.map(|(node, sides)| (node.op.outputs()[0], sides)));
     }
 }
 
 /// The operations of a model, or of one loop's body.
-struct Level<'m> {
+struct GraphScope<'m> {
     nodes: &'m [CoreNode],
     /// The values that are always needed.
     wanted: Vec<Source>,
@@ -121,7 +121,7 @@ struct Choice {
     out: usize,
 }
 
-impl<'m> Level<'m> {
+impl<'m> GraphScope<'m> {
     fn new(nodes: &'m [CoreNode], wanted: Vec<Source>, running: Option<usize>) -> Self {
         let outputs = nodes.iter().enumerate();
         let outputs = outputs
@@ -129,7 +129,7 @@ impl<'m> Level<'m> {
         Self { nodes, wanted, running, positions: outputs.collect() }
     }
 
-    /// The index of the operation that computes a tensor. `None`: no operation of this level.
+    /// The index of the operation that computes a tensor. `None`: no operation of this scope.
     fn position(&self, source: Source) -> Option<usize> {
         match source {
             Source::Value(value) => self.positions.get(&value).copied(),

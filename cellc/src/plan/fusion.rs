@@ -121,9 +121,9 @@ impl Fusion {
         for next in model.variables.iter().filter_map(|v| v.next) {
             readers.read(next, None);
         }
-        readers.level(&model.nodes);
+        readers.scope(&model.nodes);
         let mut fusion = Self::default();
-        fusion.level(model, &model.nodes, &readers, (halved, branches));
+        fusion.scope(model, &model.nodes, &readers, (halved, branches));
         fusion
     }
 
@@ -157,39 +157,39 @@ impl Fusion {
         self.starting(root).map_or(&[], |c| &c.links)
     }
 
-    fn level(
+    fn scope(
         &mut self,
         model: &CoreModel,
         nodes: &[CoreNode],
         readers: &Readers,
         (halved, branches): (&BTreeSet<usize>, &Branches),
     ) {
-        let level = Level::new(model, nodes, readers, branches);
+        let scope = GraphScope::new(model, nodes, readers, branches);
         for (position, node) in nodes.iter().enumerate() {
             if let CoreOp::Loop(body) = &node.op {
-                self.level(model, &body.body, readers, (halved, branches));
+                self.scope(model, &body.body, readers, (halved, branches));
                 continue;
             }
             let facts = node.op.facts();
             let root = facts.outputs[0];
             let chain = match facts.kernel {
                 KernelForm::NewState(_) if halved.contains(&root) => continue,
-                KernelForm::NewState(columns) => self.of_state(&level, position, root, columns),
+                KernelForm::NewState(columns) => self.of_state(&scope, position, root, columns),
                 KernelForm::Rows(columns) => {
-                    self.follow(&level, root, level.only_reader(root), Some(columns), |_, _| true)
+                    self.follow(&scope, root, scope.only_reader(root), Some(columns), |_, _| true)
                 }
                 KernelForm::Elements if self.is_linked(root) || branches.is_join(root) => continue,
                 KernelForm::Elements => {
                     let chain =
-                        self.follow(&level, root, level.only_reader(root), None, |_, _| true);
-                    level.reduced(chain)
+                        self.follow(&scope, root, scope.only_reader(root), None, |_, _| true);
+                    scope.reduced(chain)
                 }
                 KernelForm::Alone | KernelForm::Viewed | KernelForm::Joined | KernelForm::Body => {
                     continue;
                 }
             };
             if !chain.links.is_empty() || chain.reduced.is_some() {
-                let stored = |value: &&usize| **value == root && level.only_reader(root).is_none();
+                let stored = |value: &&usize| **value == root && scope.only_reader(root).is_none();
                 self.inner.extend(chain.handed_on.iter().filter(|value| !stored(value)));
                 self.starting.insert(chain.root, self.chains.len());
                 self.ending.insert(chain.reduced.unwrap_or(chain.last()), self.chains.len());
@@ -201,15 +201,21 @@ impl Fusion {
 
     /// The chain from a new state, which is stored and may have further readers. Other operands of
     /// the links are computed before the operation of the state, at this position.
-    fn of_state(&self, level: &Level<'_>, position: usize, root: usize, columns: usize) -> Chain {
+    fn of_state(
+        &self,
+        scope: &GraphScope<'_>,
+        position: usize,
+        root: usize,
+        columns: usize,
+    ) -> Chain {
         let known = |link: &Pointwise, at| {
             link.inputs
                 .iter()
-                .all(|&input| input == Source::Value(at) || level.is_before(input, position))
+                .all(|&input| input == Source::Value(at) || scope.is_before(input, position))
         };
-        let starts = level.readers.all(root).filter_map(|reader| level.node(reader));
+        let starts = scope.readers.all(root).filter_map(|reader| scope.node(reader));
         let mut chains =
-            starts.map(|first| self.follow(level, root, Some(first), Some(columns), known));
+            starts.map(|first| self.follow(scope, root, Some(first), Some(columns), known));
         let chain = chains.find(|chain| !chain.links.is_empty());
         chain.map(|chain| Chain { early: true, ..chain }).unwrap_or_default()
     }
@@ -217,7 +223,7 @@ impl Fusion {
     /// The chain from `root`, continued by its reader `reader`.
     fn follow<'m>(
         &self,
-        level: &Level<'m>,
+        scope: &GraphScope<'m>,
         root: usize,
         mut reader: Option<&'m CoreNode>,
         columns: Option<usize>,
@@ -228,17 +234,17 @@ impl Fusion {
         let mut at = root;
         while let Some(node) = reader {
             match &node.op {
-                CoreOp::View(view) if columns.is_some() && view.only_reshapes(level.model) => {
+                CoreOp::View(view) if columns.is_some() && view.only_reshapes(scope.model) => {
                     at = view.out;
                     between.push(at);
                 }
                 CoreOp::Pointwise(pointwise)
                     if chain.links.len() < MOST_LINKS
-                        && fits(level.model, pointwise, at, columns)
+                        && fits(scope.model, pointwise, at, columns)
                         && takes(pointwise, at)
                         && !self.is_linked(pointwise.out)
-                        && !level.branches.is_join(pointwise.out)
-                        && level.branches.sides(pointwise.out) == level.branches.sides(root) =>
+                        && !scope.branches.is_join(pointwise.out)
+                        && scope.branches.sides(pointwise.out) == scope.branches.sides(root) =>
                 {
                     at = pointwise.out;
                     chain.links.push(at);
@@ -248,14 +254,14 @@ impl Fusion {
                 }
                 _ => break,
             }
-            reader = level.only_reader(at);
+            reader = scope.only_reader(at);
         }
         chain
     }
 }
 
 /// The operations of the model, or of one loop's body.
-struct Level<'m> {
+struct GraphScope<'m> {
     model: &'m CoreModel,
     nodes: &'m [CoreNode],
     readers: &'m Readers,
@@ -264,7 +270,7 @@ struct Level<'m> {
     positions: BTreeMap<usize, usize>,
 }
 
-impl<'m> Level<'m> {
+impl<'m> GraphScope<'m> {
     fn new(
         model: &'m CoreModel,
         nodes: &'m [CoreNode],
@@ -278,7 +284,7 @@ impl<'m> Level<'m> {
         Self { model, nodes, readers, branches, positions }
     }
 
-    /// The operation of a value, if on this level.
+    /// The operation of a value, if in this scope.
     fn node(&self, value: usize) -> Option<&'m CoreNode> {
         self.positions.get(&value).map(|&at| &self.nodes[at])
     }
@@ -347,7 +353,7 @@ fn fits(model: &CoreModel, pointwise: &Pointwise, value: usize, columns: Option<
 }
 
 /// By value: the first values of the operations that read the value; `None` for a reader outside
-/// the level.
+/// the scope.
 #[derive(Default)]
 struct Readers(BTreeMap<usize, BTreeSet<Option<usize>>>);
 
@@ -358,7 +364,7 @@ impl Readers {
         }
     }
 
-    fn level(&mut self, nodes: &[CoreNode]) {
+    fn scope(&mut self, nodes: &[CoreNode]) {
         for node in nodes {
             let CoreOp::Loop(body) = &node.op else {
                 for source in node.op.reads() {
@@ -371,7 +377,7 @@ impl Readers {
             for source in slices.chain(carried).chain(body.results.iter().map(|r| r.value)) {
                 self.read(source, None);
             }
-            self.level(&body.body);
+            self.scope(&body.body);
         }
     }
 

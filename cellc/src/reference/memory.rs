@@ -10,13 +10,13 @@ use crate::evaluate::MatrixRow;
 /// Quantised rows of matrices and the last quantised vector. One vector usually multiplies all rows
 /// of a matrix.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub(crate) struct QuantisationCache {
     /// Quantised rows, by the format and the place of the row.
     rows: BTreeMap<(WeightFormat, (usize, usize)), Multiplied>,
     last: Option<(Arithmetic, Vec<f64>, Multiplied)>,
 }
 
-impl Memory {
+impl QuantisationCache {
     /// The product of a row of model constants in a format with a vector in an arithmetic. A cache
     /// serves one model only.
     pub(super) fn row(

@@ -13,7 +13,7 @@ use crate::evaluate::{CellWeights, Column, Domain, MatrixRow, State, StepInputs,
 use crate::math::exact;
 use crate::model::{CellKind, Coupled, ResetGate};
 use crate::numerics::{Precisions, Vector};
-pub(crate) use memory::Memory;
+pub(crate) use memory::QuantisationCache;
 
 /// One step for all parameters and variables of the model in C order. Whole numbers, such as
 /// sequence lengths, are floats.
@@ -61,7 +61,7 @@ pub(crate) struct Float64<'a> {
     /// The precision of matrix products.
     pub(crate) products: Precisions,
     /// A cache for many steps of one model.
-    pub(crate) memory: Option<&'a RefCell<Memory>>,
+    pub(crate) memory: Option<&'a RefCell<QuantisationCache>>,
 }
 
 /// All operations in float64.

@@ -11,8 +11,9 @@ use declared::declares;
 use super::spell::gcc;
 use super::{
     Arch, ByLane, CAcross, CFlushes, CLoads, CRules, CSpelling, CVector, Calls, Code, Condition,
-    Detection, Dot, EstimatedIn, FloatUnit, GENERIC, Isa, IsaId, Memory, NEUTRAL, NEUTRAL_C_RULES,
-    NEUTRAL_CODE, ONE_LANE, RustRules, RustSpelling, RustVector, SCALAR, SCALAR_FMA, SOFT,
+    DataLayout, Detection, Dot, EstimatedIn, FloatUnit, GENERIC, Isa, IsaId, NEUTRAL,
+    NEUTRAL_C_RULES, NEUTRAL_CODE, ONE_LANE, RustRules, RustSpelling, RustVector, SCALAR,
+    SCALAR_FMA, SOFT,
 };
 
 /// Four lanes of AArch64.
@@ -323,7 +324,7 @@ pub static AARCH64: Arch = Arch {
         ..NEUTRAL_C_RULES
     },
     rust: RustRules { held: "target_arch = \"aarch64\"", otherwise: FOR_AARCH64, ..NEUTRAL.rust },
-    memory: Memory { line: 64, ..NEUTRAL.memory },
+    memory: DataLayout { line: 64, ..NEUTRAL.memory },
     ..NEUTRAL
 };
 
@@ -698,7 +699,7 @@ pub static ARMV7: Arch = Arch {
         compiler: &["arm-linux-gnueabihf-gcc"],
         ..ONE_LANE.c
     },
-    memory: Memory { alignment: 8, ..ONE_LANE.memory },
+    memory: DataLayout { alignment: 8, ..ONE_LANE.memory },
     ..ONE_LANE
 };
 

@@ -4,8 +4,8 @@ mod work;
 
 use super::spell::{declares_vector, gcc};
 use super::{
-    Arch, CRules, CSpelling, CVector, Calls, Code, Condition, Detection, EstimatedIn, GENERIC, Isa,
-    IsaId, Memory, NEUTRAL_CODE, NEUTRAL_COSTS, ONE_LANE, RustSpelling, SCALAR_FMA, SOFT,
+    Arch, CRules, CSpelling, CVector, Calls, Code, Condition, DataLayout, Detection, EstimatedIn,
+    GENERIC, Isa, IsaId, NEUTRAL_CODE, NEUTRAL_COSTS, ONE_LANE, RustSpelling, SCALAR_FMA, SOFT,
 };
 
 /// One lane with F. Rust has no safe function for the fused multiply-add; the assembly only reads
@@ -88,7 +88,7 @@ pub static RISCV64: Arch = Arch {
         ),
         ..ONE_LANE.c
     },
-    memory: Memory {
+    memory: DataLayout {
         alignment: 8,
         most_elements: 1 << 28,
         // one vector

@@ -6,8 +6,8 @@ pub(super) mod vectors;
 
 use super::spell::gcc;
 use super::{
-    Arch, CRules, CSpelling, Caches, Code, Condition, Copies, Costs, Detection, Dot, GENERIC, Isa,
-    IsaId, Limits, Memory, NEUTRAL, NEUTRAL_C_RULES, NEUTRAL_CODE, NEUTRAL_COSTS, Processor,
+    Arch, CRules, CSpelling, Caches, Code, Condition, Copies, Costs, DataLayout, Detection, Dot,
+    GENERIC, Isa, IsaId, Limits, NEUTRAL, NEUTRAL_C_RULES, NEUTRAL_CODE, NEUTRAL_COSTS, Processor,
     Question, RustRules, RustSpelling,
 };
 
@@ -131,7 +131,7 @@ pub(super) const RUST_RULES: RustRules = RustRules {
 };
 
 /// Sizes and distances on x86-64.
-pub(super) const MEMORY: Memory = Memory { alignment: 64, line: 64, ..NEUTRAL.memory };
+pub(super) const MEMORY: DataLayout = DataLayout { alignment: 64, line: 64, ..NEUTRAL.memory };
 
 /// The smallest distance, in bytes, between the loads of one instruction in successive iterations
 /// that avoids prefetches. Zen 5 prefetches for distances below about 8 KiB, which slows loads from

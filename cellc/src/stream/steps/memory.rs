@@ -19,7 +19,7 @@ use crate::stream::states::window;
 #[derive(Default)]
 pub(super) struct Padded {
     /// Concats of a constant and the steps, in the order of the nodes.
-    pub memories: Vec<Memory>,
+    pub memories: Vec<StepMemory>,
     /// Running sums over the steps.
     pub sums: Vec<usize>,
     /// Views of tensors with elements in front of the first step.
@@ -28,7 +28,7 @@ pub(super) struct Padded {
 
 /// A Concat of a constant and the steps. In the model of one step, a variable with the last inputs
 /// replaces the constant.
-pub(super) struct Memory {
+pub(super) struct StepMemory {
     pub node: usize,
     pub axis: usize,
     /// Length of the constant along `axis`.
@@ -54,7 +54,7 @@ impl StepAnalysis<'_> {
             && time.axis() == Some(concat.axis)
         {
             let before = self.model.constants[*constant].shape()[concat.axis];
-            self.padded.memories.push(Memory { node: at, axis: concat.axis, before });
+            self.padded.memories.push(StepMemory { node: at, axis: concat.axis, before });
             return Ok(match time {
                 Time::WithFront(axis, more) => Time::WithFront(*axis, before + more),
                 _ => Time::WithFront(concat.axis, before),
@@ -171,11 +171,11 @@ fn last_of(name: &str, kind: &str) -> String {
 /// variable starts as the constant, and each step shifts the variable by one element.
 pub(super) fn remember(
     model: &mut CoreModel,
-    memories: &[Memory],
+    memories: &[StepMemory],
     pairs: &[Option<usize>],
 ) -> Result<(), NotStepwise> {
     for memory in memories.iter().rev() {
-        let Memory { axis, before, .. } = *memory;
+        let StepMemory { axis, before, .. } = *memory;
         let Some(node) = pairs[memory.node] else {
             return Err(ModelPlace::Padding.refused(Why::Otherwise));
         };
