@@ -1,5 +1,5 @@
 //! The surface of a generated file: the items around its kernels, their order, and the words and
-//! lists for their texts. Each language has a text for each item, under the item's name.
+//! lists for their texts.
 
 use super::names::{Field, Interface, Phase};
 use super::record::record;
@@ -10,6 +10,41 @@ use crate::arch::Isa;
 use crate::kernel::Element;
 use crate::pack::Loaded;
 use crate::request::Language;
+
+/// An item around the kernels of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    /// The instruction sets of the file, and their detection.
+    InstructionSets,
+    /// The record of inputs of the function.
+    Inputs,
+    /// The record of inputs of the struct's step. Rust alone.
+    StepInputs,
+    /// The record of outputs.
+    Outputs,
+    /// The weights as inputs of the model.
+    GivenWeights,
+    /// The memory of packed weights.
+    Packed,
+    /// The function that packs weights.
+    Pack,
+    /// The function that loads packed weights from bytes.
+    Load,
+    /// The memory of a step: state and scratch memory.
+    Memory,
+    /// Threads for the halves of cells.
+    Pool,
+    /// The pure function.
+    Function,
+    /// The error of slices with different numbers of steps. Rust alone.
+    UnequalSteps,
+    /// The struct with the state.
+    Struct,
+    /// The function of several steps. C alone: in Rust, it is a method of the struct.
+    Steps,
+    /// Independent streams.
+    Streams,
+}
 
 /// Words of one language for entries of lists, in addition to words of both languages.
 pub(super) trait OwnWords {
@@ -24,8 +59,8 @@ pub(super) trait OwnWords {
 }
 
 impl Contents<'_> {
-    /// The names of the file's items, in order.
-    pub(super) fn items(&self, language: Language) -> Vec<&'static str> {
+    /// The file's items, in order.
+    pub(super) fn items(&self, language: Language) -> Vec<Item> {
         let (interface, rust) = (self.interface, language == Language::Rust);
         let (function, step) =
             (Signature::function(interface, language), Signature::step(interface));
@@ -34,25 +69,25 @@ impl Contents<'_> {
         };
         let steps = interface.steps.is_some();
         [
-            ("isa", !rust || interface.has_isas()),
-            ("inputs", record(&function)),
-            ("step inputs", rust && record(&step) && !interface.states.is_empty()),
-            ("outputs", function.outputs().record.is_some()),
-            ("given weights", !interface.weights.is_empty()),
-            ("packed", !self.is_baked()),
-            ("pack", !interface.weights.is_empty()),
-            ("load", interface.layout.loads_weights),
-            ("memory", interface.has_memory()),
-            ("pool", interface.pool && !rust),
-            ("function", true),
-            ("pool", interface.pool && rust),
-            ("unequal steps", steps && rust),
-            ("struct", true),
-            ("steps", steps && !rust),
-            ("streams", interface.layout.streams.is_some()),
+            (Item::InstructionSets, !rust || interface.has_isas()),
+            (Item::Inputs, record(&function)),
+            (Item::StepInputs, rust && record(&step) && !interface.states.is_empty()),
+            (Item::Outputs, function.outputs().record.is_some()),
+            (Item::GivenWeights, !interface.weights.is_empty()),
+            (Item::Packed, !self.is_baked()),
+            (Item::Pack, !interface.weights.is_empty()),
+            (Item::Load, interface.layout.loads_weights),
+            (Item::Memory, interface.has_memory()),
+            (Item::Pool, interface.pool && !rust),
+            (Item::Function, true),
+            (Item::Pool, interface.pool && rust),
+            (Item::UnequalSteps, steps && rust),
+            (Item::Struct, true),
+            (Item::Steps, steps && !rust),
+            (Item::Streams, interface.layout.streams.is_some()),
         ]
         .into_iter()
-        .filter_map(|(name, is_there)| is_there.then_some(name))
+        .filter_map(|(item, is_there)| is_there.then_some(item))
         .collect()
     }
 

@@ -280,6 +280,7 @@ const RUST_4: RustVector = RustVector {
     register: "float32x4_t",
     integers: "uint32x4_t",
     operations: &[RUST_ON_4],
+    helpers: &[("from_halves", "half_to_f32")],
 };
 
 /// Rust: a scalar fused multiply-add. Available on every AArch64, and LLVM vectorises it.

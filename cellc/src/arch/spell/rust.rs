@@ -44,6 +44,8 @@ pub struct RustVector {
     /// Operations by name, as expressions of their operands `a`, `b`, `c` and `d`. Earlier lists
     /// take precedence.
     pub operations: &'static [&'static [(&'static str, &'static str)]],
+    /// The helper functions of the file that operations call: the operation, and the function.
+    pub helpers: &'static [(&'static str, &'static str)],
 }
 
 impl RustVector {

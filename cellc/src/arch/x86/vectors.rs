@@ -356,6 +356,7 @@ pub(in crate::arch) static SSE2: [RustVector; 1] = [RustVector {
     register: "__m128",
     integers: "__m128i",
     operations: &[ON_SSE2, BITS_128],
+    helpers: &[("from_halves", "half_to_f32")],
 }];
 
 /// Rust: a register of `lanes` lanes, for bodies for x86-64 only.
@@ -368,7 +369,15 @@ const fn register(
         8 => ("__m256", "__m256i"),
         _ => ("__m512", "__m512i"),
     };
-    RustVector { lanes, processor: "x86_64", condition: "", register, integers, operations }
+    RustVector {
+        lanes,
+        processor: "x86_64",
+        condition: "",
+        register,
+        integers,
+        operations,
+        helpers: &[],
+    }
 }
 
 /// Rust: AVX2 with FMA.

@@ -6,7 +6,7 @@ use crate::arch::{Isa, Processor};
 use crate::emit::elements::{counted, spelling};
 use crate::emit::names::Field;
 use crate::emit::signature::{Argument, StepTensor};
-use crate::emit::surface::OwnWords;
+use crate::emit::surface::{Item, OwnWords};
 use crate::emit::tensors;
 use crate::emit::text::{List, Word, filled, listed, part, when};
 use crate::emit::{digests, host_constants};
@@ -476,12 +476,29 @@ pub(super) fn header(out: &mut String, file: &CFile<'_>) {
     ));
     summary.extend(file.estimate.iter().cloned());
     block_comment(out, "", &summary);
-    for name in file.items(Language::C).into_iter().chain(["end"]) {
-        out.push_str(&match name {
-            "pool" => pool::header(file),
-            _ => file.item(HEADER, name),
-        });
+    for item in file.items(Language::C) {
+        let name = match item {
+            Item::InstructionSets => "isa",
+            Item::Inputs => "inputs",
+            Item::Outputs => "outputs",
+            Item::GivenWeights => "given weights",
+            Item::Packed => "packed",
+            Item::Pack => "pack",
+            Item::Load => "load",
+            Item::Memory => "memory",
+            Item::Pool => {
+                out.push_str(&pool::header(file));
+                continue;
+            }
+            Item::Function => "function",
+            Item::Struct => "struct",
+            Item::Steps => "steps",
+            Item::Streams => "streams",
+            Item::StepInputs | Item::UnequalSteps => unreachable!("emit: C has no {item:?}"),
+        };
+        out.push_str(&file.item(HEADER, name));
     }
+    out.push_str(&file.item(HEADER, "end"));
 }
 
 /// The pure function of a file whose only body is this function. `lists`: the lists of the body.
@@ -497,23 +514,23 @@ pub(super) fn run_alone(file: &CFile<'_>, lists: &[List]) -> String {
 /// Writes the functions that the header declares.
 pub(super) fn source(out: &mut String, file: &CFile<'_>) {
     let (items, flushes) = (file.items(Language::C), file.flushed_before().next().is_some());
+    let has = |item| items.contains(&item);
+    let steps_by_run = file.steps_by_run();
     // the function that sets the memory precedes the functions of the struct, which call them
-    for name in [
-        "declared", "isa", "flush", "load", "function", "memory", "struct", "several", "steps",
-        "streams",
-    ] {
-        let wanted = match name {
-            "isa" => file.interface.has_isas(),
-            "flush" | "function" if file.steps_by_run() => false,
-            "flush" => flushes,
-            "several" => file.interface.layout.steps_at_once > 1,
-            "declared" => true,
-            "memory" => file.interface.sets_memory(),
-            _ => items.contains(&name),
-        };
-        if wanted {
-            out.push_str(&file.item(SOURCE, name));
-        }
+    let texts = [
+        ("declared", true),
+        ("isa", file.interface.has_isas()),
+        ("flush", flushes && !steps_by_run),
+        ("load", has(Item::Load)),
+        ("function", has(Item::Function) && !steps_by_run),
+        ("memory", file.interface.sets_memory()),
+        ("struct", has(Item::Struct)),
+        ("several", file.interface.layout.steps_at_once > 1),
+        ("steps", has(Item::Steps)),
+        ("streams", has(Item::Streams)),
+    ];
+    for (name, _) in texts.into_iter().filter(|(_, is_wanted)| *is_wanted) {
+        out.push_str(&file.item(SOURCE, name));
     }
     out.push_str(&common::source(file));
 }

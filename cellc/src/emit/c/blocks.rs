@@ -6,7 +6,7 @@ use super::dialect::{C, plus};
 use super::vectors::spaced;
 use super::wrap;
 use crate::emit::elements::spelling;
-use crate::emit::traversal::{Block, Context, Dialect as _, Text};
+use crate::emit::traversal::{Block, BlockOperands, Context, Dialect as _, Text};
 use crate::kernel::{BlockProduct, BlockSums, Element, LaneOp, Scalar, Type};
 
 /// A function for the sums of rows of blocks.
@@ -20,16 +20,17 @@ struct BlockFunction {
 
 impl C<'_> {
     /// Writes a call of the function for blocks of one kind. The function precedes the kernels.
-    pub(super) fn block_sums(&mut self, places: [(&Block, usize); 5], sums: &BlockSums) {
-        let index = places[2].0.element;
+    pub(super) fn block_sums(&mut self, operands: &BlockOperands<'_>, sums: &BlockSums) {
+        let BlockOperands { elements, weights, counts, inputs, sums: to } = operands;
+        let index = counts.block.element;
         let function = BlockFunction { product: sums.product, rows: sums.rows, index };
         let name = function.name(self.prefix, self.isa.name);
         if !self.needs.rows.contains_key(&name) {
             let text = self.block_function(function, &name);
             self.needs.rows.insert(name.clone(), text);
         }
-        let [elements, weights, counts, inputs, to] =
-            places.map(|(block, at)| plus(&block.name, at));
+        let [elements, weights, counts, inputs, to] = [elements, weights, counts, inputs, to]
+            .map(|operand| plus(&operand.block.name, operand.offset));
         let block_rows = sums.block_rows;
         let arguments = format!("{weights}, {elements}, {counts}, {inputs}, {to}, {block_rows}");
         self.line(&format!("{name}({arguments});"));

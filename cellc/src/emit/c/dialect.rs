@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::traversal::{
-    Block, Context, Copying, Dialect, Line, LinePart, LineRow, LoadsTogether, MovingWindow,
-    PrivateMemory, RowSums, RowText, Subscript, Support, Text, TextKind, UnrollHints, decimal,
-    function_name,
+    Block, BlockOperands, Context, Copying, Dialect, Line, LinePart, LineRow, LoadsTogether,
+    MovingWindow, Operand, PrivateMemory, RowSums, RowText, Subscript, Support, Text, TextKind,
+    TileOperands, UnrollHints, decimal, function_name,
 };
 use super::block_comment;
 use super::column_sums::ColumnSums;
@@ -334,24 +334,22 @@ impl<'a> C<'a> {
     }
 
     /// Sums of products across lanes, for one row and one panel at a time.
-    fn across(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
-        let (function, turns) = ColumnSums::new(tiles, places[1].0.element, self.isa);
+    fn across(&mut self, operands: &TileOperands<'_>, tiles: &Tiles) {
+        let TileOperands { elements, weights, sums } = operands;
+        let (function, turns) = ColumnSums::new(tiles, weights.block.element, self.isa);
         // conversions of sums to lanes or floats
         _ = if tiles.columns == 4 { self.name("type", 4) } else { self.name("from_bits", 1) };
         self.used.borrow_mut().insert(VectorFunction::across(function, self.isa));
         let (name, arguments) = (function.name(self.prefix), function.arguments(turns, tiles));
         for row in 0..tiles.rows {
             for panel in 0..tiles.panels {
-                let beyond = [
-                    row * tiles.words,
-                    panel * tiles.stride,
-                    row * tiles.pitch + panel * tiles.columns,
-                ];
-                let at = |which: usize| {
-                    let (block, offset): (&Block, usize) = places[which];
-                    plus(&block.name, offset + beyond[which])
+                let at = |operand: &Operand<'_>, beyond: usize| {
+                    plus(&operand.block.name, operand.offset + beyond)
                 };
-                self.line(&format!("{name}({}, {}, {}{arguments});", at(1), at(0), at(2)));
+                let elements = at(elements, row * tiles.words);
+                let weights = at(weights, panel * tiles.stride);
+                let sums = at(sums, row * tiles.pitch + panel * tiles.columns);
+                self.line(&format!("{name}({weights}, {elements}, {sums}{arguments});"));
             }
         }
     }
@@ -969,28 +967,30 @@ impl Dialect for C<'_> {
         }
     }
 
-    fn low_bytes(&mut self, to: (&Block, usize), from: (&Block, usize), words: usize) {
+    fn low_bytes(&mut self, to: Operand<'_>, from: Operand<'_>, words: usize) {
         let function = self.name("low_bytes", 1);
-        let pointer = |(block, at): (&Block, usize)| match at {
+        let pointer = |Operand { block, offset }: Operand<'_>| match offset {
             0 => block.name.clone(),
-            at => format!("{} + {at}", block.name),
+            offset => format!("{} + {offset}", block.name),
         };
         self.line(&format!("{function}({}, {}, {words});", pointer(to), pointer(from)));
     }
 
-    fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
+    fn tiles(&mut self, operands: &TileOperands<'_>, tiles: &Tiles) {
         if self.isa.has(Dot::Across) {
-            return self.across(places, tiles);
+            return self.across(operands, tiles);
         }
-        let [elements, weights, to] = places.map(|(block, offset)| plus(&block.name, offset));
+        let TileOperands { elements, weights, sums } = operands;
+        let [elements, weights, to] =
+            [elements, weights, sums].map(|operand| plus(&operand.block.name, operand.offset));
         let Tiles { rows, words, columns, panels, stride, pitch, .. } = tiles;
         let (prefix, isa) = (self.prefix, self.isa.name);
         let numbers = format!("{rows}, {words}, {columns}, {panels}, {stride}, {pitch}");
         self.line(&format!("{prefix}_tiles_of_{isa}({elements}, {weights}, {to}, {numbers});"));
     }
 
-    fn blocks(&mut self, places: [(&Block, usize); 5], sums: &BlockSums) {
-        self.block_sums(places, sums);
+    fn blocks(&mut self, operands: &BlockOperands<'_>, sums: &BlockSums) {
+        self.block_sums(operands, sums);
     }
 
     fn pack_line(&mut self, line: Line<'_>) {

@@ -1,5 +1,9 @@
 //! Kernels and activations with one text for several instruction sets. The file includes itself for
 //! each instance, with macros for vector types, the attribute, and different counts.
+//!
+//! Printed texts are compared token by token. Any number of a text may differ between instruction
+//! sets: an offset, a bound, a stride, the lanes in a name. The printing of one instruction set
+//! cannot tell which numbers differ, and a record of the numbers would repeat the whole text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

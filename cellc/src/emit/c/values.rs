@@ -12,7 +12,7 @@ use crate::arch::{self, CVector};
 use crate::emit::elements::spelling;
 use crate::emit::hints;
 use crate::emit::traversal::{
-    Block, Context, Dialect, RowText, Support, Text, TextKind, function_name,
+    Block, Context, Dialect, Operand, RowText, Support, Text, TextKind, function_name,
 };
 use crate::kernel::{Element, LaneOp, Scalar, Type};
 
@@ -163,7 +163,9 @@ impl C<'_> {
     /// Adds a row of weights with a function: of the file's macro, or of the body for joint loads
     /// of all weights.
     pub(super) fn joined_row(&mut self, text: &RowText<'_>) -> Support {
-        let RowText { sums, weights: (weights, first), element: (element, at), row } = text;
+        let RowText { sums, weights, element, row } = text;
+        let Operand { block: weights, offset: first } = weights;
+        let Operand { block: element, offset: at } = element;
         let (ty, count) = (Type::f32(row.lanes), sums.len());
         let together = self.loads(weights, ty);
         let is_near = count == 1 || row.sum_stride == row.lanes;
@@ -211,7 +213,9 @@ impl C<'_> {
 
     /// Adds a row of weights, all loaded at once, to sums of one register each by a macro.
     pub(super) fn loaded_row(&mut self, text: &RowText<'_>) -> Support {
-        let RowText { sums, weights: (weights, first), element: (element, at), row } = text;
+        let RowText { sums, weights, element, row } = text;
+        let Operand { block: weights, offset: first } = weights;
+        let Operand { block: element, offset: at } = element;
         let (ty, count) = (Type::f32(row.lanes), sums.len());
         let together = self.loads(weights, ty);
         let is_of_floats = weights.element == Element::F32 && element.element == Element::F32;

@@ -5,12 +5,13 @@ use std::fmt::Write;
 
 use super::numbers::{self, Values};
 use super::types::block_type;
-use super::vectors::{self, Used};
+use super::vectors::{self, Used, lane_function};
 use crate::arch::{ByLane, Dot};
 use crate::emit::hints;
 use crate::emit::traversal::{
-    Block, ColumnGroup, Context, Copying, Dialect, Line, LinePart, LineRow, MovingWindow, PassForm,
-    PrivateMemory, RowSums, Support, Text, decimal, function_name,
+    Block, BlockOperands, ColumnGroup, Context, Copying, Dialect, Line, LinePart, LineRow,
+    MovingWindow, Operand, PassForm, PrivateMemory, RowSums, Support, Text, TileOperands, decimal,
+    function_name,
 };
 use crate::kernel::{BlockProduct, BlockSums, Element, Kernel, LaneOp, Scalar, Tiles, Type};
 
@@ -25,26 +26,35 @@ pub(super) struct KernelText {
     /// True if the kernel depends on its module: calls functions of the module, or has dot
     /// products.
     pub(super) is_bound: bool,
+    /// The needs of the kernel.
+    pub(super) used: Used,
     /// True if the kernel has a loop whose end is decided at run time.
     pub(super) has_open_loop: bool,
+}
+
+/// A function with a generic vector type, as text.
+pub(super) struct FunctionText {
+    pub(super) name: String,
+    pub(super) text: String,
+    /// True if the function computes with vectors, false with numbers.
+    pub(super) has_vectors: bool,
 }
 
 /// Rust text of one module, with the names of the helper functions to print.
 pub(super) struct Rust {
     /// The kernels of the module.
     pub(super) kernels: Vec<KernelText>,
-    /// The helper functions of finished kernels.
-    pub(super) used_before: BTreeSet<&'static str>,
     pub(super) out: String,
     /// The text of the module during a function.
     pub(super) around: String,
-    /// Names and texts of functions with a generic vector type.
-    pub(super) functions: Vec<(String, String)>,
+    /// Functions with a generic vector type.
+    pub(super) functions: Vec<FunctionText>,
     /// The attribute of all functions.
     pub(super) attribute: String,
-    pub(super) used: BTreeSet<&'static str>,
-    /// Vector types and operations of the module.
+    /// The needs of the kernel that is being printed, or of functions.
     pub(super) vectors: Used,
+    /// The needs of functions during a kernel.
+    pub(super) used_around: Used,
     /// The representation of values of one lane.
     pub(super) values: Values,
     /// Dot products of the instruction set.
@@ -125,7 +135,8 @@ impl Rust {
 
     /// A vector of `lanes` numbers, loaded from element `offset` on by the function `name` of its
     /// type.
-    fn read(&mut self, name: &'static str, lanes: usize, (from, offset): (&Block, usize)) -> Text {
+    fn read(&mut self, name: &'static str, lanes: usize, from: Operand<'_>) -> Text {
+        let Operand { block: from, offset } = from;
         let ty = self.ty(Type::f32(lanes), Context::Kernel);
         if let Some((_, group)) =
             from.group.as_ref().filter(|(_, group)| group.width == lanes && name != "splat")
@@ -226,16 +237,14 @@ impl Rust {
     fn of_numbers(&mut self, operation: LaneOp, args: Vec<Text>) -> Text {
         use LaneOp as O;
         match operation {
-            O::DotPairs => Text::atom(format!("super::vectors::dot_pairs_lane({})", join(args))),
-            O::DotQuads => Text::atom(format!("super::vectors::dot_quads_lane({})", join(args))),
-            O::DotUnsignedQuads => {
-                Text::atom(format!("super::vectors::dot_unsigned_quads_lane({})", join(args)))
-            }
-            O::WidenAndMultiplyEven => {
-                Text::atom(format!("super::vectors::dot_even_bytes_lane({})", join(args)))
-            }
-            O::WidenAndMultiplyOdd => {
-                Text::atom(format!("super::vectors::dot_odd_bytes_lane({})", join(args)))
+            O::DotPairs
+            | O::DotQuads
+            | O::DotUnsignedQuads
+            | O::WidenAndMultiplyEven
+            | O::WidenAndMultiplyOdd => {
+                let name = lane_function(function_name(operation));
+                self.vectors.by_path(name);
+                Text::atom(format!("super::vectors::{name}({})", join(args)))
             }
             O::WrappingAdd => method("wrapping_add", args),
             O::WrappingSub => method("wrapping_sub", args),
@@ -279,7 +288,7 @@ impl Dialect for Rust {
         self.around = std::mem::take(&mut self.out);
         self.doc(&kernel.doc);
         let doc = std::mem::take(&mut self.out);
-        self.used_before = std::mem::take(&mut self.used);
+        self.used_around = std::mem::take(&mut self.vectors);
         let param = |(block, written): &(&Block, bool)| {
             let mutable = if *written { "mut " } else { "" };
             (block.name.clone(), format!("&{mutable}{}", block_type(block)))
@@ -291,6 +300,7 @@ impl Dialect for Rust {
             params,
             body: String::new(),
             is_bound: false,
+            used: Used::default(),
             has_open_loop: false,
         });
     }
@@ -312,15 +322,12 @@ impl Dialect for Rust {
     fn end_kernel(&mut self) {
         let body = std::mem::replace(&mut self.out, std::mem::take(&mut self.around));
         let body = without_names_used_once(&body);
-        let used = std::mem::take(&mut self.used_before);
+        let used = std::mem::replace(&mut self.vectors, std::mem::take(&mut self.used_around));
         let kernel = self.kernels.last_mut().expect("emit: a kernel has begun");
-        // dot products are methods of one type only: a kernel with dot products belongs to its
-        // module
-        kernel.is_bound = !self.used.is_empty()
-            || body.contains(".dot_")
-            || self.long.iter().any(|name| body.contains(&format!("{name}(")));
-        kernel.body = body;
-        self.used.extend(used);
+        kernel.is_bound = !used.own_functions().is_empty()
+            || used.has_dots()
+            || self.long.iter().any(|name| used.calls(name));
+        (kernel.body, kernel.used) = (body, used);
     }
 
     fn wanted(&self, functions: &[String]) -> Vec<(usize, usize)> {
@@ -353,7 +360,10 @@ impl Dialect for Rust {
         match self.long.contains(name) && !self.has_numbers() {
             // a long function stays in its module and has the module's features
             true => self.out.push_str(&text),
-            false => self.functions.push((name.to_owned(), text)),
+            false => {
+                let (name, has_vectors) = (name.to_owned(), !self.has_numbers());
+                self.functions.push(FunctionText { name, text, has_vectors });
+            }
         }
     }
 
@@ -367,14 +377,14 @@ impl Dialect for Rust {
             Element::I8Pair => "pairs_of_bytes",
             _ => "load",
         };
-        self.read(name, lanes, (from, offset))
+        self.read(name, lanes, Operand { block: from, offset })
     }
 
     fn splat(&mut self, from: &Block, offset: usize, lanes: usize) -> Text {
         if self.has_numbers() {
             return self.element(from, offset, lanes);
         }
-        self.read("splat", lanes, (from, offset))
+        self.read("splat", lanes, Operand { block: from, offset })
     }
 
     fn constant(&mut self, bits: u32, ty: Type, context: Context) -> Text {
@@ -420,7 +430,7 @@ impl Dialect for Rust {
             return self.of_bits(operation, args);
         }
         if let Some(own) = ByLane::find(self.dots, operation) {
-            self.used.insert(own.rust);
+            self.vectors.own_function(own.rust);
             let lane = match operation {
                 O::DotPairsByLane(lane) => format!("{}, {}", 2 * lane, 2 * lane + 1),
                 _ => operation.lane().unwrap_or_default().to_string(),
@@ -450,6 +460,7 @@ impl Dialect for Rust {
     }
 
     fn call(&mut self, function: &str, _lanes: usize, args: Vec<Text>) -> Text {
+        self.vectors.activation(function);
         Text::atom(format!("{function}({})", join(args)))
     }
 
@@ -499,7 +510,7 @@ impl Dialect for Rust {
                 return;
             }
         };
-        self.used.insert(helper);
+        self.vectors.own_function(helper);
         self.shared("part_of_mut");
         let _ = writeln!(self.out, "{helper}::<{offset}, _>({}, {});", to.name, value.text);
     }
@@ -518,7 +529,6 @@ impl Dialect for Rust {
             }
         };
         self.shared(helper);
-        self.shared("part_of");
         let least = if helper.starts_with("above") { format!("{least}, ") } else { String::new() };
         Text::atom(format!("{helper}::<{offset}, _>({}, {least}{most})", from.name))
     }
@@ -545,61 +555,69 @@ impl Dialect for Rust {
             true => "copy_one",
         };
         self.shared(helper);
-        self.shared("part_from");
-        self.shared("part_from_mut");
         let lasts = format!("{run}, {}, {}, _, _", write.last(), read.last());
         let _ =
             writeln!(self.out, "{helper}::<{lasts}>({}, {write}, {}, {read});", to.name, from.name);
     }
 
-    fn low_bytes(&mut self, to: (&Block, usize), from: (&Block, usize), words: usize) {
+    fn low_bytes(&mut self, to: Operand<'_>, from: Operand<'_>, words: usize) {
         let function = self.shared("low_bytes");
-        let to = self.part(to.0, to.1, words, "part_of_mut");
-        let from = self.part(from.0, from.1, 4 * words, "part_of");
+        let to = self.part(to.block, to.offset, words, "part_of_mut");
+        let from = self.part(from.block, from.offset, 4 * words, "part_of");
         let _ = writeln!(self.out, "{function}({to}, {from});");
     }
 
-    fn tiles(&mut self, places: [(&Block, usize); 3], tiles: &Tiles) {
-        self.used.insert("tiles");
-        let [(elements, from), (weights, first), (to, at)] = places;
+    fn tiles(&mut self, operands: &TileOperands<'_>, tiles: &Tiles) {
+        self.vectors.own_function("tiles");
+        let TileOperands { elements, weights, sums } = operands;
         let Tiles { rows, words, columns, panels, stride, pitch, .. } = tiles;
         let _ = writeln!(
             self.out,
-            "tiles({}, {}, {}, [{from}, {first}, {at}], [{rows}, {words}, {columns}, {panels}, \
-             {stride}, {pitch}]);",
-            elements.name, weights.name, to.name
+            "tiles({}, {}, {}, [{}, {}, {}], [{rows}, {words}, {columns}, {panels}, {stride}, \
+             {pitch}]);",
+            elements.block.name,
+            weights.block.name,
+            sums.block.name,
+            elements.offset,
+            weights.offset,
+            sums.offset
         );
     }
 
-    fn blocks(&mut self, places: [(&Block, usize); 5], sums: &BlockSums) {
-        let [(elements, first), (weights, at), counts, inputs, (to, to_at)] = places;
-        let ((counts, count_at), (inputs, input_at)) = (counts, inputs);
-        let (function, dots) = match sums.product {
-            BlockProduct::Quads => ("blocks_quads", &["dot_quads_lane"][..]),
-            BlockProduct::WidenedQuads => {
-                ("blocks_widened_quads", &["dot_even_bytes_lane", "dot_odd_bytes_lane"][..])
-            }
-            BlockProduct::Pairs => ("blocks_pairs", &["dot_pairs_lane"][..]),
+    fn blocks(&mut self, operands: &BlockOperands<'_>, sums: &BlockSums) {
+        let BlockOperands { elements, weights, counts, inputs, sums: to } = operands;
+        let function = match sums.product {
+            BlockProduct::Quads => "blocks_quads",
+            BlockProduct::WidenedQuads => "blocks_widened_quads",
+            BlockProduct::Pairs => "blocks_pairs",
             BlockProduct::Floats | BlockProduct::FloatQuads => {
                 unreachable!("plan: Rust has no blocks of floats")
             }
         };
-        for name in ["blocks", "groups", "chunks", "chunks_mut", "part_of"] {
+        for name in ["groups", "chunks", "chunks_mut", "part_of"] {
             self.shared(name);
         }
-        dots.iter().for_each(|name| _ = self.shared(name));
         let function = self.shared(function);
         let (words, rows) = (sums.product.element_words(), sums.rows);
         let (block, present, block_rows) = (sums.block_words(), sums.present, sums.block_rows);
         let groups = sums.words / words;
         let _ = writeln!(
             self.out,
-            "{function}(chunks_mut::<{to_at}, {rows}, {block_rows}, _, _>({}), \
-             chunks::<{at}, {block}, {present}, _, _>({}), \
-             groups::<{first}, {words}, {groups}, _, _>({}), \
-             (part_of::<{count_at}, {block_rows}, _, _>({}), \
-             part_of::<{input_at}, {present}, _, _>({})));",
-            to.name, weights.name, elements.name, counts.name, inputs.name
+            "{function}(chunks_mut::<{}, {rows}, {block_rows}, _, _>({}), \
+             chunks::<{}, {block}, {present}, _, _>({}), \
+             groups::<{}, {words}, {groups}, _, _>({}), \
+             (part_of::<{}, {block_rows}, _, _>({}), \
+             part_of::<{}, {present}, _, _>({})));",
+            to.offset,
+            to.block.name,
+            weights.offset,
+            weights.block.name,
+            elements.offset,
+            elements.block.name,
+            counts.offset,
+            counts.block.name,
+            inputs.offset,
+            inputs.block.name
         );
     }
 
@@ -647,13 +665,15 @@ impl Dialect for Rust {
         };
         self.shared("part_from");
         self.shared("part_from_mut");
-        self.used.extend(["strided", "Row", row_of, put]);
+        for name in ["strided", "Row", row_of, put] {
+            self.vectors.own_function(name);
+        }
         let (step, uses) = match part {
             LinePart::Words(_) | LinePart::Pairs => (format!(", {step}"), Some("row_word")),
             LinePart::Start => (String::new(), Some("row_start")),
             LinePart::Scale => (String::new(), None),
         };
-        self.used.extend(uses);
+        uses.into_iter().for_each(|name| self.vectors.own_function(name));
         let row = format!("{row_of}({count}, {weight}{most})");
         let rest = if uses.is_some() { format!(", {count}, {weight}") } else { String::new() };
         let _ = writeln!(self.out, "{put}::<{lasts}>({}, {write}{step}, {row}{rest});", to.name);
@@ -714,7 +734,7 @@ impl Dialect for Rust {
         let RowSums {
             names,
             lanes,
-            weights: (weights, first),
+            weights: Operand { block: weights, offset: first },
             step,
             sum_stride,
             elements,
@@ -737,7 +757,7 @@ impl Dialect for Rust {
                 )
             }
         };
-        let (elements, from) = elements;
+        let Operand { block: elements, offset: from } = elements;
         let elements = match (*from, elements.len == *rows) {
             (0, true) => elements.name.clone(),
             _ => format!("{}::<{from}, {rows}, _, _>({})", self.shared("part_of"), elements.name),
@@ -761,7 +781,7 @@ impl Dialect for Rust {
 
     /// One variable serves all loops of a kernel with this count.
     fn hidden_count(&mut self, name: &str, count: usize) {
-        self.shared(hints::UNROLLED.printed);
+        self.vectors.hidden_count();
         let _ = writeln!(self.out, "let {name} = Hidden::<{count}>::new();");
     }
 

@@ -9,11 +9,6 @@ use super::lints;
 use super::vectors::Used;
 use crate::emit::text_comparison::{Token, groups};
 
-/// True if a text calls a function outside comments.
-pub(super) fn calls(text: &str, function: &str) -> bool {
-    !called(text, function).is_empty()
-}
-
 /// The places at which a text calls a function outside comments.
 pub(super) fn called(text: &str, function: &str) -> Vec<usize> {
     let call = format!("{function}(");
@@ -63,6 +58,8 @@ struct SharedKernel<'a> {
     /// By module: the index of the kernel, and the generic arguments.
     calls: BTreeMap<usize, (usize, String)>,
     kernel: &'a KernelText,
+    /// True if some parameters are types of vectors.
+    has_vectors: bool,
     parameters: String,
     list: String,
     body: String,
@@ -79,9 +76,8 @@ impl<'a> Generic<'a> {
     /// The generic kernels among the kernels of modules. Kernels that call functions in `own`,
     /// which differ between modules, are not generic.
     pub(super) fn new(modules: impl Iterator<Item = &'a [KernelText]>, own: &[&str]) -> Self {
-        let is_bound = |kernel: &KernelText| {
-            kernel.is_bound || own.iter().any(|name| calls(&kernel.body, name))
-        };
+        let is_bound =
+            |kernel: &KernelText| kernel.is_bound || own.iter().any(|name| kernel.used.calls(name));
         let mut named: BTreeMap<&str, Vec<(usize, usize, &KernelText)>> = BTreeMap::new();
         for (module, kernels) in modules.enumerate() {
             for (nth, kernel) in kernels.iter().enumerate().filter(|(_, kernel)| !is_bound(kernel))
@@ -136,12 +132,17 @@ impl<'a> Generic<'a> {
                 "{doc}#[inline(always)] pub(super) fn {name}{parameters}({list}) {{\n{body}}}"
             );
         }
-        let called: Vec<_> = functions.filter(|name| calls(&text, name)).collect();
+        let (mut own, mut has_vectors) = (Used::default(), false);
+        for shared in &self.all {
+            own.merge(&shared.kernel.used);
+            has_vectors |= shared.has_vectors;
+        }
+        let called: Vec<_> = functions.filter(|name| own.calls(name)).collect();
         let activations = match &called[..] {
             [] => String::new(),
             called => format!("use super::activations::{{{}}};\n", called.join(", ")),
         };
-        let imported: Vec<_> = used.imported(&text).collect();
+        let imported: Vec<_> = own.imported(used, has_vectors).collect();
         let lints = lints::kernels(&text);
         let imported = match &imported[..] {
             [] => String::new(),
@@ -246,7 +247,8 @@ fn generic<'a>(alike: &[Alike<'a, '_>]) -> Option<SharedKernel<'a>> {
     let (list, body) = text.split_once('\u{1}').expect("emit: a kernel has parameters and a body");
     let (list, body) = (list.to_owned(), body.to_owned());
     let kernel = alike[0].0.2;
-    Some(SharedKernel { calls, kernel, parameters, list, body, name: kernel.name.clone() })
+    let (name, has_vectors) = (kernel.name.clone(), !types.is_empty());
+    Some(SharedKernel { calls, kernel, has_vectors, parameters, list, body, name })
 }
 
 #[cfg(test)]

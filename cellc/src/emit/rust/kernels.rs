@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::dialect::{KernelText, MOST_CLOSURES, Rust, counter};
-use super::generic::{Generic, called, calls};
+use super::dialect::{FunctionText, KernelText, MOST_CLOSURES, Rust, counter};
+use super::generic::{Generic, called};
 use super::lints::{self, ACTIVATIONS, is_near_a_constant};
 use super::numbers::Values;
 use super::types::{attribute, cfg, none_of};
-use super::vectors::{self, Declared, Form, Types, Used};
+use super::vectors::{self, Beginning, Declared, Form, Forms, Types, Used};
 use super::{RustFile, lanes, unroll};
 use crate::arch::{Arch, GENERIC, Isa};
 use crate::emit::Spelled;
@@ -59,9 +59,14 @@ pub(super) struct Module {
     kernels: Vec<KernelText>,
     /// The function `run` with the calls of kernels in order, and helper functions of kernels.
     text: String,
-    /// Names and texts of functions with a generic vector type.
-    functions: Vec<(String, String)>,
+    /// Functions with a generic vector type.
+    functions: Vec<FunctionText>,
+    /// The needs of the module.
     vectors: Used,
+    /// The needs of `run` and of helper functions.
+    used_in_run: Used,
+    /// True if `run` calls halves of a cell concurrently.
+    joins: bool,
     isa: &'static Isa,
     fused_by: Option<&'static Isa>,
     /// The kernels that compute several steps together. In a module with such kernels, these and
@@ -70,6 +75,22 @@ pub(super) struct Module {
     step_kernels: Option<BTreeSet<String>>,
     /// Items after the module.
     after: String,
+}
+
+impl Module {
+    /// True if some kernels flush small magnitudes to 0.
+    pub(super) fn flushes(&self) -> bool {
+        self.vectors.flushes()
+    }
+
+    /// The needs of the text in the module. `is_generic` is true for the kernels that several
+    /// modules share.
+    fn used_in_text(&self, is_generic: impl Fn(usize) -> bool) -> Used {
+        let mut used = self.used_in_run.clone();
+        let printed = self.kernels.iter().enumerate().filter(|(nth, _)| !is_generic(*nth));
+        printed.for_each(|(_, kernel)| used.merge(&kernel.used));
+        used
+    }
 }
 
 /// The rest of a memory after cuts.
@@ -127,24 +148,37 @@ pub(super) fn modules<'m>(
     let module_functions: Vec<_> = modules
         .iter()
         .flat_map(|module| &module.functions)
-        .map(|(name, _)| &name[..])
+        .map(|function| &function.name[..])
         .filter(|name| !common.contains_key(name))
         .collect();
     let generic = Generic::new(modules.iter().map(|module| &module.kernels[..]), &module_functions);
     let mut declared: Vec<Declared<'m>> = Vec::new();
+    let mut forms = Forms::default();
     let text = |(at, module): (usize, &'m Module)| {
         let Module { head, functions, vectors: own, isa, fused_by, after, .. } = module;
-        let text = with_weights_in_calls(&with_kernels(module, |nth| generic.call(at, nth)));
+        let text = with_kernels(module, |nth| generic.call(at, nth));
+        let text = if module.joins { text } else { with_weights_in_calls(&text) };
+        let used_in_text = module.used_in_text(|nth| generic.call(at, nth).is_some());
         let Head { doc, condition, name } = head;
-        let types = Types { used: own, used_in_file: &used, isa, fused_by: *fused_by, arch, form };
-        let (types, own_types) = types.text(&text, condition, &declared);
+        let types = Types {
+            used: own,
+            used_in_text: &used_in_text,
+            used_in_file: &used,
+            isa,
+            fused_by: *fused_by,
+            arch,
+            form,
+        };
+        let Beginning { text: types, types: own_types, forms: own_forms } =
+            types.text(&text, condition, &declared);
+        forms.merge(&own_forms);
         declared.push(Declared { module: name, condition, types: own_types });
         let (mut names, mut others) = (Vec::new(), String::new());
-        for (name, function) in functions {
+        for FunctionText { name, text, .. } in functions {
             match common.contains_key(name.as_str()) {
-                true if calls(&text, name) => names.push(name.as_str()),
+                true if used_in_text.calls(name) => names.push(name.as_str()),
                 true => {}
-                false => others.push_str(function),
+                false => others.push_str(text),
             }
         }
         let imports = match &names[..] {
@@ -158,7 +192,8 @@ pub(super) fn modules<'m>(
     let text: String = modules.iter().enumerate().map(text).collect();
     let common_names: Vec<_> = common.keys().map(|name| (*name).to_owned()).collect();
     let functions: String = common.into_values().collect();
-    let functions = activations_module(functions);
+    let of_modules = || modules.iter().flat_map(|module| &module.functions);
+    let functions = activations_module(functions, of_modules().any(|f| f.has_vectors));
     let mut text = generic.module(&used, common_names.iter().map(String::as_str)) + &text;
     if !used.has_unrolled_rows() {
         // each iteration adds one row: the functions have no parameter for rows per iteration
@@ -173,21 +208,16 @@ pub(super) fn modules<'m>(
     if used.has_float_weights() {
         text = without_type_of_weights(&text);
     }
-    vectors::shared(&used, &text, form, alignment, arch) + &functions + &text
+    vectors::shared(&used, &forms, form, alignment, arch) + &functions + &text
 }
 
-/// The module of the functions that several modules call. Empty without functions.
-fn activations_module(functions: String) -> String {
+/// The module of the functions that several modules call. Empty without functions. `has_vectors` is
+/// true if functions compute with vectors.
+fn activations_module(functions: String, has_vectors: bool) -> String {
     if functions.is_empty() {
         return functions;
     }
-    // a function may use only methods of bits
-    let has_bits = functions.contains("to_bits()") || functions.contains("V::Bits");
-    let imports = match (functions.contains("Vector<L>"), has_bits) {
-        (false, _) => "",
-        (true, false) => "use super::vectors::Vector;\n",
-        (true, true) => "use super::vectors::{Bits, Vector};\n",
-    };
+    let imports = if has_vectors { "use super::vectors::Vector;\n" } else { "" };
     let lint = if is_near_a_constant(&functions) { ACTIVATIONS } else { "" };
     format!("{lint} mod activations {{\n{imports}{functions}}}\n")
 }
@@ -195,10 +225,9 @@ fn activations_module(functions: String) -> String {
 /// The function `run` of a module and the other functions with calls, then the kernels. `generic`
 /// returns the path of a kernel that is a function with generic vector types.
 fn with_kernels(module: &Module, generic: impl Fn(usize) -> Option<String>) -> String {
-    let Module { attribute, kernels, text, step_kernels, .. } = module;
+    let Module { attribute, kernels, text, step_kernels, joins, .. } = module;
     let mut text = text.clone();
-    let calls_direct =
-        kernels.len() == 1 || kernels.len() <= MOST_CALLED_DIRECTLY && !text.contains("pool.join(");
+    let calls_direct = kernels.len() == 1 || kernels.len() <= MOST_CALLED_DIRECTLY && !joins;
     for (nth, kernel) in kernels.iter().enumerate() {
         let KernelText { name, doc, params, body, has_open_loop, .. } = kernel;
         let calls = called(&text, name);
@@ -234,12 +263,8 @@ fn without_type_of_weights(text: &str) -> String {
 }
 
 /// A text of a module in which the calls of kernels name the weights that a function reads once, if
-/// a line holds the call.
+/// a line holds the call. For modules without closures, which capture variables.
 fn with_weights_in_calls(text: &str) -> String {
-    // closures capture variables, so the variables stay
-    if text.contains("pool.join(") {
-        return text.to_owned();
-    }
     text.split_inclusive("\n}\n").map(with_weights_in_calls_of).collect()
 }
 
@@ -303,7 +328,7 @@ fn without_columns(text: &str) -> String {
 /// Functions with equal text in all their modules, by name.
 fn common(modules: &[Module]) -> BTreeMap<&str, String> {
     let mut texts: BTreeMap<&str, Option<&str>> = BTreeMap::new();
-    for (name, text) in modules.iter().flat_map(|module| &module.functions) {
+    for FunctionText { name, text, .. } in modules.iter().flat_map(|module| &module.functions) {
         let known = texts.entry(name).or_insert(Some(text));
         if *known != Some(text) {
             *known = None;
@@ -382,12 +407,11 @@ impl RustFile<'_> {
         let dialect = |values| Rust {
             values,
             kernels: Vec::new(),
-            used_before: BTreeSet::new(),
+            used_around: Used::default(),
             out: String::new(),
             around: String::new(),
             functions: Vec::new(),
             attribute: attribute(self, isa, fused_by),
-            used: BTreeSet::new(),
             vectors: Used::default(),
             dots: isa.dots,
             widest: isa.lanes,
@@ -401,11 +425,16 @@ impl RustFile<'_> {
         };
         let of_numbers = (self.is_of_numbers() && isa.lanes == 1).then(|| spelled(Values::Numbers));
         let of_numbers = of_numbers.filter(|dialect| dialect.values == Values::Numbers);
-        let mut dialect = of_numbers.unwrap_or_else(|| spelled(Values::Vectors));
-        let mut text = run(&shared, &mut dialect.vectors) + &dialect.out;
-        lanes::write(&mut text, &dialect.used, isa, &dialect.attribute);
-        let Rust { vectors, functions, kernels, attribute, .. } = dialect;
-        let of_steps = shared.calls_of_steps(body).into_iter().flatten();
+        let dialect = of_numbers.unwrap_or_else(|| spelled(Values::Vectors));
+        let Rust { mut vectors, functions, kernels, attribute, out, .. } = dialect;
+        let mut used_in_run = Used::default();
+        let mut text = run(&shared, &mut used_in_run) + &out;
+        kernels.iter().for_each(|kernel| vectors.merge(&kernel.used));
+        vectors.merge(&used_in_run);
+        lanes::write(&mut text, vectors.own_functions(), isa, &attribute);
+        let calls_of_steps = shared.calls_of_steps(body);
+        let joins = shared.calls(body).iter().chain(&calls_of_steps).any(|group| group.len() > 1);
+        let of_steps = calls_of_steps.into_iter().flatten();
         let of_steps = of_steps.map(|(_, name)| name.to_owned());
         let step_kernels = body.together.is_some().then(|| of_steps.collect());
         Module {
@@ -415,6 +444,8 @@ impl RustFile<'_> {
             text,
             functions,
             vectors,
+            used_in_run,
+            joins,
             isa,
             fused_by,
             step_kernels,

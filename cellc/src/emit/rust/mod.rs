@@ -66,13 +66,15 @@ impl RustFile<'_> {
     pub(super) fn text(&self) -> String {
         let mut out = self.surface();
         if self.options.output.runtime {
-            out.push_str(&self.item("runtime"));
+            out.push_str(&self.text_of("runtime"));
         }
         let packing = (!self.interface.weights.is_empty()).then(|| self.pack_module());
         let modules: Vec<_> =
             packing.into_iter().chain(self.bodies().map(|body| self.body_module(&body))).collect();
         let is_aligned = !self.packed.bytes.is_empty() && !self.has_decimal_weights();
         let outside: &[_] = if is_aligned { &["Aligned"] } else { &[] };
+        let is_flushed = self.flushed_before().next().is_some();
+        let is_flushed = is_flushed || modules.iter().any(kernels::Module::flushes);
         let modules = kernels::modules(
             &modules,
             self.options.machine.target,
@@ -80,7 +82,7 @@ impl RustFile<'_> {
             self.program.alignment,
             outside,
         );
-        if [&*out, &modules].iter().any(|text| text.contains("FLUSH_LIMIT")) {
+        if is_flushed {
             let limit = decimal(FLUSH_BELOW);
             out += "/// Smaller magnitudes than 2^-100 become 0: subnormal numbers are slow on \
                 many processors.\n";
@@ -88,7 +90,7 @@ impl RustFile<'_> {
         }
         out.push_str(&modules);
         if !self.packed.bytes.is_empty() {
-            out.push_str(&self.item(if self.has_decimal_weights() {
+            out.push_str(&self.text_of(if self.has_decimal_weights() {
                 "decimal weights"
             } else {
                 "weights"

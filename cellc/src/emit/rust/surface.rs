@@ -6,7 +6,7 @@ use super::{Form, RustFile, pool, steps, streams};
 use crate::arch::{Isa, PlannedIsa};
 use crate::emit::names::{Field, pascal_case};
 use crate::emit::signature::{Argument, Signature, Tensors};
-use crate::emit::surface::OwnWords;
+use crate::emit::surface::{Item, OwnWords};
 use crate::emit::tensors::{array, flat, zero};
 use crate::emit::text::{List, Word, listed, part, when};
 use crate::emit::traversal::decimal;
@@ -18,23 +18,24 @@ use crate::request::Language;
 const LONG_CALL: usize = 64;
 
 impl RustFile<'_> {
-    /// The text of an item.
-    pub(super) fn item(&self, name: &str) -> String {
+    /// The text with a name.
+    pub(super) fn text_of(&self, name: &str) -> String {
         listed(part(include_str!("text/surface.rs"), name), &self.lists(), &self.words())
     }
 
     /// The texts of all items.
     pub(super) fn surface(&self) -> String {
-        let version = if self.form == Form::Macros { self.item("version") } else { String::new() };
+        let version =
+            if self.form == Form::Macros { self.text_of("version") } else { String::new() };
         let items: String =
-            self.items(Language::Rust).into_iter().map(|name| self.of_name(name)).collect();
+            self.items(Language::Rust).into_iter().map(|item| self.item(item)).collect();
         self.refused() + &version + &with_many(&items)
     }
 
-    fn of_name(&self, name: &str) -> String {
-        match name {
-            "isa" => {
-                self.item(name)
+    fn item(&self, item: Item) -> String {
+        match item {
+            Item::InstructionSets => {
+                self.text_of("isa")
                     + &self.processors().iter().map(|processor| processor.rust).collect::<String>()
                     + &self
                         .asked()
@@ -42,10 +43,20 @@ impl RustFile<'_> {
                         .map(|question| question.rust_functions)
                         .collect::<String>()
             }
-            "packed" => self.item(name),
-            "pool" => pool::items(self.options.machine.target.memory.thread_distance),
-            "streams" => streams::items(self, &self.lists(), &self.words()),
-            _ => self.item(name),
+            Item::Inputs => self.text_of("inputs"),
+            Item::StepInputs => self.text_of("step inputs"),
+            Item::Outputs => self.text_of("outputs"),
+            Item::GivenWeights => self.text_of("given weights"),
+            Item::Packed => self.text_of("packed"),
+            Item::Pack => self.text_of("pack"),
+            Item::Load => self.text_of("load"),
+            Item::Memory => self.text_of("memory"),
+            Item::Function => self.text_of("function"),
+            Item::UnequalSteps => self.text_of("unequal steps"),
+            Item::Struct => self.text_of("struct"),
+            Item::Steps => unreachable!("emit: a method of the struct takes several steps"),
+            Item::Pool => pool::items(self.options.machine.target.memory.thread_distance),
+            Item::Streams => streams::items(self, &self.lists(), &self.words()),
         }
     }
 
