@@ -12,6 +12,21 @@ use crate::kernel::{
 use crate::model::{Binary, MathFunction};
 use crate::plan::{Half, Phase};
 
+/// An operation, or a copy of the program's own, as statements of a kernel.
+#[derive(Default)]
+pub(super) struct Lowered {
+    /// The documentation of the statements, by line.
+    pub(super) doc: Vec<String>,
+    pub(super) body: Vec<Stmt>,
+}
+
+impl Lowered {
+    /// Statements with one line of documentation.
+    pub(super) fn new(line: String, body: Vec<Stmt>) -> Self {
+        Self { doc: vec![line], body }
+    }
+}
+
 /// A kernel under construction, with access to the program around the kernel.
 pub(super) struct KernelBuilder<'a, 'm> {
     pub(super) lowering: &'a mut Lowering<'m>,
@@ -50,8 +65,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         }
     }
 
-    /// The statements of an operation with its fused pointwise work, and their documentation.
-    pub(super) fn statements(&mut self, node: &'m CoreNode) -> (Vec<String>, Vec<Stmt>) {
+    /// The statements of an operation with its fused pointwise work.
+    pub(super) fn statements(&mut self, node: &'m CoreNode) -> Lowered {
         if self.lowering.steps == 1 {
             self.kernel.nodes.push(self.lowering.positions[&node.op.outputs()[0]]);
         }
@@ -76,8 +91,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 
     /// The statements of an operation, inside branches of the conditions under which the operation
     /// is computed.
-    pub(super) fn statements_on_sides(&mut self, node: &'m CoreNode) -> (Vec<String>, Vec<Stmt>) {
-        let (mut doc, mut body) = self.statements(node);
+    pub(super) fn statements_on_sides(&mut self, node: &'m CoreNode) -> Lowered {
+        let Lowered { mut doc, mut body } = self.statements(node);
         let sides = self.lowering.sides(node);
         if !sides.is_empty() {
             doc.push("Only on the side of a condition that is taken.".to_owned());
@@ -86,27 +101,26 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
             let less = self.side(*condition, *side);
             body = vec![Stmt::If { less, then: body, otherwise: Vec::new() }];
         }
-        (doc, body)
+        Lowered { doc, body }
     }
 
     /// Ends a kernel that assigns to variables.
     pub(super) fn assigned(self, body: Vec<Stmt>) -> &'a mut Lowering<'m> {
         let name = self.lowering.name("assign");
-        let doc = vec!["variables take their new values".to_owned()];
-        self.end_kernel(name, doc, body, Loops::Kept)
+        let doc = "variables take their new values".to_owned();
+        self.end_kernel(name, Lowered::new(doc, body), Loops::Kept)
     }
 
-    /// Ends the kernel. Its parameters are the buffers that `body` uses, except the kernel's own
-    /// scratch buffers.
-    pub(super) fn finish(self, name: String, doc: Vec<String>, body: Vec<Stmt>, loops: Loops) {
-        self.end_kernel(name, doc, body, loops);
+    /// Ends the kernel. Its parameters are the buffers that the statements use, except the kernel's
+    /// own scratch buffers.
+    pub(super) fn finish(self, name: String, lowered: Lowered, loops: Loops) {
+        self.end_kernel(name, lowered, loops);
     }
 
     fn end_kernel(
         mut self,
         name: String,
-        doc: Vec<String>,
-        body: Vec<Stmt>,
+        Lowered { doc, body }: Lowered,
         loops: Loops,
     ) -> &'a mut Lowering<'m> {
         let mut params = params(&body);

@@ -1,7 +1,7 @@
 //! Recurrent cells: loops over rows and time steps. [`super::gru`], [`super::lstm`] and
 //! [`super::rnn`] compute one step of the rows that share each load of a weight.
 
-use super::builder::{KernelBuilder, copy, flush, op};
+use super::builder::{KernelBuilder, Lowered, copy, flush, op};
 use super::integers::{between, number};
 use super::memory::PackedWeights;
 use super::pointwise::End;
@@ -28,7 +28,7 @@ fn step<'m>(
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn cell(&mut self, cell: &'m CoreCell) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn cell(&mut self, cell: &'m CoreCell) -> Lowered {
         let mut doc = match cell.kind {
             CellKind::Rnn => rnn::doc(cell),
             CellKind::Gru(_) | CellKind::Augru(_) => gru::doc(cell),
@@ -46,7 +46,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             _ => self.one_step(cell, end),
         };
-        (doc, body)
+        Lowered { doc, body }
     }
 
     /// The pointwise work on the new h of every step, if any is fused.

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use super::builder::{KernelBuilder, copy, load, op};
+use super::builder::{KernelBuilder, Lowered, copy, load, op};
 use super::pointwise::Epilogue;
 use super::product::{Scale, for_rows};
 use crate::core::{Convolve, Pairs, PhaseRun, TapLoop, offsets, strides, window_shape};
@@ -186,7 +186,7 @@ impl ConvolutionContext<'_> {
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn convolve(&mut self, convolution: &'m Convolve) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn convolve(&mut self, convolution: &'m Convolve) -> Lowered {
         let Convolve { batch, groups, inputs, outputs, start, positions, .. } = *convolution;
         let mut body = Vec::new();
         let x = self.lowering.source(convolution.x);
@@ -268,7 +268,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             "Convolution of {inputs} to {outputs} channels in {groups}, windows of \
              {kernel}{suffix}{names}."
         );
-        (vec![doc], body)
+        Lowered::new(doc, body)
     }
 
     /// Scratch memory for some channels with padding of 0.

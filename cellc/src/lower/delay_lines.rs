@@ -2,7 +2,7 @@
 //! these frames. In single steps the line takes the frame at the end of the step. In kernels of
 //! several steps the line takes the frames first, and all taps come from the line.
 
-use super::builder::{KernelBuilder, load, op};
+use super::builder::{KernelBuilder, Lowered, load, op};
 use super::layout::strided;
 use crate::kernel::{DelayLine, Expr, FrameOrder, LaneOp, Place, Role, Stmt};
 use crate::plan::{self, CopiedElements, KeptHistory, Taps};
@@ -12,7 +12,7 @@ const MOST_MOVED: usize = 16;
 
 impl<'m> KernelBuilder<'_, 'm> {
     /// A view of a history and the frame of the step.
-    pub(super) fn gathered(&mut self, taps: &Taps, out: Place) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn gathered(&mut self, taps: &Taps, out: Place) -> Lowered {
         let plan = self.lowering.plan;
         let history = &plan.delay_lines.histories[taps.history];
         let mut body = Vec::new();
@@ -24,7 +24,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let frame = self.flushed_tensor(&mut body, "frame", history.frame, frame);
             body.push(taken(frame, out, newest));
         }
-        (vec![format!("Elements of {}, and of the newest frame.", history.line)], body)
+        Lowered::new(format!("Elements of {}, and of the newest frame.", history.line), body)
     }
 
     /// Stores the frames of the steps in a delay line. In [`FrameOrder::Rows`], the frames of the

@@ -1,12 +1,12 @@
 //! Dense layers: every row of x times a matrix of weights, then the fused pointwise work.
 
-use super::builder::KernelBuilder;
+use super::builder::{KernelBuilder, Lowered};
 use super::product::{Operands, Rows, Sums, TapPlaces, X, for_tiles};
 use crate::core::{Dense, Source};
 use crate::kernel::{Place, Stmt};
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn dense(&mut self, dense: &'m Dense) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn dense(&mut self, dense: &'m Dense) -> Lowered {
         if self.lowering.steps > 1 {
             return self.dense_of_steps(dense);
         }
@@ -29,7 +29,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                     end.rows(outputs, 1).into_iter().map(|(_, place, ..)| place).collect();
                 builder.dense_rows(dense, 1, X::Taps(taps), &ends)
             }));
-            return (doc, body);
+            return Lowered { doc, body };
         }
         let product = self.lowering.product(dense.out);
         let x = self.lowering.source(dense.x);
@@ -42,7 +42,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             body.extend(builder.dense_rows(dense, count, X::Elements(x), &places[1..]));
             body
         });
-        (vec![doc], body)
+        Lowered::new(doc, body)
     }
 
     /// Some rows of a dense layer. `ends`: the places of these rows in the result and in the

@@ -4,7 +4,7 @@
 //! all steps. Each sum adds its terms in the order in which a single step adds them.
 
 use super::Lowering;
-use super::builder::{KernelBuilder, load, op};
+use super::builder::{KernelBuilder, Lowered, load, op};
 use super::layout::strided;
 use super::pointwise::Epilogue;
 use super::product::added;
@@ -34,12 +34,8 @@ impl<'m> Lowering<'m> {
                 let mut builder = KernelBuilder::new(self);
                 let body = builder.take_frame(history);
                 let name = builder.lowering.name("frames");
-                builder.finish(
-                    name,
-                    vec!["A delay line takes frames.".to_owned()],
-                    body,
-                    Loops::Kept,
-                );
+                let doc = "A delay line takes frames.".to_owned();
+                builder.finish(name, Lowered::new(doc, body), Loops::Kept);
             }
             self.kernel_of(node);
         }
@@ -132,9 +128,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (steps, len) = (self.lowering.steps, self.lowering.len(Source::Parameter(0)));
         let is_given =
             self.lowering.denormals.tensor(Source::Parameter(0)) == TensorDenormals::Given;
-        let doc = vec!["The input of several steps, the steps of an element side by side.".into()];
         let body = self.transposed(is_given, (from, to), (steps, len));
-        self.finish("enter_steps".to_owned(), doc, body, Loops::Kept);
+        let doc = "The input of several steps, the steps of an element side by side.".to_owned();
+        self.finish("enter_steps".to_owned(), Lowered::new(doc, body), Loops::Kept);
     }
 
     /// Adds the kernel that copies the output of several steps, one step after the other.
@@ -143,8 +139,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (steps, len) = (self.lowering.steps, self.lowering.len(source));
         let (from, flushes) = (self.lowering.source(source), !self.lowering.is_flushed(source));
         let body = self.transposed(flushes, (from, to), (len, steps));
-        let doc = vec!["The output of several steps, step by step.".to_owned()];
-        self.finish("leave_steps".to_owned(), doc, body, Loops::Kept);
+        let doc = "The output of several steps, step by step.".to_owned();
+        self.finish("leave_steps".to_owned(), Lowered::new(doc, body), Loops::Kept);
     }
 
     /// Transposes a matrix of `rows` rows and `columns` columns, and flushes its elements if
@@ -171,11 +167,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// A view of a delay line that has already taken the frames of several steps.
-    pub(super) fn gathered_of_steps(
-        &mut self,
-        taps: &Taps,
-        out: Place,
-    ) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn gathered_of_steps(&mut self, taps: &Taps, out: Place) -> Lowered {
         let (plan, steps) = (self.lowering.plan, self.lowering.steps);
         let history = &plan.delay_lines.histories[taps.history];
         let line = history.line;
@@ -197,11 +189,11 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             body
         });
-        (vec![format!("Elements of {}.", history.line)], body)
+        Lowered::new(format!("Elements of {}.", history.line), body)
     }
 
     /// A dense layer for several steps, and the pointwise work fused into it.
-    pub(super) fn dense_of_steps(&mut self, dense: &'m Dense) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn dense_of_steps(&mut self, dense: &'m Dense) -> Lowered {
         let (inputs, outputs, steps) = (dense.inputs, dense.outputs, self.lowering.steps);
         let (plan, weights) = self.lowering.product(dense.out);
         let epilogue = self.epilogue(dense.out, outputs);
@@ -228,7 +220,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let Some(row) = taps else {
             let x = self.lowering.source(dense.x);
             let places = Places { x, weights, out, operands: places };
-            return (doc, self.rows_of_steps(&layer, dense, places));
+            return Lowered { doc, body: self.rows_of_steps(&layer, dense, places) };
         };
         let history = &self.lowering.plan.delay_lines.histories[row.history];
         let newest = history.line.offset(row.newest, history.line.history());
@@ -238,7 +230,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let places = Places { x, weights, out, operands: places };
             builder.rows_of_steps(&layer, dense, places)
         });
-        (doc, body)
+        Lowered { doc, body }
     }
 
     /// The rows of a dense layer.

@@ -1,6 +1,6 @@
 //! Conversions between integers of the interface and f32 numbers of kernels.
 
-use super::builder::{KernelBuilder, op};
+use super::builder::{KernelBuilder, Lowered, op};
 use crate::core::{IntegerInput, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::model::{ElementType, counted};
@@ -27,7 +27,7 @@ pub(super) fn between(float: Expr, most: usize) -> Expr {
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn integers(&mut self, integers: &'m IntegerInput) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn integers(&mut self, integers: &'m IntegerInput) -> Lowered {
         let from: Place = self.lowering.memory.parameters[integers.parameter].into();
         let to = self.lowering.source(Source::Value(integers.out));
         let len = self.lowering.len(Source::Value(integers.out));
@@ -41,17 +41,17 @@ impl<'m> KernelBuilder<'_, 'm> {
             };
             Stmt::Store { to, value }
         });
-        (vec![format!("{} as f32.", counted(len, "integer"))], body)
+        Lowered::new(format!("{} as f32.", counted(len, "integer")), body)
     }
 
-    /// Stores f32 values as integers or as truth values; with the kernel's documentation.
+    /// Stores f32 values as integers or as truth values.
     pub(super) fn integer_result(
         &mut self,
         from: Place,
         to: Place,
         len: usize,
         element: ElementType,
-    ) -> (String, Vec<Stmt>) {
+    ) -> Lowered {
         let names = ["number", "out_element"];
         let body = self.each(len, names, from, to, |from, to| {
             let value = Expr::Load { from, lanes: 1 };
@@ -63,7 +63,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             _ => format!("{} from f32.", counted(len, "integer")),
         };
-        (doc, body)
+        Lowered::new(doc, body)
     }
 
     /// One statement per element. `names` are the names of the windows that are read and written.

@@ -1,6 +1,6 @@
 //! Copies: strided views, and concatenations.
 
-use super::builder::{KernelBuilder, copy};
+use super::builder::{KernelBuilder, Lowered, copy};
 use super::product::for_rows;
 use crate::core::{Concat, Source, View, strides};
 use crate::kernel::{Copied, CopiedDim, Place, Stmt};
@@ -35,7 +35,7 @@ pub(super) fn strided(
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn view(&mut self, view: &'m View) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn view(&mut self, view: &'m View) -> Lowered {
         let to = self.lowering.source(Source::Value(view.out));
         if let Some(taps) = self.lowering.plan.delay_lines.taps.get(&view.out) {
             return match self.lowering.steps {
@@ -47,7 +47,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let steps = self.lowering.steps;
         let from = self.lowering.source(view.input).at(view.offset * steps);
         if from == to {
-            return (Vec::new(), Vec::new());
+            return Lowered::default();
         }
         let dims = shape
             .iter()
@@ -55,13 +55,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             .zip(strides(shape))
             .map(|((&n, &from), to)| (n, from * steps.cast_signed(), to * steps))
             .chain([(steps, 1, 1)]);
-        (
-            vec![format!("Copy in another order, to the shape {shape:?}.")],
+        Lowered::new(
+            format!("Copy in another order, to the shape {shape:?}."),
             vec![strided(from, to, dims)],
         )
     }
 
-    pub(super) fn concat(&mut self, concat: &'m Concat) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn concat(&mut self, concat: &'m Concat) -> Lowered {
         let to = self.lowering.source(Source::Value(concat.out));
         let shape = &self.lowering.model.values[concat.out].shape;
         let outer: usize = shape[..concat.axis].iter().product();
@@ -101,6 +101,6 @@ impl<'m> KernelBuilder<'_, 'm> {
             .map(|input| (self.lowering.len(*input) * steps / inner / outer).to_string())
             .collect();
         let doc = format!("Concatenation along axis {}: sizes {}.", concat.axis, lens.join(", "));
-        (vec![doc], body)
+        Lowered::new(doc, body)
     }
 }

@@ -2,7 +2,7 @@
 //! The next pass writes the matrix and multiplies the new matrix by queries. Further passes
 //! multiply by the queries whose sums do not fit the registers. Lanes are columns.
 
-use super::builder::{KernelBuilder, load, op};
+use super::builder::{KernelBuilder, Lowered, load, op};
 use crate::core::{AttentionSizes, Decay, LinearAttention, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
 use crate::model::counted;
@@ -45,10 +45,7 @@ struct Columns<'a> {
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn linear_attention(
-        &mut self,
-        attention: &'m LinearAttention,
-    ) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn linear_attention(&mut self, attention: &'m LinearAttention) -> Lowered {
         let mut body = Vec::new();
         let operands = self.operands_of_attention(attention, &mut body);
         body.extend(self.over_rows(attention, &operands));
@@ -60,7 +57,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             counted(heads, "head"),
             if queries == 1 { "1 query".to_owned() } else { format!("{queries} queries") },
         );
-        (vec![doc], body)
+        Lowered::new(doc, body)
     }
 
     /// The tensors of the operation, in the order of the fields of [`Head`]. y is the last one, if

@@ -1,6 +1,6 @@
 //! Rows of a table, by index.
 
-use super::builder::{KernelBuilder, copy, op};
+use super::builder::{KernelBuilder, Lowered, copy, op};
 use super::integers::{between, number};
 use super::product::for_rows;
 use crate::core::{Lookup, Source};
@@ -10,7 +10,7 @@ use crate::model::counted;
 impl<'m> KernelBuilder<'_, 'm> {
     /// Copies one row of the table for each index. Negative indices count from the end of the
     /// table. Indices beyond either end are clamped, and NaN becomes 0.
-    pub(super) fn lookup(&mut self, lookup: &'m Lookup) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn lookup(&mut self, lookup: &'m Lookup) -> Lowered {
         let (size, len) = (lookup.size, lookup.len);
         let mut body = Vec::new();
         let table = self.lowering.source(lookup.table);
@@ -36,6 +36,6 @@ impl<'m> KernelBuilder<'_, 'm> {
             row.push(Stmt::Pick { at: number(inside), count: size, walk, body });
             row
         }));
-        (vec![format!("{} of {size}.", counted(count, "row"))], body)
+        Lowered::new(format!("{} of {size}.", counted(count, "row")), body)
     }
 }

@@ -6,7 +6,7 @@
 //! condition ends after the first trip with a false condition; therefore zeros fill all result
 //! pieces in advance.
 
-use super::builder::{KernelBuilder, copy};
+use super::builder::{KernelBuilder, Lowered, copy};
 use super::layout::strided;
 use super::storage::Destinations;
 use crate::core::{CoreLoop, LoopCarried, LoopResult, LoopSlice, Source, strides};
@@ -30,7 +30,7 @@ struct LoopParts<'m> {
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn body(&mut self, body: &'m CoreLoop) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn body(&mut self, body: &'m CoreLoop) -> Lowered {
         let trips = body.trips;
         let mut parts = LoopParts::default();
         for slice in &body.slices {
@@ -50,7 +50,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         stmts.push(Stmt::repeat(trips, walks, trip));
         stmts.extend(after);
         let most = if body.running.is_some() { "At most " } else { "" };
-        (vec![format!("{most}{}.", counted(trips, "trip"))], stmts)
+        Lowered::new(format!("{most}{}.", counted(trips, "trip")), stmts)
     }
 
     /// Walks over the pieces of a sliced input.
@@ -141,7 +141,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut trip = Vec::new();
         for node in &body.body {
             if self.lowering.is_computed(node) {
-                let statements = self.statements_on_sides(node).1;
+                let statements = self.statements_on_sides(node).body;
                 append(&mut trip, statements);
             }
         }

@@ -1,7 +1,7 @@
 //! Products of two unpacked matrices a and b: each row of b times one element of a row of a. Lanes
 //! are columns of b.
 
-use super::builder::{KernelBuilder, load, op};
+use super::builder::{KernelBuilder, Lowered, load, op};
 use super::pointwise::Epilogue;
 use super::product::for_rows;
 use crate::core::MatMul;
@@ -25,7 +25,7 @@ struct ProductRow {
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn matmul(&mut self, matmul: &'m MatMul) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn matmul(&mut self, matmul: &'m MatMul) -> Lowered {
         let MatMul { batch, rows, inner, columns, .. } = *matmul;
         let mut before = Vec::new();
         let [a, b] = [("a", matmul.a), ("b", matmul.b)].map(|(name, source)| {
@@ -70,8 +70,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             })
         }));
         let names = epilogue.names();
-        (
-            vec![format!("{batch} products of [{rows}, {inner}] and [{inner}, {columns}]{names}.")],
+        Lowered::new(
+            format!("{batch} products of [{rows}, {inner}] and [{inner}, {columns}]{names}."),
             before,
         )
     }

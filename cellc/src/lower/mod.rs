@@ -46,7 +46,7 @@ use crate::kernel::{
 };
 use crate::model::MathFunction;
 use crate::plan::{Plan, ProductPlan, Side};
-use builder::{KernelBuilder, copy, flush};
+use builder::{KernelBuilder, Lowered, copy, flush};
 pub(crate) use memory::element_of;
 use memory::{PackedWeights, ProgramMemory};
 
@@ -258,16 +258,16 @@ impl<'m> Lowering<'m> {
         let name = self.memory.labels.operation(op.first_value()).to_owned() + ending;
         let Some(halves) = product.and_then(|product| product.halves.as_ref()) else {
             let mut builder = KernelBuilder::new(self);
-            let (doc, body) = builder.statements_on_sides(node);
-            return builder.finish(name, doc, body, loops);
+            let lowered = builder.statements_on_sides(node);
+            return builder.finish(name, lowered, loops);
         };
         for (half, which) in halves.iter().zip(["here", "there"]) {
             let mut builder = KernelBuilder::new(self);
             builder.half = Some(half);
             builder.concurrent(which == "there");
-            let (mut doc, body) = builder.statements_on_sides(node);
-            doc.push(format!("Of it {half}."));
-            builder.finish(format!("{name}_{which}"), doc, body, loops);
+            let mut lowered = builder.statements_on_sides(node);
+            lowered.doc.push(format!("Of it {half}."));
+            builder.finish(format!("{name}_{which}"), lowered, loops);
         }
     }
 
@@ -280,14 +280,15 @@ impl<'m> Lowering<'m> {
             if !result.element.is_float() {
                 let len = self.len(result.source);
                 let mut builder = KernelBuilder::new(self);
-                let (doc, body) = builder.integer_result(from, to, len, result.element);
+                let lowered = builder.integer_result(from, to, len, result.element);
                 let name = builder.lowering.name("convert");
-                builder.finish(name, vec![doc], body, Loops::Kept);
+                builder.finish(name, lowered, Loops::Kept);
             } else if from != to {
                 let mut builder = KernelBuilder::new(self);
                 let body = builder.copy_to_result(result.source, from, to);
                 let name = builder.lowering.name("copy");
-                builder.finish(name, vec!["Copies a result.".to_owned()], body, Loops::Kept);
+                let lowered = Lowered::new("Copies a result.".to_owned(), body);
+                builder.finish(name, lowered, Loops::Kept);
             }
         }
     }
@@ -331,14 +332,10 @@ impl<'m> Lowering<'m> {
             body.extend(then.copy_to_result(next, from, to));
         }
         if !first.is_empty() {
-            let doc = "values of variables that others take over";
+            let doc = "values of variables that others take over".to_owned();
             let name = then.lowering.name("keep");
-            KernelBuilder::new(then.lowering).finish(
-                name,
-                vec![doc.to_owned()],
-                first,
-                Loops::Kept,
-            );
+            let lowered = Lowered::new(doc, first);
+            KernelBuilder::new(then.lowering).finish(name, lowered, Loops::Kept);
         }
         if !body.is_empty() {
             then.assigned(body);

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::builder::{KernelBuilder, load};
+use super::builder::{KernelBuilder, Lowered, load};
 use super::product::Column;
 use super::reduce::ReducedRow;
 use crate::core::{CoreOp, Pointwise, PointwiseFunction, Reduce, Source};
@@ -256,7 +256,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// A Select with a branch: only the chosen operand is computed, and the result is a copy.
-    fn join(&mut self, select: &'m Pointwise) -> (Vec<String>, Vec<Stmt>) {
+    fn join(&mut self, select: &'m Pointwise) -> Lowered {
         let (to, len) = (
             self.lowering.source(Source::Value(select.out)),
             self.lowering.len(Source::Value(select.out)),
@@ -271,12 +271,15 @@ impl<'m> KernelBuilder<'_, 'm> {
         };
         let (then, otherwise) = (copied(select.inputs[1]), copied(select.inputs[2]));
         let less = self.side(select.inputs[0], true);
-        (vec!["What a condition chooses.".to_owned()], vec![Stmt::If { less, then, otherwise }])
+        Lowered::new(
+            "What a condition chooses.".to_owned(),
+            vec![Stmt::If { less, then, otherwise }],
+        )
     }
 
     /// Pointwise work in a kernel of its own: nested loops over the merged dimensions of the
     /// operands.
-    pub(super) fn pointwise(&mut self, root: &'m Pointwise) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn pointwise(&mut self, root: &'m Pointwise) -> Lowered {
         if self.lowering.plan.branches.is_join(root.out) {
             return self.join(root);
         }
@@ -303,8 +306,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             let out = self.lowering.source(Source::Value(reduced));
             let body = self.rows(&work, reduce, (&dims, &(size, shared)), &places, out);
             let name = reduce.combiner.function().name();
-            return (
-                vec![format!("Rows of {size} elements by {name}, each first: {names}.")],
+            return Lowered::new(
+                format!("Rows of {size} elements by {name}, each first: {names}."),
                 body,
             );
         }
@@ -319,7 +322,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         }
         let dims = merged(&shape, &repeats);
         let body = self.level(&work, &dims, &places, out);
-        (vec![format!("Element by element: {names}.")], body)
+        Lowered::new(format!("Element by element: {names}."), body)
     }
 
     /// The pointwise operations from `root` on, and their operands in memory.

@@ -4,7 +4,7 @@
 //! If axes follow the reduced axes, lanes are along the following axes, and each lane reduces its
 //! elements in order. If the reduced axes are the innermost, lanes are chains of one row.
 
-use super::builder::{KernelBuilder, load, op};
+use super::builder::{KernelBuilder, Lowered, load, op};
 use super::product::for_rows;
 use crate::core::{Combiner, Reduce, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
@@ -68,7 +68,7 @@ fn operand(from: Place, shared: bool, at: usize, lanes: usize) -> Expr {
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn reduce(&mut self, reduce: &'m Reduce) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn reduce(&mut self, reduce: &'m Reduce) -> Lowered {
         let [outer, size, inner] = reduce.extents(self.lowering.model.shape(reduce.input));
         let mut body = Vec::new();
         let from = self.lowering.source(reduce.input);
@@ -84,7 +84,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             1 => "once".to_owned(),
             times => format!("{times} times"),
         };
-        (vec![format!("All elements by {name}: {size} become one, {size_text}.")], body)
+        Lowered::new(format!("All elements by {name}: {size} become one, {size_text}."), body)
     }
 
     /// `accumulator = accumulator . value`

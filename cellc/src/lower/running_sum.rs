@@ -1,6 +1,6 @@
 //! Running sums, each sum from the sum before. Lanes are along the axes after the axis of the sum.
 
-use super::builder::{KernelBuilder, load, op};
+use super::builder::{KernelBuilder, Lowered, load, op};
 use super::product::for_rows;
 use crate::core::{RunningSum, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
@@ -8,7 +8,7 @@ use crate::model::counted;
 use crate::plan;
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn running_sum(&mut self, sum: &'m RunningSum) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn running_sum(&mut self, sum: &'m RunningSum) -> Lowered {
         let [outer, size, inner] = sum.extents(self.lowering.model.shape(sum.input));
         let mut body = Vec::new();
         let from = self.lowering.source(sum.input);
@@ -20,7 +20,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             builder.running_sum_of_rows(sum, [size, inner], places[0], places[1])
         }));
         let rows_text = counted(outer * inner, "row");
-        (vec![format!("Running sums, {rows_text} of {size}.")], body)
+        Lowered::new(format!("Running sums, {rows_text} of {size}."), body)
     }
 
     /// Running sums of `inner` columns over `size` rows.

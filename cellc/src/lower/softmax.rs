@@ -5,7 +5,7 @@
 //! to 0 in vectors of Helium. If the axis of the softmax is the last one, lanes are along this
 //! axis; otherwise lanes are along the axes after it, and each lane computes a softmax of its own.
 
-use super::builder::{KernelBuilder, load, op};
+use super::builder::{KernelBuilder, Lowered, load, op};
 use super::pointwise::names_of_windows;
 use super::product::for_rows;
 use super::reduce::ReducedRow;
@@ -15,7 +15,7 @@ use crate::model::{MathFunction, counted};
 use crate::plan;
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn softmax(&mut self, softmax: &'m Softmax) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn softmax(&mut self, softmax: &'m Softmax) -> Lowered {
         let shape = &self.lowering.model.values[softmax.out].shape;
         let size = shape[softmax.axis];
         let outer: usize = shape[..softmax.axis].iter().product();
@@ -31,7 +31,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             _ => builder.softmax_columns(softmax, [size, inner], places[0], places[1]),
         }));
         let name = if softmax.log { "Logarithm of softmax" } else { "Softmax" };
-        (vec![format!("{name}, {} of {size}.", counted(outer * inner, "row"))], body)
+        Lowered::new(format!("{name}, {} of {size}.", counted(outer * inner, "row")), body)
     }
 
     fn softmax_row(&mut self, softmax: &Softmax, size: usize, from: Place, to: Place) -> Vec<Stmt> {

@@ -1,7 +1,7 @@
 //! The largest or smallest elements of every row: for each result one pass that finds the best
 //! number, and one that finds its place. Both reduce the row in chains.
 
-use super::builder::{KernelBuilder, load, op};
+use super::builder::{KernelBuilder, Lowered, load, op};
 use super::product::for_rows;
 use super::reduce::{Elements, ReducedRow};
 use crate::core::{Source, TopK, chains_of_short_rows};
@@ -83,7 +83,7 @@ struct BestSoFar {
 }
 
 impl<'m> KernelBuilder<'_, 'm> {
-    pub(super) fn top_k(&mut self, top: &'m TopK) -> (Vec<String>, Vec<Stmt>) {
+    pub(super) fn top_k(&mut self, top: &'m TopK) -> Lowered {
         let mut body = Vec::new();
         let from = self.lowering.source(top.input);
         let from = self.flushed_tensor(&mut body, "input", top.input, from);
@@ -126,7 +126,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         }));
         let which = if top.largest { "largest" } else { "smallest" };
         let rows_text = counted(top.rows, "row");
-        (vec![format!("The {} {which} of {} elements, of {rows_text}.", top.count, top.size)], body)
+        Lowered::new(
+            format!("The {} {which} of {} elements, of {rows_text}.", top.count, top.size),
+            body,
+        )
     }
 
     /// Finds the best number of a row, and its place. With `is_further`, only elements after the
