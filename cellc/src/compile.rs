@@ -2,18 +2,20 @@
 //!
 //! 1. read: `front` reads a file, a macro or Builder calls into a [`Model`].
 //! 2. check: `check` checks the structure, the numbers in options and the inputs.
-//! 3. core: `translate` translates the model to core operations, a [`CoreModel`], and
-//!    `unpack_weights_read_as_data` excludes inputs that operations read as data from packing.
-//! 4. stream: `stream` finds the states and writes them into the model; `check` reports
-//!    them; `sweep` removes operations that no result or variable needs. Last, `check` checks
-//!    options that contradict each other; its errors come first.
+//! 3. core: `translate` translates the model to core operations, a [`CoreModel`].
+//! 4. stream: `unpack_weights_read_as_data` excludes inputs that operations read as data from
+//!    packing; `stream` finds the states and writes them into the model; `check` reports them;
+//!    `sweep` removes operations that no result or variable needs; an amplifier's model of one
+//!    sample takes any number of steps. Last, `check` checks options that contradict each other;
+//!    its errors come first.
 //! 5. steps: with an open number of steps, `stream` proves that the model of one step is enough.
 //! 6. streams: `check` checks independent streams, `streams` gives tensors a row for each stream.
 //! 7. numerics: the layers that stay in f32, and the precision of each product, [`Precisions`].
 //! 8. check: `check` checks limits, precisions and threads.
 //! 9. plan: sizes and layouts, and a target without vectors if the model fills none.
 //! 10. lower: `lower` makes kernels, `pass` rewrites them, `pack` orders the weights.
-//! 11. emit: `emit` spells the kernels in Rust or C.
+//! 11. emit: the names of the file's items; the header (`description`), and later `emit`, which
+//!     spells the kernels in Rust or C.
 //!
 //! [`checked_core`] takes steps 2 to 8, [`compile_core`] steps 9 to 11.
 //!
@@ -35,12 +37,13 @@ use crate::diagnostic::{Diagnostics, Severity};
 use crate::emit::names::Interface;
 use crate::front::formats::{self, ReadOptions};
 use crate::front::model_file::ModelFile;
+use crate::kernel::Program;
 use crate::lower::lower;
 use crate::model::{Model, SizesOf};
 use crate::numerics::{self, Precisions};
 use crate::pack::{pack, pack_for_loading};
 use crate::pass;
-use crate::plan::{fills_no_vector, plan};
+use crate::plan::{Plan, fills_no_vector, plan};
 use crate::request::{Options, State, Threads, WeightsAs};
 use crate::rules::input_sizes::InputSizes;
 use crate::rules::size_limits;
@@ -164,30 +167,37 @@ fn core_at_size(context: CheckContext<'_>, open: Option<usize>) -> CoreAtSize<'_
     };
     // stream
     let hints = HintContext { context, inputs: &inputs, steps: &steps };
-    let mut with_states = None;
-    if let Some(mut core) = core {
-        check::notice_batch_named_steps(hints, &mut found);
-        if size_limits::interface_size(model, &core, &mut found).is_some() {
-            unpack_weights_read_as_data(model, &mut core, &mut found);
-            let wanted = check::wanted_states(options, &core);
-            let of_calls = model.sizes == SizesOf::Calls;
-            let search = SearchContext { wanted, layers: &steps.layers, of_calls };
-            let states = find_states(core, &search);
-            let warnings = check::states(hints, &states, &mut found);
-            let mut core = states.core;
-            sweep(&mut core);
-            if model.sizes == SizesOf::Sample && model.open_axes.is_empty() {
-                core.steps = Some(Steps::all(&core));
-            }
-            with_states = Some((core, warnings));
-        }
-    }
-    let (core, restart_warnings) = with_states.unzip();
+    let (core, restart_warnings) =
+        core.and_then(|core| with_states(hints, core, &mut found)).unzip();
     let restart_warnings = restart_warnings.unwrap_or_default();
     // check
     let mut diagnostics = check::options(options);
     diagnostics.extend(found);
     CoreAtSize { context, inputs, steps, core, restart_warnings, diagnostics }
+}
+
+/// Step 4: the model with its states, and the warnings about layers that start anew at every call.
+/// `None` after an error.
+fn with_states(
+    hints: HintContext<'_, '_>,
+    mut core: CoreModel,
+    found: &mut Diagnostics,
+) -> Option<(CoreModel, Diagnostics)> {
+    let CheckContext { model, options, .. } = hints.context;
+    check::notice_batch_named_steps(hints, found);
+    size_limits::interface_size(model, &core, found)?;
+    unpack_weights_read_as_data(model, &mut core, found);
+    let wanted = check::wanted_states(options, &core);
+    let of_calls = model.sizes == SizesOf::Calls;
+    let search = SearchContext { wanted, layers: &hints.steps.layers, of_calls };
+    let states = find_states(core, &search);
+    let restart_warnings = check::states(hints, &states, found);
+    let mut core = states.core;
+    sweep(&mut core);
+    if model.sizes == SizesOf::Sample && model.open_axes.is_empty() {
+        core.steps = Some(Steps::all(&core));
+    }
+    Some((core, restart_warnings))
 }
 
 /// Step 5, for a model with open sizes: the model of one step.
@@ -206,20 +216,18 @@ fn stepwise(context: CheckContext, at_size: &CoreAtSize) -> Outcome {
 /// Steps 9 to 11: compiles a core model. `precisions`: the precisions of the model's products under
 /// `options`.
 pub fn compile_core(model: CoreModel, precisions: Precisions, options: &Options) -> Compilation {
-    // plan
+    // plan, lower
     let arch = if fills_no_vector(&model, options) {
         options.machine.target.in_scalars()
     } else {
         options.machine.target
     };
     let options = &options.clone().with_target(arch);
-    let plan = plan(&model, options, &precisions);
+    let (plan, program) = planned(&model, options, &precisions);
     let mut warnings = Diagnostics::default();
     if let Some(reasons) = plan.why_no_second_thread(options) {
         warnings.push(Unused::SecondThread(reasons).warning());
     }
-    // lower
-    let program = pass::run(lower(&model, &plan), &model, &plan);
     let packed = match options.output.weights_as {
         WeightsAs::RunTime => pack_for_loading(&model, &program),
         _ => pack(&model, &program),
@@ -252,6 +260,17 @@ pub fn compile_core(model: CoreModel, precisions: Precisions, options: &Options)
         interface,
         warnings,
     }
+}
+
+/// Steps 9 and 10 but for the weights: the plan, and the kernels after the last pass.
+pub(crate) fn planned(
+    model: &CoreModel,
+    options: &Options,
+    precisions: &Precisions,
+) -> (Plan, Program) {
+    let plan = plan(model, options, precisions);
+    let program = pass::run(lower(model, &plan), model, &plan);
+    (plan, program)
 }
 
 /// Compiles a core model that a test has written.

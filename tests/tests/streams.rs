@@ -454,6 +454,7 @@ fn sizes_are_judged_with_all_streams() {
     let problem = Builder::gru(8, 4).streams(0).out_dir(env!("CARGO_TARGET_TMPDIR"));
     let problem = problem.compile().expect_err("refused").to_string();
     assert!(problem.contains("0 independent streams"), "{problem}");
+    assert!(problem.contains("correct `Builder::streams`"), "{problem}");
     let both = Options::default().with_batch(Some(3)).with_streams(Some(4));
     let both = compile(&corpus::case("gru_cell_128_fp16").model, &both).expect_err("refused");
     assert!(both.to_string().contains("a batch of 3 in each of 4"), "{both}");

@@ -1,7 +1,7 @@
 //! Rules on the options alone.
 
 use super::common_interface;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::model::limits::MOST_STREAMS;
 use crate::request::flag::{self, Flag};
 use crate::request::{Options, Range, Threads, WeightsAs, is_size};
@@ -22,9 +22,16 @@ pub(crate) fn options(options: &Options) -> Diagnostics {
 /// these numbers.
 pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Option<()> {
     let before = diagnostics.0.len();
-    let mut refuse = |found: String, valid: &str, flag: &Flag| {
+    let mut refuse_setting = |found: String, valid: &str, setting: Setting| {
         let problem = Diagnostic::error(Origin::Unknown, found).valid(valid);
-        diagnostics.push(problem.help(message!("correct {}", flag.setting())));
+        diagnostics.push(problem.help(message!("correct {}", setting)));
+    };
+    if let Some(streams) = options.bindings.streams.filter(|n| !(1..=MOST_STREAMS).contains(n)) {
+        let valid = format!("1 to {MOST_STREAMS}");
+        refuse_setting(format!("{streams} independent streams"), &valid, flag::streams());
+    }
+    let mut refuse = |found: String, valid: &str, flag: &Flag| {
+        refuse_setting(found, valid, flag.setting());
     };
     let (bindings, tuning) = (&options.bindings, &options.tuning);
     let sizes = [
@@ -37,10 +44,6 @@ pub(crate) fn numbers(options: &Options, diagnostics: &mut Diagnostics) -> Optio
     let is_wrong = |size: Option<usize>| size.is_some_and(|size| !is_size(size));
     for (what, _, flag) in sizes.into_iter().filter(|(_, size, _)| is_wrong(*size)) {
         refuse(format!("{what} of 0"), "1 or more", flag);
-    }
-    if let Some(streams) = bindings.streams.filter(|n| !(1..=MOST_STREAMS).contains(n)) {
-        let valid = format!("1 to {MOST_STREAMS}");
-        refuse(format!("{streams} independent streams"), &valid, &flag::BATCH);
     }
     if let (Some(batch @ 2..), Some(streams)) = (bindings.batch, bindings.streams) {
         let found = format!("a batch of {batch} in each of {streams} independent streams");

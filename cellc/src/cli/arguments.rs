@@ -682,18 +682,13 @@ impl ModelArguments {
         let file = self.file();
         let source = self.recognise()?.source;
         if source == ModelSource::Declaration {
-            let mut misplaced = flag::misplaced(bindings, source);
-            let refused = match (&self.weights, misplaced.next()) {
-                (Some(_), _) => Some(("weights", "it holds the weights itself")),
-                (None, Some(flag)) => Some((flag.name, "sizes are --batch and --sequence")),
-                (None, None) => None,
-            };
-            if let Some((option, why)) = refused {
+            if self.weights.is_some() {
                 let file = file.shown();
                 return Err(Failure::Usage(format!(
-                    "--{option} is for models, and {file} holds PyTorch's weights: {why}"
+                    "--weights is for models, and {file} holds the weights itself"
                 )));
             }
+            formats::refuse_misplaced(bindings, source)?;
         } else if let Some(key) = self.keys().given().find(|key| *key != Key::Batch) {
             let (option, file) = (option(key), file.shown());
             return Err(Failure::Usage(format!(

@@ -1,7 +1,7 @@
 //! Element-wise operations, by group. Passes handle a group as a whole, or the operations within
 //! one group.
 
-use super::{Activation, MathFunction};
+use super::{Activation, CurveShape, MathFunction};
 
 /// The operation of [`Op::Elementwise`](super::Op::Elementwise).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -259,13 +259,12 @@ impl Elementwise {
                 Primitive::Comparison(_) | Primitive::Logic(_) | Primitive::Select => true,
                 Primitive::Unary(unary) => !matches!(unary, Unary::Clamp { .. }),
                 Primitive::Binary(binary) => matches!(binary, Binary::Maximum | Binary::Minimum),
-                Primitive::Math(function) => matches!(
-                    function,
-                    MathFunction::Activation(Activation::Relu | Activation::ThresholdedRelu { .. })
-                        | MathFunction::Floor
-                        | MathFunction::Round
-                        | MathFunction::Truncate
-                ),
+                Primitive::Math(MathFunction::Activation(Activation::ThresholdedRelu {
+                    ..
+                })) => true,
+                Primitive::Math(function) => {
+                    matches!(function.curve(), CurveShape::Stairs | CurveShape::Ramp)
+                }
                 Primitive::PRelu => false,
             },
             Self::Composed(composed) => matches!(composed, Composed::ThresholdedRelu { .. }),

@@ -3,9 +3,8 @@
 
 use super::limits::{MOST_ALONG_AXIS, MOST_DIMS, MOST_IN_MODEL, MOST_PAST};
 use super::{
-    Activation, Blocks, Cell, Composed, Direction, Elementwise, Heads, LinearAttention,
-    MathFunction, Normalization, Op, PARAMETERS, Primitive, Resize, Sampling, Spelling, Unary,
-    counted,
+    Activation, Cell, Composed, Direction, Elementwise, Heads, LinearAttention, MathFunction,
+    Normalization, Numbers, Op, PARAMETERS, Primitive, Sampling, Spelling, Unary, counted,
 };
 use crate::diagnostic::quoted;
 
@@ -49,80 +48,27 @@ impl Op {
     /// The refused real-valued attributes and blocks of no size. [`Cell::wrong_attributes`] checks
     /// recurrent cells.
     pub(crate) fn wrong_numbers(&self) -> Vec<WrongAttribute> {
-        let finite = |function: &str, name, value| {
-            WrongAttribute::not_finite(function, name, value).into_iter().collect()
-        };
-        match *self {
-            Self::Elementwise(function) => function.wrong_parameters(),
-            Self::Normalize(normalization) => {
+        match self.facts().numbers {
+            Numbers::None => Vec::new(),
+            Numbers::Parameters(function) => function.wrong_parameters(),
+            Numbers::Epsilon(eps) => {
                 let attribute = Normalization::EPS;
-                let text = wrong_epsilon(normalization.eps().into());
+                let text = wrong_epsilon(eps.into());
                 text.into_iter().map(|text| WrongAttribute { attribute, text }).collect()
             }
-            Self::Blocks(Blocks { size: 0, .. }) => {
+            Numbers::BlockSize(0) => {
                 let found = "blocks of 0".to_owned();
                 vec![WrongAttribute::parameter(("block_size", "the size"), found, "1 or more")]
             }
-            Self::Resize(Resize { by: _, scaling: _, sampling }) => match sampling {
+            Numbers::BlockSize(_) => Vec::new(),
+            Numbers::Resize(resize) => match resize.sampling {
                 Sampling::Cubic { a, exclude_outside: _ } => {
-                    finite("a cubic interpolation", "cube_coeff", a)
+                    let function = "a cubic interpolation";
+                    WrongAttribute::not_finite(function, "cube_coeff", a).into_iter().collect()
                 }
                 Sampling::Nearest(_) | Sampling::Linear => Vec::new(),
             },
-            Self::LinearAttention(ref attention) => attention.wrong_attributes(),
-            // no real-valued attributes in a file, except of cells
-            Self::Parameter
-            | Self::Constant(_)
-            | Self::Convert
-            | Self::Cell(_)
-            | Self::Sequence(..)
-            | Self::Result
-            | Self::MatMul { transpose_a: _, transpose_b: _ }
-            | Self::Softmax(_)
-            | Self::Reduce(_)
-            | Self::Concat { axis: _ }
-            | Self::AppendToState
-            | Self::Split { parts: _ }
-            | Self::VariadicSplit
-            | Self::Reshape { zero_keeps: _ }
-            | Self::Squeeze { skip: _ }
-            | Self::Unsqueeze
-            | Self::Transpose
-            | Self::Gather { batch_dims: _ }
-            | Self::Slice
-            | Self::StridedSlice(_)
-            | Self::ReverseSequence(_)
-            | Self::ScatterUpdate
-            | Self::ScatterNd { combine: _ }
-            | Self::ScatterElements { combine: _ }
-            | Self::Blocks(_)
-            | Self::GatherElements { axis: _ }
-            | Self::GatherNd(_)
-            | Self::Dft(_)
-            | Self::Stft { one_sided: _ }
-            | Self::SpectralWindow(_)
-            | Self::MelWeights
-            | Self::Attention { causal: _ }
-            | Self::Broadcast(_)
-            | Self::Tile
-            | Self::RunningSum(_)
-            | Self::OneHot(_)
-            | Self::Triangle { upper: _ }
-            | Self::Unread(_)
-            | Self::Eye
-            | Self::Roll
-            | Self::EyeLike { diagonal: _ }
-            | Self::Einsum { equation: _ }
-            | Self::ShapeOf
-            | Self::Range { run_time: _ }
-            | Self::ReadValue { variable: _, shape: _, element: _ }
-            | Self::Assign { variable: _ }
-            | Self::Convolution(_)
-            | Self::Pool(_)
-            | Self::Pad(_)
-            | Self::TopK(_)
-            | Self::Loop(_)
-            | Self::If(_) => Vec::new(),
+            Numbers::Attention(attention) => attention.wrong_attributes(),
         }
     }
 }
@@ -148,19 +94,7 @@ impl Elementwise {
             }
             // no parameters
             Self::Primitive(
-                Primitive::Math(
-                    MathFunction::Exp
-                    | MathFunction::Log
-                    | MathFunction::Square
-                    | MathFunction::Sqrt
-                    | MathFunction::Floor
-                    | MathFunction::Round
-                    | MathFunction::Truncate
-                    | MathFunction::Erf
-                    | MathFunction::Sin
-                    | MathFunction::Cos
-                    | MathFunction::Atan,
-                )
+                Primitive::Math(_)
                 | Primitive::PRelu
                 | Primitive::Unary(Unary::Negative | Unary::Abs | Unary::Ceiling | Unary::Sign)
                 | Primitive::Binary(_)

@@ -30,7 +30,7 @@ pub use elementwise::{
     Binary, Comparison, Composed, Elementwise, ElementwiseFacts, Logic, Primitive, Remainder,
     ResultType, Unary,
 };
-pub use facts::{Axes, Elements, OpFacts, Rank};
+pub use facts::{Axes, Elements, Numbers, OpFacts, Rank};
 pub(crate) use legality::{
     WrongAttribute, legal_axis, legal_groups, unknown_activations, wrong_count, wrong_deviation,
     wrong_extent, wrong_past, wrong_rank,

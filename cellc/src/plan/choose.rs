@@ -1,6 +1,6 @@
 //! The choice for a product: the layout of its rows of weights, and for each phase and instruction
-//! set the micro-kernel, its chains and its loop. No other file derives a strategy from the
-//! capabilities of an instruction set.
+//! set the micro-kernel, its chains and its loop. Blocks of zeros and blocks of time
+//! steps are chosen in `sparse` and `step_blocks`.
 
 use super::cost::tile_vectors;
 use super::passes::{accumulators, most_per_pass};

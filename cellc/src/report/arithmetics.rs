@@ -4,13 +4,10 @@ use serde::Serialize;
 
 use super::{kernels, layers, layers_by_value, operand};
 use crate::arch::Isa;
-use crate::compile::Compilation;
+use crate::compile::{self, Compilation};
 use crate::core::{CoreModel, CoreNode, FixedMatrices, FixedProduct};
 use crate::encoding::Arithmetic;
-use crate::lower::lower;
 use crate::numerics::Precisions;
-use crate::pass;
-use crate::plan::plan;
 use crate::request::Precision;
 
 /// The arithmetics, most accurate first.
@@ -186,8 +183,8 @@ fn of_kernels(
     let model = &compilation.model;
     let options =
         compilation.options.clone().with_precision(Some(precision)).with_precision_of(Vec::new());
-    let plan = plan(model, &options, &Precisions::new(model, &options.numerics));
-    let program = pass::run(lower(model, &plan), model, &plan);
+    let precisions = Precisions::new(model, &options.numerics);
+    let (plan, program) = compile::planned(model, &options, &precisions);
     // a file without integer products has no body for an instruction set that only adds integer
     // products; machines run the extended instruction set
     let extended = Isa::from_name(isa).into_iter().flat_map(Isa::extended).map(|isa| isa.name);

@@ -579,6 +579,12 @@ pub(super) fn given(options: &Options) -> Vec<String> {
     words
 }
 
+/// The number of independent streams in advice: a value of `--batch`, a method of its own in the
+/// Builder.
+pub(crate) fn streams() -> Setting {
+    Setting::Flag(FlagNames { flag: BATCH.name, method: "streams" })
+}
+
 /// The flags of `bindings` that do not apply to a model from `source`.
 pub(crate) fn misplaced(
     bindings: &Bindings,

@@ -112,7 +112,7 @@ fn no_integers(function: Primitive, operands: &[Known]) -> Rule<()> {
     if element.is_float() {
         return Ok(());
     }
-    let found = format!("the activation {name} of {}", element.name());
+    let found = format!("the function {name} of {}", element.name());
     Err(Refusal::new(found, floats(), "convert the integers to floating point before"))
 }
 

@@ -1,4 +1,4 @@
-//! x86-64: AVX2 and AVX-512, detected at run time.
+//! x86-64: AVX2, AVX-512, their dot products of bytes (VNNI) and AMX, detected at run time.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod floor;

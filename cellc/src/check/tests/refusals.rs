@@ -324,7 +324,7 @@ fn integers_are_no_operands_of_activations() {
         });
         for graph in [constant, computed] {
             let said = said(vec![("", graph, Options::default())]);
-            assert!(said.contains(&format!("the activation {name} of i64")), "{said}");
+            assert!(said.contains(&format!("the function {name} of i64")), "{said}");
             assert!(said.contains("convert the integers to floating point before"), "{said}");
         }
     }

@@ -94,7 +94,7 @@ pub(crate) fn refuse_misplaced(
         let found = match flag.about {
             [ModelSource::Amplifier] => message!("{} is for amplifier models", setting.clone()),
             [ModelSource::Graph] => message!("{} is for models with a graph", setting.clone()),
-            _ => message!("{} is for models in files", setting.clone()),
+            _ => message!("{} is for models in files, not for declared layers", setting.clone()),
         };
         Diagnostic::error(Origin::Unknown, found).help(message!("remove {}", setting))
     };
