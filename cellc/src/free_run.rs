@@ -96,10 +96,10 @@ impl Gathered {
 }
 
 /// The names of the layers with other products than f32, each once.
-pub(crate) fn layers_in_integers(model: &CoreModel, products: &Precisions) -> Vec<String> {
+pub(crate) fn layers_in_integers(model: &CoreModel, precisions: &Precisions) -> Vec<String> {
     let mut layers = Vec::new();
     for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
-        if products.get(node.op.first_value()).arithmetic() != Arithmetic::F32
+        if precisions.get(node.op.first_value()).arithmetic() != Arithmetic::F32
             && !layers.contains(&node.name)
         {
             layers.push(node.name.clone());
@@ -118,7 +118,7 @@ pub(crate) struct IntegerRuns {
 struct Run {
     /// The only layer with integer products. `None`: every layer has the products of the options.
     layer: Option<String>,
-    products: Precisions,
+    precisions: Precisions,
     /// The states after the previous step. Empty before the first step.
     states: Vec<Vec<f64>>,
     variables: Vec<Vec<f64>>,
@@ -127,20 +127,26 @@ struct Run {
 }
 
 impl Run {
-    fn new(model: &CoreModel, layer: Option<String>, products: Precisions) -> Self {
+    fn new(model: &CoreModel, layer: Option<String>, precisions: Precisions) -> Self {
         let gathered = vec![Gathered::default(); model.results.len() + model.variables.len()];
-        Self { layer, products, states: Vec::new(), variables: initial_variables(model), gathered }
+        Self {
+            layer,
+            precisions,
+            states: Vec::new(),
+            variables: initial_variables(model),
+            gathered,
+        }
     }
 }
 
 impl IntegerRuns {
     /// The runs before the first step. The model has constant weights.
-    pub(crate) fn new(model: &CoreModel, products: &Precisions) -> Self {
-        let layers = layers_in_integers(model, products);
-        let mut runs = vec![Run::new(model, None, products.clone())];
+    pub(crate) fn new(model: &CoreModel, precisions: &Precisions) -> Self {
+        let layers = layers_in_integers(model, precisions);
+        let mut runs = vec![Run::new(model, None, precisions.clone())];
         if layers.len() > 1 {
             let alone = |layer: String| {
-                let only = products.only(model, &layer);
+                let only = precisions.only(model, &layer);
                 Run::new(model, Some(layer), only)
             };
             runs.extend(layers.into_iter().map(alone));
@@ -166,7 +172,8 @@ impl IntegerRuns {
             for (pair, state) in model.states.iter().zip(&run.states) {
                 given[pair.parameter].clone_from(state);
             }
-            let arithmetic = Float64 { products: run.products.clone(), memory: Some(&self.memory) };
+            let arithmetic =
+                Float64 { precisions: run.precisions.clone(), memory: Some(&self.memory) };
             let found = arithmetic.outcome(model, &given, &run.variables);
             for (gathered, (found, exact)) in
                 run.gathered.iter_mut().zip(found.parts().zip(exact.parts()))
@@ -225,7 +232,7 @@ impl<'a> ReferenceRun<'a> {
     /// Computes the next step. Rows of matrices stay in memory for later steps.
     fn step(&mut self) -> Outcome<f64> {
         self.draw();
-        let arithmetic = Float64 { products: Precisions::F32, memory: Some(&self.memory) };
+        let arithmetic = Float64 { precisions: Precisions::F32, memory: Some(&self.memory) };
         let outcome = arithmetic.outcome(self.model, &self.parameters, &self.variables);
         self.next =
             self.model.states.iter().map(|pair| outcome.results[pair.result].clone()).collect();
@@ -271,20 +278,20 @@ impl<'a> ReferenceRun<'a> {
 pub(crate) fn measure(
     model: &CoreModel,
     body: BodyRef<'_>,
-    products: &Precisions,
+    precisions: &Precisions,
     range: Range,
 ) -> Option<FreeRun> {
     if model.parameters.iter().any(|parameter| parameter.weight) {
         return None;
     }
     let drawn = ReferenceRun::new(model, range);
-    if layers_in_integers(model, products).is_empty() {
+    if layers_in_integers(model, precisions).is_empty() {
         if let Some(steps) = steps(STEPS, MOST_WORK, bound::work(model)) {
             let results = of_program(model, body, steps, drawn);
             return Some(FreeRun { steps, interpreted: true, results });
         }
     } else {
-        let mut runs = IntegerRuns::new(model, products);
+        let mut runs = IntegerRuns::new(model, precisions);
         let work = bound::work(model).saturating_mul(runs.runs.len() + 1);
         if let Some(steps) = steps(INTEGER_STEPS, MOST_WORK_OF_ONE_RUN, work) {
             of_integers(&mut runs, steps, drawn);

@@ -76,15 +76,15 @@ pub struct Profile {
     /// are kept.
     pub flush_below: Option<f32>,
     /// The precision of matrices.
-    pub products: Precisions,
+    pub precisions: Precisions,
 }
 
 impl Profile {
     /// The profile of an instruction set with or without fused multiply-add.
-    pub fn new(fused: bool, numerics: &Numerics, products: &Precisions) -> Self {
-        let products = products.clone();
+    pub fn new(fused: bool, numerics: &Numerics, precisions: &Precisions) -> Self {
+        let precisions = precisions.clone();
         let flush_below = flush_below(numerics);
-        Self { fused, accuracy: numerics.accuracy, flush_below, products }
+        Self { fused, accuracy: numerics.accuracy, flush_below, precisions }
     }
 }
 
@@ -318,8 +318,9 @@ impl Domain for ErrorAnalysis {
     }
 
     fn rounded(&self, operation: usize, taps: usize, channel: &[Value]) -> Option<Vec<Value>> {
-        let range = self.profile.products.get(operation).arithmetic().of_windows().largest(taps)?;
-        let model_scale = self.profile.products.get(operation).own(Vector::X, taps);
+        let range =
+            self.profile.precisions.get(operation).arithmetic().of_windows().largest(taps)?;
+        let model_scale = self.profile.precisions.get(operation).own(Vector::X, taps);
         // an unbounded element may be NaN, which makes the scale NaN
         let each = match channel.iter().all(|v| v.is_bounded()) {
             true => model_scale.map_or_else(|| rounding(channel, range), |x| x.off),
@@ -329,7 +330,7 @@ impl Domain for ErrorAnalysis {
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
-        let precision = self.profile.products.get(row.value);
+        let precision = self.profile.precisions.get(row.value);
         let arithmetic = precision.arithmetic();
         let arithmetic = if row.is_of_rounded() { arithmetic.of_windows() } else { arithmetic };
         let format = match precision.own_format() {

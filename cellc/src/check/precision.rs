@@ -83,8 +83,8 @@ pub(crate) fn precision(
 }
 
 /// Reports weights of a quantised model stored in 8 bits.
-fn exact_in_8_bits(model: &Model, products: &Precisions, diagnostics: &mut Diagnostics) {
-    let [count, scaled] = products.quantised_weights();
+fn exact_in_8_bits(model: &Model, precisions: &Precisions, diagnostics: &mut Diagnostics) {
+    let [count, scaled] = precisions.quantised_weights();
     let option = flag::PRECISION.setting();
     if scaled > 0 {
         let found = format!(
@@ -98,7 +98,7 @@ fn exact_in_8_bits(model: &Model, products: &Precisions, diagnostics: &mut Diagn
         diagnostics.push(Diagnostic::notice(whole_model(model), found).help(help));
     }
     if count > 0 {
-        let stored = || products.quantised().filter(|quantised| quantised.is_stored_alone());
+        let stored = || precisions.quantised().filter(|quantised| quantised.is_stored_alone());
         let as_integers = stored().all(|quantised| quantised.has_x());
         let scaled = stored().any(|quantised| !quantised.has_integer_weights());
         let property = if scaled {

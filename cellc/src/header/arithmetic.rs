@@ -15,11 +15,11 @@ use crate::summary::{denormals, escape};
 /// The lines about arithmetic, followed by the losses of the formats of weights.
 pub(super) fn lines(
     model: &CoreModel,
-    (plan, products): (&Plan, &Precisions),
+    (plan, precisions): (&Plan, &Precisions),
     options: &Options,
 ) -> Vec<String> {
     let mut lines = vec![format!("Arithmetic: f32; {}.", multiply_adds(plan))];
-    lines.extend(integers(model, products, &options.numerics));
+    lines.extend(integers(model, precisions, &options.numerics));
     let modes = match options.numerics.keep_denormals {
         true => "",
         false => " With a processor's flush-to-zero modes (FTZ, DAZ) on, results may differ.",
@@ -32,7 +32,7 @@ pub(super) fn lines(
     let profiles: Vec<_> = plan.isas.iter().map(|planned| planned.fuses).collect();
     lines.extend(activations(model, plan.accuracy, &profiles));
     lines.push(String::new());
-    let losses = Loss::by_format(model, products);
+    let losses = Loss::by_format(model, precisions);
     if !losses.is_empty() {
         lines.extend(losses.iter().map(Loss::to_string));
         lines.push(String::new());
@@ -125,10 +125,14 @@ fn multiply_adds(plan: &Plan) -> String {
 
 /// The lines about the arithmetic of matrix products, with names of layers if formats or
 /// arithmetics of layers differ. Empty if all products are f32 in one format, as the user asked.
-pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numerics) -> Vec<String> {
+pub(crate) fn integers(
+    model: &CoreModel,
+    precisions: &Precisions,
+    asked: &Numerics,
+) -> Vec<String> {
     let mut layers: Vec<(WeightFormat, Arithmetic, Vec<String>)> = Vec::new();
     for node in model.all_nodes().into_iter().filter(|node| node.op.has_precision()) {
-        let precision = products.get(node.op.first_value());
+        let precision = precisions.get(node.op.first_value());
         if precision.own_format().is_some() {
             continue;
         }
@@ -156,7 +160,7 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
     let in_windows = |node: &&CoreNode| {
         let product = node.op.facts().product;
         product.is_some_and(|product| matches!(product.matrices, FixedMatrices::Windows(_)))
-            && products.get(node.op.first_value()).arithmetic() != Arithmetic::F32
+            && precisions.get(node.op.first_value()).arithmetic() != Arithmetic::F32
     };
     lines.extend(model.all_nodes().iter().any(in_windows).then(|| WINDOWS.to_owned()));
     let in_f32 =
@@ -182,7 +186,7 @@ pub(crate) fn integers(model: &CoreModel, products: &Precisions, asked: &Numeric
                     Vector::H => h,
                 });
             let multiples =
-                |factor: Factor| products.get(node.op.first_value()).own(vector, factor.len);
+                |factor: Factor| precisions.get(node.op.first_value()).own(vector, factor.len);
             let Some(v) = factor.and_then(multiples) else { continue };
             let names = &mut listed[usize::from(v.scale != 1.0)];
             let name = format!("\"{}\"", escape(&node.name));

@@ -35,8 +35,8 @@ impl Matrix<'_> {
     }
 
     /// The format in which the generated file stores the matrix.
-    pub(crate) fn format(&self, products: &Precisions) -> WeightFormat {
-        let precision = products.get(self.node.op.first_value());
+    pub(crate) fn format(&self, precisions: &Precisions) -> WeightFormat {
+        let precision = precisions.get(self.node.op.first_value());
         match self.is_windows() {
             true => precision.arithmetic().of_windows().stored(WeightFormat::F32),
             false => precision.stored(),
@@ -133,10 +133,10 @@ pub struct Loss {
 impl Loss {
     /// One loss for each format other than f32. Matrices and the weights of depthwise convolutions
     /// have separate losses.
-    pub fn by_format(model: &CoreModel, products: &Precisions) -> Vec<Self> {
+    pub fn by_format(model: &CoreModel, precisions: &Precisions) -> Vec<Self> {
         let mut formats: Vec<Self> = Vec::new();
         for matrix in matrices(model) {
-            let format = matrix.format(products);
+            let format = matrix.format(precisions);
             if format == WeightFormat::F32 {
                 continue;
             }

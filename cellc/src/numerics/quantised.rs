@@ -108,13 +108,13 @@ const LEAST_INTEGERS: usize = 256;
 pub(super) fn quantised(
     model: &CoreModel,
     asked: &Numerics,
-    products: &Precisions,
+    precisions: &Precisions,
 ) -> Vec<(usize, Quantised)> {
     if model.parameters.iter().any(|parameter| parameter.weight) {
         // packing at run time stores f32, or integers with scales computed from the weights
         return Vec::new();
     }
-    let analysis = Analysis { model, asked, products, numbers: NumberRanges::new(model) };
+    let analysis = Analysis { model, asked, precisions, numbers: NumberRanges::new(model) };
     let nodes = model.all_nodes().into_iter().filter(|node| node.op.has_precision());
     let each = |node: &CoreNode| {
         analysis.quantised(node).map(|quantised| (node.op.first_value(), quantised))
@@ -136,7 +136,7 @@ struct Analysis<'a> {
     model: &'a CoreModel,
     asked: &'a Numerics,
     /// The precisions that were asked for.
-    products: &'a Precisions,
+    precisions: &'a Precisions,
     numbers: NumberRanges<'a>,
 }
 
@@ -198,7 +198,7 @@ impl Analysis<'_> {
 
     /// True if products are f32, and the options ask for no f32 format of the layer.
     fn in_f32(&self, node: &CoreNode) -> bool {
-        let is_f32 = self.products.get(node.op.first_value()).arithmetic() == Arithmetic::F32;
+        let is_f32 = self.precisions.get(node.op.first_value()).arithmetic() == Arithmetic::F32;
         is_f32
             && self
                 .asked
@@ -209,7 +209,7 @@ impl Analysis<'_> {
     /// True if the options do not name the layer, and ask for no precision or for integers.
     fn may_be_integers(&self, node: &CoreNode) -> bool {
         let is_named = self.asked.precision_of.iter().any(|(name, _)| *name == node.name);
-        let is_integer = self.products.get(node.op.first_value()).arithmetic() != Arithmetic::F32;
+        let is_integer = self.precisions.get(node.op.first_value()).arithmetic() != Arithmetic::F32;
         !is_named && (self.in_f32(node) || is_integer)
     }
 }

@@ -37,12 +37,12 @@ pub fn reference(
 /// # Panics
 /// As [`reference`].
 pub fn reference_in(
-    products: &Precisions,
+    precisions: &Precisions,
     model: &CoreModel,
     parameters: &[Vec<f64>],
     variables: &[Vec<f64>],
 ) -> Outcome<f64> {
-    Float64 { products: products.clone(), memory: None }.outcome(model, parameters, variables)
+    Float64 { precisions: precisions.clone(), memory: None }.outcome(model, parameters, variables)
 }
 
 /// The initial value of every variable.
@@ -59,13 +59,13 @@ pub fn initial_variables(model: &CoreModel) -> Vec<Vec<f64>> {
 
 pub(crate) struct Float64<'a> {
     /// The precision of matrix products.
-    pub(crate) products: Precisions,
+    pub(crate) precisions: Precisions,
     /// A cache for many steps of one model.
     pub(crate) memory: Option<&'a RefCell<QuantisationCache>>,
 }
 
 /// All operations in float64.
-pub(crate) const FLOAT64: Float64<'static> = Float64 { products: Precisions::F32, memory: None };
+pub(crate) const FLOAT64: Float64<'static> = Float64 { precisions: Precisions::F32, memory: None };
 
 impl Float64<'_> {
     /// One step, as [`reference`] computes it.
@@ -112,9 +112,9 @@ impl Domain for Float64<'_> {
     }
 
     fn rounded(&self, operation: usize, taps: usize, channel: &[f64]) -> Option<Vec<f64>> {
-        let arithmetic = self.products.get(operation).arithmetic().of_windows();
+        let arithmetic = self.precisions.get(operation).arithmetic().of_windows();
         let range = arithmetic.largest(taps)?;
-        if self.products.get(operation).own(Vector::X, taps).is_some() {
+        if self.precisions.get(operation).own(Vector::X, taps).is_some() {
             return Some(channel.to_vec());
         }
         let Multiplied { numbers, scale } = Multiplied::rounded(range, channel);
@@ -122,20 +122,20 @@ impl Domain for Float64<'_> {
     }
 
     fn encoded<'r>(&self, row: MatrixRow<'r>) -> Encoded<'r> {
-        let format = self.products.get(row.value).multiplied();
+        let format = self.precisions.get(row.value).multiplied();
         let in_memory = self.memory.is_some() && row.key().is_some();
         Encoded { row, numbers: (!in_memory).then(|| Multiplied::row(format, row.weights())) }
     }
 
     fn row(&self, Encoded { row, numbers }: &Encoded<'_>, values: &[f64]) -> f64 {
-        let products = self.products.get(row.value);
+        let precision = self.precisions.get(row.value);
         // multiples of a scale are not rounded again
-        let is_exact = row.is_of_rounded() || products.own_of_row(row.x_or_h()).is_some();
-        let of_vector = if is_exact { encoding::Arithmetic::F32 } else { products.arithmetic() };
+        let is_exact = row.is_of_rounded() || precision.own_of_row(row.x_or_h()).is_some();
+        let of_vector = if is_exact { encoding::Arithmetic::F32 } else { precision.arithmetic() };
         match (numbers, self.memory, row.key()) {
             (Some(numbers), ..) => numbers.dot(&Multiplied::vector(of_vector, values)),
             (None, Some(memory), Some(key)) => {
-                memory.borrow_mut().row((products.multiplied(), of_vector), key, *row, values)
+                memory.borrow_mut().row((precision.multiplied(), of_vector), key, *row, values)
             }
             (None, ..) => unreachable!("reference: a row is encoded, or in the memory"),
         }
