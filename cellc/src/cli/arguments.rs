@@ -14,7 +14,7 @@ use crate::front::formats::{self, Format, ReadOptions};
 use crate::front::keys::{Key, KeyValue, Keys};
 use crate::front::model_file::ModelFile;
 use crate::model::{InputFile, Model};
-use crate::request::flag::{self, Group, ModelSource, positive};
+use crate::request::flag::{Group, ModelSource, positive};
 use crate::request::{Bindings, Language, Options, Precision, Range, State};
 use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};

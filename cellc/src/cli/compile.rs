@@ -468,8 +468,8 @@ fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Fai
     }
 }
 
-/// Refuses to overwrite the files that a model was read from. For example, `cellc gru.xml -o gru.rs`
-/// may write gru.bin, the weights of gru.xml.
+/// Refuses to overwrite the files that a model was read from. For example, `cellc gru.xml -o
+/// gru.rs` may write gru.bin, the weights of gru.xml.
 pub(super) fn refuse_to_overwrite_inputs<'a>(
     read: &[PathBuf],
     option: &str,

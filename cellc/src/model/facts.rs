@@ -170,131 +170,122 @@ const ANY: usize = usize::MAX;
 /// The numbers of inputs of a recurrent operation. The roles of its inputs decide the number.
 const CELL_INPUTS: RangeInclusive<usize> = 0..=9;
 
-/// A table of facts: for each operation the columns of [`OpFacts`].
+/// A table of facts: for each operation the columns of [`OpFacts`]. A row without `=>` at its end
+/// has [`Numbers::None`].
 macro_rules! table {
     (
         $op:expr => $name:ident, $inputs:ident, $outputs:ident, $rank:ident, $later_rank:ident,
-        $elements:ident, $axes:ident, $numbers:ident;
-        $($variant:ident $(($($part:tt)*))? $({ $($field:tt)* })? => $($column:expr),*;)*
+        $elements:ident, $axes:ident => $numbers:ident;
+        $($variant:ident $(($($part:tt)*))? $({ $($field:tt)* })? =>
+            $($column:expr),* $(=> $limited:expr)?;)*
     ) => {{
-        let row = |$name, $inputs, $outputs, $rank, $later_rank, $elements, $axes, $numbers| OpFacts {
+        let row = |$name, $inputs, $outputs, $rank, $later_rank, $elements, $axes, $numbers|
+            OpFacts {
             $name, $inputs, $outputs, $rank, $later_rank, $elements, $axes, $numbers,
         };
         match $op {
-            $(Self::$variant $(($($part)*))? $({ $($field)* })? => row($($column),*),)*
+            $(Self::$variant $(($($part)*))? $({ $($field)* })? =>
+                row($($column),*, [$($limited,)? Numbers::None][0]),)*
         }
     }};
 }
 
 impl Op {
-    /// The facts about the operation: a row of the table states each fact, without defaults.
+    /// The facts about the operation: a row of the table states each fact, without defaults but for
+    /// [`Numbers::None`].
     #[rustfmt::skip] // rows stay rows
     pub fn facts(&self) -> OpFacts<'_> {
         use {Axes as A, Elements as E, Numbers as N, Rank as R};
         table! {
-            self => name, inputs, outputs, rank, later_rank, elements, axes, numbers;
-            Parameter => "Parameter", 0..=0, 1..=1, R::Unknown, None, E::None, A::Other, N::None;
-            Constant(_) => "Const", 0..=0, 1..=1, R::Unknown, None, E::None, A::Other, N::None;
-            Result => "Result", 1..=1, 0..=1, R::First, None, E::Moved, A::Same, N::None;
-            Convert => "Convert", 1..=1, 1..=1, R::First, None, E::Moved, A::Same, N::None;
+            self => name, inputs, outputs, rank, later_rank, elements, axes => numbers;
+            Parameter => "Parameter", 0..=0, 1..=1, R::Unknown, None, E::None, A::Other;
+            Constant(_) => "Const", 0..=0, 1..=1, R::Unknown, None, E::None, A::Other;
+            Result => "Result", 1..=1, 0..=1, R::First, None, E::Moved, A::Same;
+            Convert => "Convert", 1..=1, 1..=1, R::First, None, E::Moved, A::Same;
             Cell(cell) => cell.kind.op_name(), CELL_INPUTS, states(cell, 0),
-                R::Unknown, Some(R::Unknown), E::Computed, A::Other, N::None;
+                R::Unknown, Some(R::Unknown), E::Computed, A::Other;
             Sequence(cell, _) => cell.kind.sequence_name(), CELL_INPUTS, states(cell, 1),
-                R::Fixed(4), Some(R::Fixed(3)), E::Computed, A::Other, N::None;
+                R::Fixed(4), Some(R::Fixed(3)), E::Computed, A::Other;
             Elementwise(function) => function.facts().name, n(function.facts().inputs), 1..=1,
                 R::Largest, None, E::Elementwise { is_sum: function.is_sum() },
-                A::Broadcast(*function), N::Parameters(*function);
+                A::Broadcast(*function) => N::Parameters(*function);
             MatMul { transpose_a, transpose_b } => "MatMul", 2..=2, 1..=1, R::Product, None,
-                E::Computed, A::Product { transpose_a: *transpose_a, transpose_b: *transpose_b },
-                N::None;
-            Softmax(_) => "Softmax", 1..=1, 1..=1, R::First, None, E::Computed, A::Softmax, N::None;
+                E::Computed, A::Product { transpose_a: *transpose_a, transpose_b: *transpose_b };
+            Softmax(_) => "Softmax", 1..=1, 1..=1, R::First, None, E::Computed, A::Softmax;
             Reduce(reduce) => "Reduce", 1..=2, 1..=1,
-                rank_of_reduced(reduce), None, reduced(reduce), A::Reduced, N::None;
+                rank_of_reduced(reduce), None, reduced(reduce), A::Reduced;
             Normalize(by) => "Normalize", by.inputs(), 1..=1,
-                R::First, None, E::Computed, A::Normalized(*by), N::Epsilon(by.eps());
-            Concat { .. } => "Concat", 1..=ANY, 1..=1, R::First, None, E::Moved, A::Joined, N::None;
-            AppendToState => "AppendToState", 2..=2, 1..=1, R::First, None, E::Moved, A::Joined,
-                N::None;
+                R::First, None, E::Computed, A::Normalized(*by) => N::Epsilon(by.eps());
+            Concat { .. } => "Concat", 1..=ANY, 1..=1, R::First, None, E::Moved, A::Joined;
+            AppendToState => "AppendToState", 2..=2, 1..=1, R::First, None, E::Moved, A::Joined;
             Split { parts } => "Split", 2..=2, n(*parts),
-                R::First, Some(R::First), E::Moved, A::Split, N::None;
+                R::First, Some(R::First), E::Moved, A::Split;
             VariadicSplit => "VariadicSplit", 3..=3, 1..=ANY,
-                R::First, Some(R::First), E::Moved, A::Split, N::None;
-            Reshape { .. } => "Reshape", 2..=2, 1..=1, R::Listed, None, E::Moved, A::Reshaped,
-                N::None;
+                R::First, Some(R::First), E::Moved, A::Split;
+            Reshape { .. } => "Reshape", 2..=2, 1..=1, R::Listed, None, E::Moved, A::Reshaped;
             Squeeze { skip: false } => "Squeeze", 1..=2, 1..=1,
-                R::Removed, None, E::Moved, A::Removed, N::None;
+                R::Removed, None, E::Moved, A::Removed;
             Squeeze { skip: true } => "Squeeze", 1..=2, 1..=1,
-                R::Unknown, None, E::Moved, A::Removed, N::None;
-            Unsqueeze => "Unsqueeze", 2..=2, 1..=1, R::Inserted, None, E::Moved, A::Inserted,
-                N::None;
-            Transpose => "Transpose", 2..=2, 1..=1, R::First, None, E::Moved, A::Permuted, N::None;
+                R::Unknown, None, E::Moved, A::Removed;
+            Unsqueeze => "Unsqueeze", 2..=2, 1..=1, R::Inserted, None, E::Moved, A::Inserted;
+            Transpose => "Transpose", 2..=2, 1..=1, R::First, None, E::Moved, A::Permuted;
             Gather { batch_dims: 0 } => "Gather", 3..=3, 1..=1,
-                R::Indexed, None, E::Moved, A::Indexed { batch_dims: 0 }, N::None;
+                R::Indexed, None, E::Moved, A::Indexed { batch_dims: 0 };
             Gather { batch_dims } => "Gather", 3..=3, 1..=1,
-                R::Unknown, None, E::Moved, A::Indexed { batch_dims: *batch_dims }, N::None;
-            Slice => "Slice", 4..=5, 1..=1, R::First, None, E::Moved, A::Sliced, N::None;
+                R::Unknown, None, E::Moved, A::Indexed { batch_dims: *batch_dims };
+            Slice => "Slice", 4..=5, 1..=1, R::First, None, E::Moved, A::Sliced;
             StridedSlice(masks) => "StridedSlice", 3..=4, 1..=1,
-                R::Unknown, None, E::Moved, A::Masked(masks), N::None;
+                R::Unknown, None, E::Moved, A::Masked(masks);
             ReverseSequence(_) => "ReverseSequence", 2..=2, 1..=1,
-                R::First, None, E::Moved, A::Other, N::None;
-            ScatterUpdate => "ScatterUpdate", 4..=4, 1..=1, R::First, None, E::Moved, A::Other,
-                N::None;
+                R::First, None, E::Moved, A::Other;
+            ScatterUpdate => "ScatterUpdate", 4..=4, 1..=1, R::First, None, E::Moved, A::Other;
             ScatterNd { combine } => "ScatterND", 3..=3, 1..=1,
-                R::First, None, replaced(*combine), A::Other, N::None;
+                R::First, None, replaced(*combine), A::Other;
             ScatterElements { combine } => "ScatterElements", 4..=4, 1..=1,
-                R::First, None, replaced(*combine), A::Other, N::None;
-            Blocks(blocks) => "Blocks", 1..=1, 1..=1, R::First, None, E::Moved, A::Other,
+                R::First, None, replaced(*combine), A::Other;
+            Blocks(blocks) => "Blocks", 1..=1, 1..=1, R::First, None, E::Moved, A::Other =>
                 N::BlockSize(blocks.size);
             GatherElements { .. } => "GatherElements", 2..=2, 1..=1,
-                R::First, None, E::Moved, A::Other, N::None;
-            GatherNd(_) => "GatherND", 2..=2, 1..=1, R::Unknown, None, E::Moved, A::Other, N::None;
-            Dft(_) => "DFT", 2..=3, 1..=1, R::Unknown, None, E::Computed, A::Other, N::None;
-            Stft { .. } => "STFT", 3..=4, 1..=1, R::Unknown, None, E::Computed, A::Other, N::None;
+                R::First, None, E::Moved, A::Other;
+            GatherNd(_) => "GatherND", 2..=2, 1..=1, R::Unknown, None, E::Moved, A::Other;
+            Dft(_) => "DFT", 2..=3, 1..=1, R::Unknown, None, E::Computed, A::Other;
+            Stft { .. } => "STFT", 3..=4, 1..=1, R::Unknown, None, E::Computed, A::Other;
             SpectralWindow(_) => "SpectralWindow", 1..=1, 1..=1,
-                R::Fixed(1), None, E::Computed, A::Other, N::None;
-            MelWeights => "MelWeightMatrix", 5..=5, 1..=1, R::Fixed(2), None, E::Computed, A::Other,
-                N::None;
-            Attention { .. } => "Attention", 3..=5, 1..=1, R::Unknown, None, E::Computed, A::Other,
-                N::None;
+                R::Fixed(1), None, E::Computed, A::Other;
+            MelWeights => "MelWeightMatrix", 5..=5, 1..=1, R::Fixed(2), None, E::Computed, A::Other;
+            Attention { .. } => "Attention", 3..=5, 1..=1, R::Unknown, None, E::Computed, A::Other;
             LinearAttention(attention) => "LinearAttention", n(inputs_of(attention)), 1..=2,
-                R::First, Some(R::Fixed(4)), E::Computed, A::Other, N::Attention(attention);
+                R::First, Some(R::Fixed(4)), E::Computed, A::Other => N::Attention(attention);
             Broadcast(BroadcastMode::Explicit) => "Broadcast", 2..=3, 1..=1,
-                R::Unknown, None, E::Moved, A::Other, N::None;
+                R::Unknown, None, E::Moved, A::Other;
             Broadcast(BroadcastMode::Numpy | BroadcastMode::Bidirectional) =>
-                "Broadcast", 2..=3, 1..=1, R::AtLeastListed, None, E::Moved, A::Other, N::None;
-            Tile => "Tile", 2..=2, 1..=1, R::First, None, E::Moved, A::Other, N::None;
-            RunningSum(_) => "CumSum", 2..=2, 1..=1, R::First, None, E::Computed, A::Other, N::None;
-            OneHot(_) => "OneHot", 4..=4, 1..=1, R::FirstAndOne, None, E::Computed, A::Other,
-                N::None;
-            Triangle { .. } => "Trilu", 1..=2, 1..=1, R::First, None, E::Moved, A::Other, N::None;
+                "Broadcast", 2..=3, 1..=1, R::AtLeastListed, None, E::Moved, A::Other;
+            Tile => "Tile", 2..=2, 1..=1, R::First, None, E::Moved, A::Other;
+            RunningSum(_) => "CumSum", 2..=2, 1..=1, R::First, None, E::Computed, A::Other;
+            OneHot(_) => "OneHot", 4..=4, 1..=1, R::FirstAndOne, None, E::Computed, A::Other;
+            Triangle { .. } => "Trilu", 1..=2, 1..=1, R::First, None, E::Moved, A::Other;
             Unread(_) => "Unread", 0..=0, 0..=ANY,
-                R::Unknown, Some(R::Unknown), E::Computed, A::Other, N::None;
-            Eye => "Eye", 3..=3, 1..=1, R::Fixed(2), None, E::Computed, A::Other, N::None;
-            Roll => "Roll", 3..=3, 1..=1, R::First, None, E::Moved, A::Other, N::None;
-            EyeLike { .. } => "EyeLike", 1..=1, 1..=1, R::Fixed(2), None, E::None, A::Other,
-                N::None;
+                R::Unknown, Some(R::Unknown), E::Computed, A::Other;
+            Eye => "Eye", 3..=3, 1..=1, R::Fixed(2), None, E::Computed, A::Other;
+            Roll => "Roll", 3..=3, 1..=1, R::First, None, E::Moved, A::Other;
+            EyeLike { .. } => "EyeLike", 1..=1, 1..=1, R::Fixed(2), None, E::None, A::Other;
             Einsum { equation } => "Einsum", 1..=ANY, 1..=1,
-                rank_of_einsum(equation), None, E::Computed, A::Other, N::None;
-            Resize(resize) => "Resize", 2..=3, 1..=1, R::First, None, E::Computed, A::Other,
+                rank_of_einsum(equation), None, E::Computed, A::Other;
+            Resize(resize) => "Resize", 2..=3, 1..=1, R::First, None, E::Computed, A::Other =>
                 N::Resize(resize);
-            ShapeOf => "ShapeOf", 1..=1, 1..=1, R::Fixed(1), None, E::None, A::Sizes, N::None;
-            Range { .. } => "Range", 3..=3, 1..=1, R::Fixed(1), None, E::Computed, A::Other,
-                N::None;
-            ReadValue { .. } => "ReadValue", 0..=1, 1..=1, R::Unknown, None, E::Computed, A::Other,
-                N::None;
-            Assign { .. } => "Assign", 1..=1, 0..=1, R::Unknown, None, E::Computed, A::Other,
-                N::None;
+            ShapeOf => "ShapeOf", 1..=1, 1..=1, R::Fixed(1), None, E::None, A::Sizes;
+            Range { .. } => "Range", 3..=3, 1..=1, R::Fixed(1), None, E::Computed, A::Other;
+            ReadValue { .. } => "ReadValue", 0..=1, 1..=1, R::Unknown, None, E::Computed, A::Other;
+            Assign { .. } => "Assign", 1..=1, 0..=1, R::Unknown, None, E::Computed, A::Other;
             Convolution(convolution) => "Convolution", 2..=3, 1..=1,
-                R::First, None, E::Computed, A::Convolved(convolution), N::None;
+                R::First, None, E::Computed, A::Convolved(convolution);
             Pool(pool) => "Pool", 1..=1, 1..=2,
-                R::First, Some(R::First), E::Computed, A::Pooled(pool), N::None;
-            Pad(_) => "Pad", 3..=5, 1..=1, R::First, None, E::Moved, A::Padded, N::None;
-            TopK(_) => "TopK", 2..=2, 1..=2, R::First, Some(R::First), E::Computed, A::Other,
-                N::None;
+                R::First, Some(R::First), E::Computed, A::Pooled(pool);
+            Pad(_) => "Pad", 3..=5, 1..=1, R::First, None, E::Moved, A::Padded;
+            TopK(_) => "TopK", 2..=2, 1..=2, R::First, Some(R::First), E::Computed, A::Other;
             Loop(_) => "Loop", 0..=ANY, 0..=ANY,
-                R::Unknown, Some(R::Unknown), E::Computed, A::Other, N::None;
-            If(_) => "If", 1..=ANY, 0..=ANY, R::Unknown, Some(R::Unknown), E::Computed, A::Other,
-                N::None;
+                R::Unknown, Some(R::Unknown), E::Computed, A::Other;
+            If(_) => "If", 1..=ANY, 0..=ANY, R::Unknown, Some(R::Unknown), E::Computed, A::Other;
         }
     }
 }
