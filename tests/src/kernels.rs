@@ -114,7 +114,7 @@ fn copies() -> Kernel {
         copy(at(X, 3), at(A, 64), &[]),
         Stmt::For {
             count: 3,
-            turn: None,
+            counter: None,
             backwards: None,
             walks: vec![
                 window(0, "row", at(OWN, 4), 4),
@@ -163,7 +163,7 @@ fn steps() -> Kernel {
     };
     let inner = Stmt::For {
         count: 3,
-        turn: Some(t),
+        counter: Some(t),
         backwards: None,
         walks: vec![
             Walk { reverse: true, ..window(3, "x_t", WindowId(0), 4) },
@@ -177,7 +177,7 @@ fn steps() -> Kernel {
         Stmt::Let { var: steps, mutable: true, value: number(0x2_0001) },
         Stmt::For {
             count: 2,
-            turn: Some(row),
+            counter: Some(row),
             backwards: None,
             walks: vec![
                 window(0, "x_row", X, 12),
@@ -195,7 +195,7 @@ fn steps() -> Kernel {
         store(B, op(LaneOp::FromBits, [counted])),
         Stmt::For {
             count: 2,
-            turn: None,
+            counter: None,
             backwards: None,
             walks: Vec::new(),
             body: vec![store(
@@ -219,7 +219,7 @@ fn keep() -> Kernel {
         copy(FIRST, C, &[(4, 1, 1)]),
         Stmt::For {
             count: 5,
-            turn: Some(t),
+            counter: Some(t),
             backwards: None,
             walks: Vec::new(),
             body: vec![Stmt::If {
@@ -268,7 +268,7 @@ fn integers(isa: &Isa) -> Kernel {
             Stmt::Let { var: quads, mutable: true, value: number(0) },
             Stmt::For {
                 count: 3,
-                turn: None,
+                counter: None,
                 backwards: None,
                 walks: Vec::new(),
                 body: [add(pairs, LaneOp::DotPairs)]
@@ -319,7 +319,7 @@ fn integers(isa: &Isa) -> Kernel {
                     Stmt::Let { var: sum, mutable: true, value: number(0) },
                     Stmt::For {
                         count: 3,
-                        turn: None,
+                        counter: None,
                         backwards: None,
                         walks: Vec::new(),
                         body: (0..lanes)

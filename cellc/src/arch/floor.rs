@@ -24,11 +24,11 @@ pub(crate) const CHAINS: usize = 14;
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const PLAIN: Loops = Loops {
     stream: |weights, out| {
-        let (turns, rest) = weights.as_chunks::<16>();
+        let (chunks, rest) = weights.as_chunks::<16>();
         let rest = rest.iter().fold(0, |all, w| all | w.to_bits());
         let mut combined = [rest; 16];
-        for turn in turns {
-            for (combined, w) in combined.iter_mut().zip(turn) {
+        for chunk in chunks {
+            for (combined, w) in combined.iter_mut().zip(chunk) {
                 *combined |= w.to_bits();
             }
         }

@@ -185,7 +185,7 @@ const NEUTRAL_CODE: Code = Code {
 
 /// Generated Rust unrolls a loop as a loop over short loops of this many iterations, or twice as
 /// many, which LLVM unrolls. Unroll factors are multiples of this number.
-pub const TURNS: usize = 8;
+pub const SHORT_LOOP_ITERATIONS: usize = 8;
 
 /// The size of a tile: words per row of elements, words per column of weights, and columns.
 pub const TILE_WORDS: usize = 16;

@@ -821,13 +821,14 @@ impl<'a> Roundings<'a> {
                 }
                 Stmt::Pick { .. } => unreachable!("no cell looks anything up"),
                 Stmt::For { count, walks, body, .. } => {
-                    for turn in 0..*count {
+                    for iteration in 0..*count {
                         for walk in walks {
                             let (buffer, start) = self.at(walk.start.base);
                             self.windows.resize(self.windows.len().max(walk.window.0 + 1), (0, 0));
-                            let turn = if walk.reverse { count - 1 - turn } else { turn };
+                            let iteration =
+                                if walk.reverse { count - 1 - iteration } else { iteration };
                             self.windows[walk.window.0] =
-                                (buffer, start + walk.start.offset + turn * walk.step);
+                                (buffer, start + walk.start.offset + iteration * walk.step);
                         }
                         self.block(body);
                     }

@@ -194,7 +194,7 @@ const ALL: [Hint; 18] = [
 pub(super) const INLINED: usize = 45;
 
 /// The largest number of sum registers per iteration for which LLVM unrolls loops of twice
-/// [`TURNS`](crate::arch::TURNS) iterations.
+/// [`SHORT_LOOP_ITERATIONS`](crate::arch::SHORT_LOOP_ITERATIONS).
 pub(super) const FEW_SUMS: usize = 4;
 
 /// True if sums of `gates` gates are kept in memory while the loop `next` adds up other sums:
@@ -216,12 +216,12 @@ pub(super) fn is_kept_in_memory_in_c(gates: usize, next: Option<SumLoop>) -> boo
 /// The smallest copy, in floats, that gcc makes with `rep movsq` on x86-64: [`STRING_MOVES`].
 pub(super) const LONG_COPY: usize = 64;
 
-/// The unroll factor that C prints for a loop of `count` iterations: half of `turns` if `turns` is
-/// at least 16 and leaves two iterations or fewer, as gcc would ignore the pragma
+/// The unroll factor that C prints for a loop of `count` iterations: half of `factor` if `factor`
+/// is at least 16 and leaves two iterations or fewer, as gcc would ignore the pragma
 /// ([`TWO_ITERATIONS`]). A smaller factor stays, and gcc keeps the loop: unrolled by four instead,
 /// loops of 16 iterations took up to 1.05 times the time (a GRU of 128 units in 16 bits).
-pub(super) fn unrolled_in_c(count: usize, turns: usize) -> usize {
-    if turns >= 16 && count <= 2 * turns { turns / 2 } else { turns }
+pub(super) fn unrolled_in_c(count: usize, factor: usize) -> usize {
+    if factor >= 16 && count <= 2 * factor { factor / 2 } else { factor }
 }
 
 /// True if C unrolls loops over rows of weights in a format, and Rust keeps these loops:

@@ -88,7 +88,7 @@ fn functions(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Vec<Amounts>
             functions: &[],
             windows: BTreeMap::new(),
             lengths: BTreeMap::new(),
-            turns: BTreeMap::new(),
+            iterations: BTreeMap::new(),
             text: false,
         };
         let mut sum = counting.block(&function.body);
@@ -121,7 +121,7 @@ pub(super) fn of_kernel(
         functions: &functions,
         windows: BTreeMap::new(),
         lengths: BTreeMap::new(),
-        turns: BTreeMap::new(),
+        iterations: BTreeMap::new(),
         text,
     };
     let mut sum = counting.block(&kernel.body);
@@ -141,8 +141,8 @@ struct Counting<'a> {
     windows: BTreeMap<WindowId, BufferId>,
     /// All values of each length known when compiling.
     lengths: BTreeMap<Var, Vec<u32>>,
-    /// Trip count of each loop counter.
-    turns: BTreeMap<Var, u32>,
+    /// The number of iterations of the loop of each counter.
+    iterations: BTreeMap<Var, u32>,
     /// True to count code (each statement once), false to count executions.
     text: bool,
 }
@@ -203,9 +203,9 @@ impl Counting<'_> {
                 self.expression(value, sum);
                 sum.add(WorkKind::Store, self.vectors(value.ty(self.locals).lanes));
             }
-            Stmt::For { count, turn, walks, body, .. } => {
-                if let Some(turn) = turn {
-                    self.turns.insert(*turn, u32::try_from(*count).unwrap_or(u32::MAX));
+            Stmt::For { count, counter, walks, body, .. } => {
+                if let Some(counter) = counter {
+                    self.iterations.insert(*counter, u32::try_from(*count).unwrap_or(u32::MAX));
                 }
                 for walk in walks {
                     let buffer = self.buffer(walk.start);
@@ -249,9 +249,9 @@ impl Counting<'_> {
             Stmt::Tiles(tiles) if tiles.abreast > 1 => {
                 let work =
                     if tiles.in_word == 4 { WorkKind::DotQuads } else { WorkKind::DotPairsOfOne };
-                let (turns, rest) = tiles.turns(self.isa.code.rows);
-                let turns = if self.text { turns.min(1) } else { turns };
-                let vectors = tiles.columns * (turns * self.isa.code.rows + rest);
+                let (iterations, rest) = tiles.iterations(self.isa.code.rows);
+                let iterations = if self.text { iterations.min(1) } else { iterations };
+                let vectors = tiles.columns * (iterations * self.isa.code.rows + rest);
                 sum.add(work, (tiles.rows * tiles.panels * vectors) as f64);
             }
             Stmt::Blocks(sums) => self.blocks(sums, sum),
@@ -302,7 +302,7 @@ impl Counting<'_> {
     fn often(&self, (first, second): &(Expr, Expr)) -> Option<f64> {
         let named = |expr: &Expr| match expr {
             Expr::Const { bits, .. } => Some(vec![*bits]),
-            Expr::Var(var) => match self.turns.get(var) {
+            Expr::Var(var) => match self.iterations.get(var) {
                 Some(count) => Some((0..*count).collect()),
                 None => self.lengths.get(var).cloned(),
             },

@@ -811,10 +811,10 @@ fn broadcast(from: &[usize], shape: &[usize]) -> Vec<isize> {
 /// The concatenation of tensors along an axis. Each tensor comes with its number of elements per
 /// index of the axes before.
 fn side_by_side<V: Clone>(parts: &[(Vec<V>, usize)]) -> Vec<V> {
-    let turns =
+    let indices =
         parts.first().map_or(0, |(values, run)| values.len().checked_div(*run).unwrap_or(0));
-    let turn = |t: usize| {
+    let at_index = |t: usize| {
         parts.iter().flat_map(move |(values, run)| values[t * run..][..*run].iter().cloned())
     };
-    (0..turns).flat_map(turn).collect()
+    (0..indices).flat_map(at_index).collect()
 }

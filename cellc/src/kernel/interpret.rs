@@ -206,16 +206,16 @@ impl<'a> Machine<'a> {
     fn enter(
         &mut self,
         (k, count): (usize, usize),
-        turn: Option<Var>,
+        counter: Option<Var>,
         (walks, backwards): (&[Walk], bool),
     ) {
         for walk in walks {
             self.walk(walk, if walk.reverse != backwards { count - 1 - k } else { k });
         }
-        if let Some(turn) = turn {
+        if let Some(counter) = counter {
             let mut number = self.block_of_lanes();
-            number.push(u32::try_from(k).expect("turns are numbered in 32 bits"));
-            self.set(turn, number);
+            number.push(u32::try_from(k).expect("iterations are numbered in 32 bits"));
+            self.set(counter, number);
         }
     }
 
@@ -233,10 +233,10 @@ impl<'a> Machine<'a> {
                     }
                     self.recycle(value);
                 }
-                Stmt::For { count, turn, backwards, walks, body } => {
+                Stmt::For { count, counter, backwards, walks, body } => {
                     let backwards = backwards.is_some_and(|var| self.vars[var.0][0] == 1);
                     for k in 0..*count {
-                        self.enter((k, *count), *turn, (walks, backwards));
+                        self.enter((k, *count), *counter, (walks, backwards));
                         self.run(body);
                         if let Some(Stmt::LeaveUnless { less }) = body.last()
                             && !self.is_less(less)

@@ -360,7 +360,7 @@ pub enum Stmt {
         /// The number of iterations.
         count: usize,
         /// The variable that holds the number of the iteration, from 0: u32, one lane.
-        turn: Option<Var>,
+        counter: Option<Var>,
         /// A u32 of one lane. 1: every window moves opposite to the direction of its
         /// [`Walk::reverse`].
         backwards: Option<Var>,
@@ -1119,10 +1119,10 @@ impl Tiles {
 
     /// Iterations of a loop that takes `at_once` groups of neighbouring words per column, and the
     /// groups left over. A single iteration needs no loop: all its groups are left over.
-    pub fn turns(&self, at_once: usize) -> (usize, usize) {
+    pub fn iterations(&self, at_once: usize) -> (usize, usize) {
         let groups = self.words / self.abreast;
-        let turns = if groups / at_once > 1 { groups / at_once } else { 0 };
-        (turns, groups - turns * at_once)
+        let iterations = if groups / at_once > 1 { groups / at_once } else { 0 };
+        (iterations, groups - iterations * at_once)
     }
 
     /// The number of products of words.
@@ -1181,7 +1181,7 @@ impl Kernel {
 impl Stmt {
     /// A loop of `count` iterations whose body does not read the number of the iteration.
     pub(crate) fn repeat(count: usize, walks: Vec<Walk>, body: Vec<Stmt>) -> Self {
-        Self::For { count, turn: None, backwards: None, walks, body }
+        Self::For { count, counter: None, backwards: None, walks, body }
     }
 }
 

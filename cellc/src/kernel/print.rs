@@ -262,10 +262,10 @@ impl<'a> Printer<'a> {
                 Stmt::Store { to, value } => {
                     writeln!(f, "{} = {}", self.place(*to, ""), self.expr(value))?
                 }
-                Stmt::For { count, turn, backwards, walks, body } => {
-                    write!(f, "for {count} turns")?;
-                    if let Some(turn) = turn {
-                        write!(f, " as {}", self.var(*turn))?;
+                Stmt::For { count, counter, backwards, walks, body } => {
+                    write!(f, "for {count} iterations")?;
+                    if let Some(counter) = counter {
+                        write!(f, " as {}", self.var(*counter))?;
                     }
                     if let Some(backwards) = backwards {
                         write!(f, " backwards if {}", self.var(*backwards))?;

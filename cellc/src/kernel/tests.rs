@@ -61,7 +61,7 @@ fn program() -> Program {
         Stmt::Let { var: sum, mutable: true, value: Expr::f32(0.0, 4) },
         Stmt::For {
             count: 3,
-            turn: None,
+            counter: None,
             backwards: None,
             walks: vec![
                 window(row.0, "row", WEIGHTS, 4, false),
@@ -234,7 +234,7 @@ kernel cell(x, weights, mut out) {
     scratch sums
     // the sum
     let mut sum: f32x4 = 0.0
-    for 3 turns of row = weights[0; 4].., x_at = x[0; 1].. {
+    for 3 iterations of row = weights[0; 4].., x_at = x[0; 1].. {
         let x_k: f32x4 = splat x_at[0]
         sum = fma(row[0; 4], x_k, sum)
     }
@@ -268,7 +268,7 @@ fn wrong_programs_are_found() {
             other => panic!("{other:?}"),
         }
     }
-    fn turn(program: &mut Program) -> (&mut Vec<Walk>, &mut Vec<Stmt>) {
+    fn first_loop(program: &mut Program) -> (&mut Vec<Walk>, &mut Vec<Stmt>) {
         match &mut program.bodies[0].kernels[0].body[2] {
             Stmt::For { walks, body, .. } => (walks, body),
             other => panic!("{other:?}"),
@@ -343,48 +343,48 @@ fn wrong_programs_are_found() {
             body(p)[3] = store(place(Base::Buffer(SCRATCH), 2), Expr::Var(Var(0)))
         }),
         ("elements 0+15", |p| {
-            let walk = &mut turn(p).0[0];
+            let walk = &mut first_loop(p).0[0];
             (walk.len, walk.step) = (5, 5);
         }),
-        ("elements 0+13", |p| turn(p).0[0].len = 5),
-        ("elements 0+14", |p| turn(p).0[0].step = 5),
-        ("elements", |p| turn(p).0[0].start.offset = usize::MAX),
-        ("too long", |p| turn(p).0[0].len = usize::MAX),
-        ("is empty", |p| turn(p).0[0].len = 0),
-        ("a loop of 0 turns", |p| {
+        ("elements 0+13", |p| first_loop(p).0[0].len = 5),
+        ("elements 0+14", |p| first_loop(p).0[0].step = 5),
+        ("elements", |p| first_loop(p).0[0].start.offset = usize::MAX),
+        ("too long", |p| first_loop(p).0[0].len = usize::MAX),
+        ("is empty", |p| first_loop(p).0[0].len = 0),
+        ("a loop of 0 iterations", |p| {
             let Stmt::For { count, .. } = &mut body(p)[2] else { panic!("a loop") };
             *count = 0;
         }),
-        ("is bound already", |p| turn(p).0[1].window = WindowId(0)),
+        ("is bound already", |p| first_loop(p).0[1].window = WindowId(0)),
         ("is not used", |p| {
-            let walk = Walk { window: WindowId(2), ..turn(p).0[0].clone() };
-            turn(p).0.push(walk);
+            let walk = Walk { window: WindowId(2), ..first_loop(p).0[0].clone() };
+            first_loop(p).0.push(walk);
         }),
         ("is said to be written and is not", |p| {
-            turn(p).0.push(window(2, "", OUT, 1, true));
-            turn(p).1.push(Stmt::Set {
+            first_loop(p).0.push(window(2, "", OUT, 1, true));
+            first_loop(p).1.push(Stmt::Set {
                 var: Var(0),
                 value: Expr::Splat { from: WindowId(2).into(), lanes: 4 },
             });
         }),
-        ("which is read only or walked already", |p| turn(p).0[0].written = true),
+        ("which is read only or walked already", |p| first_loop(p).0[0].written = true),
         ("while a loop writes it", |p| {
-            turn(p).0.extend(
+            first_loop(p).0.extend(
                 [(2, true), (3, false)].map(|(id, written)| window(id, "", OUT, 1, written)),
             );
         }),
         ("which is read only or walked already", |p| {
-            turn(p).0.extend(
+            first_loop(p).0.extend(
                 [(2, false), (3, true)].map(|(id, written)| window(id, "", OUT, 1, written)),
             );
         }),
         ("a store into \"out\" while a loop walks it", |p| {
-            turn(p).0.push(window(2, "", OUT, 1, false));
-            turn(p).1.push(store(OUT, load(WindowId(2), 1)));
+            first_loop(p).0.push(window(2, "", OUT, 1, false));
+            first_loop(p).1.push(store(OUT, load(WindowId(2), 1)));
         }),
         ("an access to \"out\" while a loop writes it", |p| {
-            turn(p).0.push(window(2, "", OUT, 1, true));
-            turn(p).1.push(store(WindowId(2), load(OUT, 1)));
+            first_loop(p).0.push(window(2, "", OUT, 1, true));
+            first_loop(p).1.push(store(WindowId(2), load(OUT, 1)));
         }),
         ("\"x_k\" is used out of its scope", |p| body(p)[3] = store(SCRATCH, Expr::Var(Var(1)))),
         ("\"sum\" is used out of its scope", |p| drop(body(p).remove(1))),
@@ -403,7 +403,7 @@ fn wrong_programs_are_found() {
             body(p)[1] = Stmt::Let { var: Var(0), mutable: true, value: Expr::f32(0.0, 8) }
         }),
         ("its new value f32", |p| {
-            turn(p).1[1] = Stmt::Set { var: Var(0), value: load(WindowId(0), 1) }
+            first_loop(p).1[1] = Stmt::Set { var: Var(0), value: load(WindowId(0), 1) }
         }),
         ("a store of u32", |p| body(p).push(store(OUT, Expr::u32(0, 1)))),
         ("0 lanes", |p| body(p).push(store(OUT, Expr::f32(0.0, 0)))),
@@ -477,7 +477,7 @@ fn stateful() -> Program {
         Stmt::Let { var: sum, mutable: true, value: Expr::f32(0.0, 2) },
         Stmt::For {
             count: 3,
-            turn: Some(t),
+            counter: Some(t),
             backwards: None,
             walks: vec![Walk { reverse: true, ..window(0, "step", STEPS, 2, false) }],
             body: vec![less(
@@ -592,7 +592,7 @@ fn turns_conditions_copies_lengths_variables_and_the_block() {
 /// length.
 fn left() -> Program {
     let mut program = stateful();
-    let Stmt::For { turn: Some(t), body, .. } = &mut program.bodies[0].kernels[0].body[3] else {
+    let Stmt::For { counter: Some(t), body, .. } = &mut program.bodies[0].kernels[0].body[3] else {
         panic!("a loop")
     };
     body.push(Stmt::LeaveUnless { less: (Expr::Var(*t), Expr::Var(Var(0))) });
@@ -678,7 +678,7 @@ kernel last(lengths, limits, steps, mut first) {
     let length: u32 = length(lengths[0], 3)
     let limit: u32 = length(limits[1], 9)
     let mut sum: f32x2 = 0.0
-    for 3 turns as t of step = steps[0; 2].. from the last {
+    for 3 iterations as t of step = steps[0; 2].. from the last {
         if t < length {
             sum = sum + step[0; 2]
         } else {
@@ -699,7 +699,7 @@ kernel turned(steps, first, mut second) {
 kernel keep(second, mut third, mut state, mut backwards, mut turned) {
     copy third[0 + 2i + 1j] = second[6 + 0i + 1j] for i < 2, j < 2
     copy third[4 + 1i] = second[7 + 0i] for i < 3
-    for 2 turns {
+    for 2 iterations {
         state[0] = state[0; 2] + third[0; 2]
     }
     copy turned[0 + 3i + 1j] = second[0 + 3i + 1j] for i < 2, j < 3

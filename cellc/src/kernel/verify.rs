@@ -514,9 +514,9 @@ impl<'a> Checker<'a> {
                         walk.name
                     ));
                 }
-                self.turns(*count, None, std::slice::from_ref(walk), body, None)
+                self.repeated(*count, None, std::slice::from_ref(walk), body, None)
             }
-            Stmt::For { count, turn, backwards, walks, body } => {
+            Stmt::For { count, counter, backwards, walks, body } => {
                 if let Some(var) = backwards
                     && self.expr(&Expr::Var(*var))? != (Type { scalar: Scalar::U32, lanes: 1 })
                 {
@@ -524,9 +524,9 @@ impl<'a> Checker<'a> {
                 }
                 match body.split_last() {
                     Some((Stmt::LeaveUnless { less }, rest)) => {
-                        self.turns(*count, *turn, walks, rest, Some(less))
+                        self.repeated(*count, *counter, walks, rest, Some(less))
                     }
-                    _ => self.turns(*count, *turn, walks, body, None),
+                    _ => self.repeated(*count, *counter, walks, body, None),
                 }
             }
             Stmt::If { less, then, otherwise } => {
@@ -715,20 +715,20 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks a loop or a pick. `unless`: the loop ends if the first value is not below the second.
-    fn turns(
+    fn repeated(
         &mut self,
         count: usize,
-        turn: Option<Var>,
+        counter: Option<Var>,
         walks: &[Walk],
         body: &[Stmt],
         unless: Option<&(Expr, Expr)>,
     ) -> Result<(), String> {
         if count == 0 || u32::try_from(count).is_err() {
-            return Err(format!("a loop of {count} turns"));
+            return Err(format!("a loop of {count} iterations"));
         }
         let (first_var, first_base) = (self.live.len(), self.bases.len());
-        if let Some(turn) = turn {
-            self.define(turn, false, Type { scalar: Scalar::U32, lanes: 1 })?;
+        if let Some(counter) = counter {
+            self.define(counter, false, Type { scalar: Scalar::U32, lanes: 1 })?;
         }
         let mut windows = Vec::new();
         for walk in walks {

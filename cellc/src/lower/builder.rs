@@ -436,8 +436,8 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
 
     /// Sets a compiler's unroll factor for a loop, named by its first walk. 1: the compiler must
     /// not unroll the loop.
-    pub(super) fn unrolled_by(&mut self, walk: &Walk, turns: usize) {
-        self.kernel.hints.unrolled_by.push((walk.window, turns));
+    pub(super) fn unrolled_by(&mut self, walk: &Walk, factor: usize) {
+        self.kernel.hints.unrolled_by.push((walk.window, factor));
     }
 
     /// Marks a loop, named by its first walk, as a loop over the columns of a panel.
@@ -481,7 +481,7 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
     }
 
     /// Declares a loop counter.
-    pub(super) fn turn(&mut self, name: &str) -> Var {
+    pub(super) fn counter(&mut self, name: &str) -> Var {
         self.local(name, Type { scalar: Scalar::U32, lanes: 1 })
     }
 

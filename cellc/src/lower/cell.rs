@@ -258,17 +258,19 @@ impl<'m> KernelBuilder<'_, 'm> {
         });
         walks.iter_mut().for_each(|walk| walk.reverse = sequence.reverse);
         let out = y.or(row.own_out).expect("lower: h' has a place");
-        let number = (length.is_some() || product.0.alternate).then(|| self.turn("t"));
-        let mut turn = Vec::new();
+        let number = (length.is_some() || product.0.alternate).then(|| self.counter("t"));
+        let mut iteration = Vec::new();
         let backwards = number.filter(|_| product.0.alternate).map(|t| {
             let var = self.local("backwards", Type { scalar: Scalar::U32, lanes: 1 });
             let value = op(LaneOp::And, vec![Expr::Var(t), Expr::u32(1, 1)]);
-            turn.push(Stmt::Let { var, mutable: false, value });
+            iteration.push(Stmt::Let { var, mutable: false, value });
             var
         });
         let x = match product.0.input_first {
             true => X::Sums(x),
-            false => X::Elements(self.flushed_rows(&mut turn, "x", cell.x, x, cell.input_size)),
+            false => {
+                X::Elements(self.flushed_rows(&mut iteration, "x", cell.x, x, cell.input_size))
+            }
         };
         let (h, c) = (row.h_state, row.c_state);
         let cell_step = CellStep {
@@ -284,17 +286,23 @@ impl<'m> KernelBuilder<'_, 'm> {
             c_out: c,
             end: end.as_ref(),
         };
-        turn.extend(step(self, &cell_step, product));
-        turn.push(copy(out, row.h_state, units));
+        iteration.extend(step(self, &cell_step, product));
+        iteration.push(copy(out, row.h_state, units));
         if let (Some(length), Some(k)) = (length, number) {
             let t = match sequence.reverse {
                 false => Expr::Var(k),
                 true => op(LaneOp::WrappingSub, vec![Expr::u32(steps as u32 - 1, 1), Expr::Var(k)]),
             };
             let otherwise = y.map_or_else(Vec::new, |y| self.zeros(y, units));
-            turn = vec![Stmt::If { less: (t, length), then: turn, otherwise }];
+            iteration = vec![Stmt::If { less: (t, length), then: iteration, otherwise }];
         }
-        body.push(Stmt::For { count: steps, turn: number, backwards: None, walks, body: turn });
+        body.push(Stmt::For {
+            count: steps,
+            counter: number,
+            backwards: None,
+            walks,
+            body: iteration,
+        });
         body
     }
 
@@ -338,25 +346,25 @@ impl<'m> KernelBuilder<'_, 'm> {
 
     /// Fills `len` elements with 0.
     pub(super) fn zeros(&mut self, to: Place, len: usize) -> Vec<Stmt> {
-        const TURN: usize = 16;
+        const PER_ITERATION: usize = 16;
         let width = self.lowering.isa.lanes.min(4);
         let store = |to: Place, at: usize, lanes: usize| Stmt::Store {
             to: to.at(at),
             value: Expr::f32(0.0, lanes),
         };
         let mut body = Vec::new();
-        let turns = len / TURN;
-        if turns > 0 {
-            let (window, walk) = self.walk("zeros", to, TURN, true);
-            let inner = plan::vectors(TURN, width)
+        let iterations = len / PER_ITERATION;
+        if iterations > 0 {
+            let (window, walk) = self.walk("zeros", to, PER_ITERATION, true);
+            let inner = plan::vectors(PER_ITERATION, width)
                 .into_iter()
                 .map(|(at, lanes)| store(window, at, lanes))
                 .collect();
-            body.push(Stmt::repeat(turns, vec![walk], inner));
+            body.push(Stmt::repeat(iterations, vec![walk], inner));
         }
-        let rest = plan::vectors(len % TURN, width)
+        let rest = plan::vectors(len % PER_ITERATION, width)
             .into_iter()
-            .map(|(at, lanes)| store(to, turns * TURN + at, lanes));
+            .map(|(at, lanes)| store(to, iterations * PER_ITERATION + at, lanes));
         body.extend(rest);
         body
     }

@@ -254,8 +254,8 @@ impl<'m> KernelBuilder<'_, 'm> {
                     builder.group(&work, parts)
                 }),
                 Some(copies) => {
-                    let turns = groups / some;
-                    builder.repeated(&work, turns, channels(some), parts, |builder, parts| {
+                    let iterations = groups / some;
+                    builder.repeated(&work, iterations, channels(some), parts, |builder, parts| {
                         builder.copied_groups(&work, copies, some, parts)
                     })
                 }
@@ -421,22 +421,22 @@ impl<'m> KernelBuilder<'_, 'm> {
         // several elements per iteration, at constant places in windows: compilers vectorise the
         // copy
         let at_once = if inner.is_empty() { APART_AT_ONCE } else { 1 };
-        let turns = if dim.count < 2 * at_once { 0 } else { dim.count / at_once };
+        let iterations = if dim.count < 2 * at_once { 0 } else { dim.count / at_once };
         let [read, write] = [Spaced::read as fn(&Spaced) -> usize, Spaced::written].map(|step| {
             let reach = inner.iter().map(|apart| (apart.count - 1) * step(apart)).sum::<usize>();
             (reach + (at_once - 1) * step(dim) + 1, at_once * step(dim))
         });
         let mut body = Vec::new();
-        if turns > 0 {
+        if iterations > 0 {
             let (source, source_walk) = self.stride("phase_row", from, read, false);
             let (out, out_walk) = self.stride("out_row", to, write, true);
-            let turn = (0..at_once)
+            let iteration = (0..at_once)
                 .flat_map(|k| self.apart(inner, source.at(k * dim.from), out.at(k * dim.to)))
                 .collect();
             let walks = vec![source_walk, out_walk];
-            body.push(Stmt::repeat(turns, walks, turn));
+            body.push(Stmt::repeat(iterations, walks, iteration));
         }
-        for k in turns * at_once..dim.count {
+        for k in iterations * at_once..dim.count {
             body.extend(self.apart(inner, from.at(k * dim.from), to.at(k * dim.to)));
         }
         body
@@ -580,7 +580,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let Convolve { inputs, outputs, positions, .. } = *work.convolution;
         let mut body = Vec::new();
         let mut done = 0;
-        for (turns, count) in plan::equal_parts(outputs, work.packed) {
+        for (iterations, count) in plan::equal_parts(outputs, work.packed) {
             let mut run_parts = parts.clone();
             run_parts.w = parts.w.at(done * inputs * work.count);
             run_parts.out = parts.out.at(done * positions);
@@ -588,8 +588,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             for (place, along) in run_parts.operands.iter_mut().zip(&work.along) {
                 *place = place.at(work.operand(*along, done).unwrap_or(0));
             }
-            done += turns * count;
-            if turns == 1 {
+            done += iterations * count;
+            if iterations == 1 {
                 body.extend(self.packed(work, &run_parts, count, vectors, (x_width, first)));
                 continue;
             }
@@ -616,7 +616,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 walks.push(walk);
             }
             let tiles = self.packed(work, &tile_parts, count, vectors, (x_width, first));
-            body.push(Stmt::repeat(turns, walks, tiles));
+            body.push(Stmt::repeat(iterations, walks, tiles));
         }
         body
     }
@@ -777,12 +777,12 @@ impl<'m> KernelBuilder<'_, 'm> {
             walks.push(walk);
             last
         });
-        let mut turn = Vec::new();
+        let mut iteration = Vec::new();
         if taps == 1 {
             self.kept(&walks[0], tile);
         }
-        self.tap_loops(&mut turn, inner, rest, (Loaded { all, last }, w), tile, sums);
-        body.push(Stmt::repeat(count, walks, turn));
+        self.tap_loops(&mut iteration, inner, rest, (Loaded { all, last }, w), tile, sums);
+        body.push(Stmt::repeat(count, walks, iteration));
     }
 
     /// Stops compilers from unrolling a loop over taps or channels, if a weight multiplies one

@@ -249,7 +249,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             MovingPlace::new("operand_row", *place, operand.of_row(outputs), false)
         };
         moving.extend(layer.operands.iter().zip(&places.operands).map(of_operand));
-        self.turns(dense.rows, moving, |builder, moved| {
+        self.repeat_moving(dense.rows, moving, |builder, moved| {
             let operands = moved[2..].to_vec();
             let row = Places { x: moved[0], out: moved[1], operands, ..places };
             let mut body = Vec::new();
@@ -281,9 +281,9 @@ impl<'m> KernelBuilder<'_, 'm> {
             let vectors = layer.steps.div_ceil(builder.lowering.isa.lanes);
             let most = registers / vectors;
             let (mut body, mut done) = (Vec::new(), 0);
-            for (turns, columns) in plan::equal_parts(panels.units, most.max(1)) {
+            for (iterations, columns) in plan::equal_parts(panels.units, most.max(1)) {
                 let tiles = panel.behind(layer, done);
-                let size = (turns, columns);
+                let size = (iterations, columns);
                 body.extend(builder.columns_of_steps(
                     layer,
                     &tiles,
@@ -291,7 +291,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                     columns,
                     |builder, tile| builder.tile_of_steps(layer, columns, tile),
                 ));
-                done += turns * columns;
+                done += iterations * columns;
             }
             body
         })
@@ -317,7 +317,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         };
         let operands = layer.operands.iter().zip(&places.operands).map(of_operand);
         let moving = [weights, out].into_iter().chain(operands).collect();
-        self.turns(count, moving, |builder, moved| {
+        self.repeat_moving(count, moving, |builder, moved| {
             let operands = moved[2..].to_vec();
             body(builder, &Places { x: places.x, weights: moved[0], out: moved[1], operands })
         })
@@ -372,7 +372,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             };
             let operands = layer.operands.iter().zip(&at.operands).map(of_operand);
             let moving = [out].into_iter().chain(operands).collect();
-            builder.turns(layer.steps / lanes, moving, |builder, moved| {
+            builder.repeat_moving(layer.steps / lanes, moving, |builder, moved| {
                 let (out, operands) = (moved[0], moved[1..].to_vec());
                 let sum = load(out, lanes);
                 builder.finish_steps(layer, &Places { out, operands, ..*at }, lanes, sum)
@@ -420,9 +420,9 @@ impl<'m> KernelBuilder<'_, 'm> {
                 ..MovingPlace::new("weights", at.weights, of_channel(count), false)
             },
         ];
-        let added = self.turns(channels, outer, |builder, moved| {
+        let added = self.repeat_moving(channels, outer, |builder, moved| {
             let [x, weights] = [moved[0], moved[1]];
-            let (turns, rest) = (count / chains, count % chains);
+            let (iterations, rest) = (count / chains, count % chains);
             let inner = vec![
                 MovingPlace {
                     step: chains * step,
@@ -433,9 +433,9 @@ impl<'m> KernelBuilder<'_, 'm> {
                     ..MovingPlace::new("row", weights, of_channel(chains), false)
                 },
             ];
-            let mut body = match turns {
+            let mut body = match iterations {
                 0 => Vec::new(),
-                _ => builder.turns(turns, inner, |builder, moved| {
+                _ => builder.repeat_moving(iterations, inner, |builder, moved| {
                     let at =
                         |chain: usize| (moved[0].at(chain * step), moved[1].at(chain * between));
                     (0..chains)
@@ -446,7 +446,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 }),
             };
             for chain in 0..rest {
-                let k = turns * chains + chain;
+                let k = iterations * chains + chain;
                 let at = (x.at(k * step), weights.at(k * between));
                 body.extend(builder.add_term(sums.vectors, &sums.chains[chain], at));
             }
@@ -490,7 +490,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// A loop in which places move. For one iteration, the body without a loop.
-    fn turns(
+    fn repeat_moving(
         &mut self,
         count: usize,
         moving: Vec<MovingPlace>,

@@ -113,10 +113,10 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// Loops over rows, heads and steps.
     fn over_rows(&mut self, attention: &LinearAttention, operands: &[LoopTensor]) -> Vec<Stmt> {
         let AttentionSizes { batch, steps, heads, .. } = attention.sizes;
-        let turns = |operand: &LoopTensor| if operand.in_steps { steps } else { 1 };
-        let of_row = |operand: &LoopTensor| turns(operand) * heads * operand.len;
+        let rows = |operand: &LoopTensor| if operand.in_steps { steps } else { 1 };
+        let of_row = |operand: &LoopTensor| rows(operand) * heads * operand.len;
         let of_head =
-            |operand: &LoopTensor| (turns(operand) - 1) * heads * operand.len + operand.len;
+            |operand: &LoopTensor| (rows(operand) - 1) * heads * operand.len + operand.len;
         let of_step = |operand: &LoopTensor| if operand.in_steps { heads * operand.len } else { 0 };
         let places: Vec<_> = operands.iter().map(|operand| operand.place).collect();
         let windows = |places: &[Place], len: &dyn Fn(&LoopTensor) -> (usize, usize)| {
@@ -305,17 +305,17 @@ impl<'m> KernelBuilder<'_, 'm> {
         };
         let sums = self.matrix_sums(columns, body, "old");
         self.over_matrix(columns, (head.before, false), &[("read", read)], body, |this, at| {
-            let mut turn = Vec::new();
+            let mut iteration = Vec::new();
             for (chain, sums) in sums.iter().enumerate() {
                 for (&(column, lanes), &var) in vectors.iter().zip(sums) {
                     let element = load(at.matrix.at(chain * attention.sizes.value + column), lanes);
                     let element = this.flushed_element(attention.state, element);
                     let factor = Expr::Splat { from: at.keys[0].at(chain), lanes };
                     let sum = op(LaneOp::MulAdd, vec![element, factor, Expr::Var(var)]);
-                    turn.push(Stmt::Set { var, value: sum });
+                    iteration.push(Stmt::Set { var, value: sum });
                 }
             }
-            turn
+            iteration
         });
         let mut added = Vec::new();
         for (v, &(column, lanes)) in vectors.iter().enumerate() {
@@ -358,15 +358,15 @@ impl<'m> KernelBuilder<'_, 'm> {
         }
         let rows = (from, added.is_some());
         self.over_matrix(columns, rows, &keys, body, |this, rows| {
-            let mut turn = Vec::new();
+            let mut iteration = Vec::new();
             for (chain, v) in
                 (0..attention.chains()).flat_map(|c| (0..vectors.len()).map(move |v| (c, v)))
             {
                 let sums: Vec<_> = sums.iter().map(|sums| sums[chain][v]).collect();
                 let added = added.map(|added| &added[v]);
-                this.row_of_matrix(columns, (chain, v), (rows, added), &sums, &mut turn);
+                this.row_of_matrix(columns, (chain, v), (rows, added), &sums, &mut iteration);
             }
-            turn
+            iteration
         });
         let Some(y) = head.y else { return };
         for (query, sums) in queries.iter().zip(&sums) {
@@ -387,7 +387,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         (chain, v): (usize, usize),
         (rows, added): (&RowWindows, Option<&Expr>),
         sums: &[Var],
-        turn: &mut Vec<Stmt>,
+        iteration: &mut Vec<Stmt>,
     ) {
         let (attention, (column, lanes)) = (columns.attention, columns.vectors[v]);
         let offset = chain * attention.sizes.value + column;
@@ -406,14 +406,14 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             let new = op(LaneOp::MulAdd, vec![factor(sums.len()), added.clone(), element]);
             let new = self.state(new);
-            element = self.let_(turn, "new", lanes, new);
-            turn.push(Stmt::Store { to: rows.written.at(offset), value: element.clone() });
+            element = self.let_(iteration, "new", lanes, new);
+            iteration.push(Stmt::Store { to: rows.written.at(offset), value: element.clone() });
         } else {
-            element = self.let_(turn, "row", lanes, element);
+            element = self.let_(iteration, "row", lanes, element);
         }
         for (query, &var) in sums.iter().enumerate() {
             let args = vec![element.clone(), factor(query), Expr::Var(var)];
-            turn.push(Stmt::Set { var, value: op(LaneOp::MulAdd, args) });
+            iteration.push(Stmt::Set { var, value: op(LaneOp::MulAdd, args) });
         }
     }
 
@@ -442,7 +442,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         (from, writes): (Place, bool),
         keys: &[(&str, Place)],
         body: &mut Vec<Stmt>,
-        turn: impl FnOnce(&mut Self, &RowWindows) -> Vec<Stmt>,
+        iteration: impl FnOnce(&mut Self, &RowWindows) -> Vec<Stmt>,
     ) {
         let (chains, sizes) = (columns.attention.chains(), columns.attention.sizes);
         let window = ((chains - 1) * sizes.value + columns.count, chains * sizes.value);
@@ -452,7 +452,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             windows.push(("rows_after", columns.head.after, window, true));
         }
         windows.extend(keys.iter().map(|(name, place)| (*name, *place, (chains, chains), false)));
-        let mut turn = Some(turn);
+        let mut iteration = Some(iteration);
         body.extend(self.with_windows(sizes.key / chains, &windows, &mut |builder, places| {
             let apart = usize::from(writes && !in_place);
             let rows = RowWindows {
@@ -460,7 +460,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 written: places[apart],
                 keys: places[1 + apart..].to_vec(),
             };
-            turn.take().map_or_else(Vec::new, |turn| turn(builder, &rows))
+            iteration.take().map_or_else(Vec::new, |iteration| iteration(builder, &rows))
         }));
     }
 }

@@ -95,8 +95,8 @@ impl<'m> KernelBuilder<'_, 'm> {
                 let args = vec![load(b_row.at(at), lanes), element, Expr::Var(var)];
                 Stmt::Set { var, value: op(LaneOp::MulAdd, args) }
             };
-            let turn = pass.iter().zip(&sums).map(multiplied).collect();
-            body.push(Stmt::repeat(row.inner, vec![walk_b, walk_a], turn));
+            let iteration = pass.iter().zip(&sums).map(multiplied).collect();
+            body.push(Stmt::repeat(row.inner, vec![walk_b, walk_a], iteration));
             for (&(at, lanes), &var) in pass.iter().zip(&sums) {
                 let operands: Vec<_> = row
                     .operands

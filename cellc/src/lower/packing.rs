@@ -266,13 +266,13 @@ impl ProgramMemory {
         let label = self.labels.operation(convolution.out).to_owned();
         let rows = self.buffer(format!("{label}_weights"), Role::Weights, channels * words);
         let mut at = 0;
-        for (turns, count) in plan::equal_parts(
+        for (iterations, count) in plan::equal_parts(
             convolution.outputs,
             plan::window_channels(convolution.outputs, plan.arch),
         ) {
             let dims = vec![
                 dim(convolution.groups, convolution.outputs * terms, convolution.outputs * words),
-                dim(turns, count * terms, count * words),
+                dim(iterations, count * terms, count * words),
                 dim(count, terms, 1),
                 dim(terms, 1, count),
             ];
@@ -282,7 +282,7 @@ impl ProgramMemory {
                 dims,
             );
             self.copy(Copied { encoding, words: format.map(|_| words), ..copied });
-            at += turns * count;
+            at += iterations * count;
         }
         let scale = format.and_then(scales);
         let biases = scale.map(|encoding| {

@@ -434,9 +434,9 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             let (to, walk) = self.walk(names[1], out, width, true);
             walks.push(walk);
-            let mut turn = Vec::new();
-            self.vector(work, &mut turn, width, repeats, &inner, to);
-            body.push(Stmt::repeat(size / width, walks, turn));
+            let mut iteration = Vec::new();
+            self.vector(work, &mut iteration, width, repeats, &inner, to);
+            body.push(Stmt::repeat(size / width, walks, iteration));
             done = size / width * width;
         }
         for (at, lanes) in plan::vectors(size - done, width) {

@@ -113,17 +113,17 @@ impl KernelBuilder<'_, '_> {
                 .map(|(at, elements)| Stmt::Store { to: to.at(at), value: word(elements) })
                 .collect::<Vec<_>>()
         };
-        let (turns, in_block) = (len / BLOCK_INPUTS, words.of_block().len());
-        if turns > 0 {
+        let (iterations, in_block) = (len / BLOCK_INPUTS, words.of_block().len());
+        if iterations > 0 {
             let (elements, walk) = self.walk("elements", from, BLOCK_INPUTS, false);
             let (word, walk_words) = self.walk("words", to, in_block, true);
             let walks = vec![walk, walk_words];
-            let turn = block(elements, word, BLOCK_INPUTS);
-            body.push(Stmt::repeat(turns, walks, turn));
+            let iteration = block(elements, word, BLOCK_INPUTS);
+            body.push(Stmt::repeat(iterations, walks, iteration));
         }
-        let (done, rest) = (turns * BLOCK_INPUTS, len % BLOCK_INPUTS);
+        let (done, rest) = (iterations * BLOCK_INPUTS, len % BLOCK_INPUTS);
         if rest > 0 {
-            body.extend(block(from.at(done), to.at(turns * in_block), rest));
+            body.extend(block(from.at(done), to.at(iterations * in_block), rest));
         }
     }
 
@@ -176,17 +176,18 @@ impl KernelBuilder<'_, '_> {
         let largest = self.accumulator(body, "largest", width, Expr::f32(0.0, width));
         let larger = |value, other| op(LaneOp::MaxMagnitude, vec![value, other]);
         let (elements, walk) = self.walk("elements", from, width, false);
-        let turn = vec![Stmt::Set {
+        let iteration = vec![Stmt::Set {
             var: largest,
             value: larger(load(elements, width), Expr::Var(largest)),
         }];
-        let turns = len / width;
-        body.push(Stmt::repeat(turns, vec![walk], turn));
+        let iterations = len / width;
+        body.push(Stmt::repeat(iterations, vec![walk], iteration));
         // memory passes the lanes to scalar code
         let lanes_room = Place::from(self.lane_room("largest_lanes", width));
         body.push(Stmt::Store { to: lanes_room, value: Expr::Var(largest) });
         for (at, lanes) in plan::vectors(len % width, width) {
-            let value = larger(load(from.at(turns * width + at), lanes), load(lanes_room, lanes));
+            let value =
+                larger(load(from.at(iterations * width + at), lanes), load(lanes_room, lanes));
             body.push(Stmt::Store { to: lanes_room, value });
         }
         let mut half = width / 2;
@@ -264,14 +265,14 @@ impl KernelBuilder<'_, '_> {
             Stmt::Store { to, value: op(LaneOp::FromBits, vec![word]) }
         };
         let lanes = self.lowering.isa.lanes;
-        let (turns, done) = (len / lanes, len / lanes * lanes);
-        if turns > 0 {
+        let (iterations, done) = (len / lanes, len / lanes * lanes);
+        if iterations > 0 {
             let [(low, walk_low), (high, walk_high)] = [("low", from), ("high", from.at(second))]
                 .map(|(name, from)| self.walk(name, from, lanes, false));
             let (words, walk) = self.walk("word", to, lanes, true);
             let walks = vec![walk_low, walk_high, walk];
-            let turn = vec![word([low, high], words, lanes)];
-            body.push(Stmt::repeat(turns, walks, turn));
+            let iteration = vec![word([low, high], words, lanes)];
+            body.push(Stmt::repeat(iterations, walks, iteration));
         }
         for (at, lanes) in plan::vectors(len - done, lanes) {
             let at = done + at;
@@ -323,9 +324,9 @@ impl KernelBuilder<'_, '_> {
         let places =
             |at: usize| (0..parts).map(|part| from.at(part * count + at)).collect::<Vec<_>>();
         let lanes = self.lowering.isa.lanes;
-        let turns = range.len() / lanes;
+        let iterations = range.len() / lanes;
         let mut at = range.start;
-        if turns > 1 {
+        if iterations > 1 {
             let (mut windows, mut walks) = (Vec::new(), Vec::new());
             for place in places(at) {
                 let (window, walk) = self.walk("part", place, lanes, false);
@@ -334,10 +335,10 @@ impl KernelBuilder<'_, '_> {
             }
             let (window, walk) = self.walk("word", to.at(at), lanes, true);
             walks.push(walk);
-            let mut turn = Vec::new();
-            word(self, &mut turn, &windows, window, lanes);
-            body.push(Stmt::repeat(turns, walks, turn));
-            at += turns * lanes;
+            let mut iteration = Vec::new();
+            word(self, &mut iteration, &windows, window, lanes);
+            body.push(Stmt::repeat(iterations, walks, iteration));
+            at += iterations * lanes;
         }
         for (lane, lanes) in plan::vectors(range.end - at, lanes) {
             word(self, body, &places(at + lane), to.at(at + lane), lanes);

@@ -147,11 +147,17 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
             if size > 1 {
                 let (row, walk) = self.walk("row", from.at(columns), columns, false);
-                let mut turn = Vec::new();
+                let mut iteration = Vec::new();
                 for (&(at, lanes), &var) in pass.iter().zip(&sums) {
-                    self.combine(&mut turn, reduce.combiner, var, load(row.at(at), lanes), lanes);
+                    self.combine(
+                        &mut iteration,
+                        reduce.combiner,
+                        var,
+                        load(row.at(at), lanes),
+                        lanes,
+                    );
                 }
-                body.push(Stmt::repeat(size - 1, vec![walk], turn));
+                body.push(Stmt::repeat(size - 1, vec![walk], iteration));
             }
             for (&(at, _), &var) in pass.iter().zip(&sums) {
                 let value = self.flushed_result(reduce.out, Expr::Var(var));
@@ -201,7 +207,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let ReducedRow { size, chains, .. } = row;
         let width = self.lowering.plan.width(self.lowering.isa);
         let vectors = plan::vectors(chains, width);
-        let turns = size / chains - 1;
+        let iterations = size / chains - 1;
         if size == 1 {
             return each(self, body, row.vector(0, 0, 1), 1);
         }
@@ -210,7 +216,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let first = each(self, body, row.vector(at, 0, lanes), lanes);
             sums.push(self.accumulator(body, &format!("y{v}"), lanes, first));
         }
-        if turns > 0 {
+        if iterations > 0 {
             let mut walks = Vec::new();
             let mut walked = Vec::new();
             for &(from, shared) in &row.from {
@@ -222,7 +228,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 walked.push((elements, false));
                 walks.push(walk);
             }
-            let mut turn = Vec::new();
+            let mut iteration = Vec::new();
             for (&(at, lanes), &var) in vectors.iter().zip(&sums) {
                 let mut element = row.vector(at, 0, lanes);
                 let operands =
@@ -232,17 +238,17 @@ impl<'m> KernelBuilder<'_, 'm> {
                     let index = self.accumulator(body, "place", lanes, element.index);
                     let step = Expr::f32(chains as f32, lanes);
                     let value = op(LaneOp::Add, vec![Expr::Var(index), step]);
-                    turn.push(Stmt::Set { var: index, value });
+                    iteration.push(Stmt::Set { var: index, value });
                     element.index = Expr::Var(index);
                 }
-                let next = each(self, &mut turn, element, lanes);
-                let value = combine(self, &mut turn, Expr::Var(var), next, lanes);
-                turn.push(Stmt::Set { var, value });
+                let next = each(self, &mut iteration, element, lanes);
+                let value = combine(self, &mut iteration, Expr::Var(var), next, lanes);
+                iteration.push(Stmt::Set { var, value });
             }
-            body.push(Stmt::repeat(turns, walks, turn));
+            body.push(Stmt::repeat(iterations, walks, iteration));
         }
         // elements after the last full iteration, largest part first: for example 8, 4, 2 and 1
-        let mut rest = (turns + 1) * chains;
+        let mut rest = (iterations + 1) * chains;
         let mut lanes = vectors[0].1;
         let mut chains_left: Vec<Expr> = sums.into_iter().map(Expr::Var).collect();
         while chains_left.len() > 1 {

@@ -43,13 +43,13 @@ impl<'m> KernelBuilder<'_, 'm> {
                 .collect();
             let (row, read) = self.walk("row", from, inner, false);
             let (out_row, written) = self.walk("out_row", to, inner, true);
-            let mut turn = Vec::new();
+            let mut iteration = Vec::new();
             for (&(at, lanes), &var) in pass.iter().zip(&sums) {
                 let next = op(LaneOp::Add, vec![Expr::Var(var), load(row.at(at), lanes)]);
-                turn.push(Stmt::Set { var, value: self.flushed_result(sum.out, next) });
-                turn.push(Stmt::Store { to: out_row.at(at), value: Expr::Var(var) });
+                iteration.push(Stmt::Set { var, value: self.flushed_result(sum.out, next) });
+                iteration.push(Stmt::Store { to: out_row.at(at), value: Expr::Var(var) });
             }
-            body.push(Stmt::repeat(size, vec![read, written], turn));
+            body.push(Stmt::repeat(size, vec![read, written], iteration));
         }
         body
     }

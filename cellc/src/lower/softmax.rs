@@ -87,7 +87,7 @@ impl<'m> KernelBuilder<'_, 'm> {
                 let (window, walk) = builder.stride(name, place.at(at), (lanes, inner), written);
                 (window, walk)
             };
-            let each = |walks, turn| Stmt::repeat(size, walks, turn);
+            let each = |walks, iteration| Stmt::repeat(size, walks, iteration);
             let most = self.accumulator(&mut body, "most", lanes, load(from.at(at), lanes));
             let (column, walk) = walked(self, "column", from, false);
             let value = op(LaneOp::Max, vec![load(column, lanes), Expr::Var(most)]);
@@ -95,20 +95,20 @@ impl<'m> KernelBuilder<'_, 'm> {
             let sum = self.accumulator(&mut body, "sum", lanes, Expr::f32(0.0, lanes));
             let (column, read) = walked(self, "column", from, false);
             let (out, written) = walked(self, "out", to, true);
-            let mut turn = Vec::new();
+            let mut iteration = Vec::new();
             let difference = op(LaneOp::Sub, vec![load(column, lanes), Expr::Var(most)]);
             let [first, term] = if log {
-                let difference = self.let_(&mut turn, "difference", lanes, difference);
+                let difference = self.let_(&mut iteration, "difference", lanes, difference);
                 [difference.clone(), self.call(MathFunction::Exp, difference)]
             } else {
                 let exp = self.call(MathFunction::Exp, difference);
-                let exp = self.let_(&mut turn, "e", lanes, exp);
+                let exp = self.let_(&mut iteration, "e", lanes, exp);
                 [exp.clone(), exp]
             };
-            turn.push(Stmt::Store { to: out, value: first });
+            iteration.push(Stmt::Store { to: out, value: first });
             let value = op(LaneOp::Add, vec![Expr::Var(sum), term]);
-            turn.push(Stmt::Set { var: sum, value });
-            body.push(each(vec![read, written], turn));
+            iteration.push(Stmt::Set { var: sum, value });
+            body.push(each(vec![read, written], iteration));
             let of_sum = self.of_sum(log, Expr::Var(sum));
             let of_sum = self.let_(&mut body, "of_sum", lanes, of_sum);
             let (out, written) = walked(self, "out", to, true);
@@ -139,8 +139,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         mut each: impl FnMut(&mut Self, Expr, usize) -> Expr,
     ) {
         let width = self.lowering.plan.width(self.lowering.isa);
-        let turns = size / width;
-        if turns > 0 {
+        let iterations = size / width;
+        if iterations > 0 {
             let (window, walk) = self.walk(names_of_windows(width)[1], to, width, true);
             let mut walks = vec![walk];
             let mut source = window;
@@ -150,11 +150,11 @@ impl<'m> KernelBuilder<'_, 'm> {
                 source = window;
             }
             let value = each(self, load(source, width), width);
-            let turn = vec![Stmt::Store { to: window, value }];
-            body.push(Stmt::repeat(turns, walks, turn));
+            let iteration = vec![Stmt::Store { to: window, value }];
+            body.push(Stmt::repeat(iterations, walks, iteration));
         }
         for (at, lanes) in plan::vectors(size % width, width) {
-            let at = turns * width + at;
+            let at = iterations * width + at;
             let value = each(self, load(from.at(at), lanes), lanes);
             body.push(Stmt::Store { to: to.at(at), value });
         }

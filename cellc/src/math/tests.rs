@@ -709,8 +709,8 @@ fn runs_of_neighbours(all: bool) -> Vec<std::ops::RangeInclusive<i32>> {
         let ends = |at: i32| at..=at.saturating_add(RUN as i32).min(LAST);
         return (-LAST..LAST).step_by(RUN).map(ends).collect();
     }
-    let turns = (0..512).map(|half| (half as f32 + 0.5) * std::f32::consts::LN_2 / 2.0);
-    let near = turns.chain([0.0, 0.549_306_15]).map(|x| x.to_bits() as i32 & i32::MAX);
+    let boundaries = (0..512).map(|half| (half as f32 + 0.5) * std::f32::consts::LN_2 / 2.0);
+    let near = boundaries.chain([0.0, 0.549_306_15]).map(|x| x.to_bits() as i32 & i32::MAX);
     let between = (0..LAST).step_by(LAST as usize / 500);
     let around = |at: i32| (at - 256).max(0)..=(at + 256).min(LAST);
     let positive: Vec<_> = near.chain(between).map(around).collect();

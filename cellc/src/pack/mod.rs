@@ -375,19 +375,19 @@ fn store(element: Element, part: &mut [u8], at: usize, value: f32, add: bool) {
 
 /// Calls `each(to, from)` for every source element of a copy.
 pub fn elements(copied: &Copied, mut each: impl FnMut(usize, usize)) {
-    fn turn(dims: &[CopiedDim], to: usize, from: usize, each: &mut impl FnMut(usize, usize)) {
+    fn visit(dims: &[CopiedDim], to: usize, from: usize, each: &mut impl FnMut(usize, usize)) {
         match dims {
             [] => each(to, from),
             [dim, rest @ ..] => {
                 let mut from = from;
                 for i in 0..dim.extent {
-                    turn(rest, to + i * dim.to_stride, from, each);
+                    visit(rest, to + i * dim.to_stride, from, each);
                     from = from.wrapping_add_signed(dim.from_stride);
                 }
             }
         }
     }
-    turn(&copied.dims, copied.to.offset, copied.from.offset, &mut each);
+    visit(&copied.dims, copied.to.offset, copied.from.offset, &mut each);
 }
 
 fn offsets(program: &Program, buffers: &[BufferId]) -> (Vec<(BufferId, usize)>, usize) {

@@ -65,13 +65,13 @@ fn counts_of(kernels: &[Kernel]) -> Vec<(String, Vec<Counted>)> {
 fn count(kernel: &Kernel, body: &[Stmt], all: &mut Vec<Counted>) {
     for stmt in body {
         match stmt {
-            Stmt::For { count: turns, turn, walks, body, .. } => {
+            Stmt::For { count: iterations, counter, walks, body, .. } => {
                 let is_left = matches!(body.last(), Some(Stmt::LeaveUnless { .. }));
                 let is_apart =
                     walks.iter().any(|walk| kernel.hints.unrelated.contains(&walk.window));
                 all.push(Counted {
-                    count: *turns,
-                    is_needed: turn.is_some() || is_left || is_apart,
+                    count: *iterations,
+                    is_needed: counter.is_some() || is_left || is_apart,
                 });
                 count(kernel, body, all);
             }
@@ -111,7 +111,7 @@ impl<I: Iterator<Item = bool>> Scope<'_, I> {
     fn block(&mut self, body: Vec<Stmt>, out: &mut Vec<Stmt>) {
         for stmt in body {
             let stmt = match stmt {
-                Stmt::For { count, turn, backwards, walks, body } => {
+                Stmt::For { count, counter, backwards, walks, body } => {
                     let is_single = self.is_single.next().unwrap_or(false);
                     let walks: Vec<_> = walks.into_iter().map(|walk| self.walk(walk)).collect();
                     if is_single {
@@ -123,7 +123,7 @@ impl<I: Iterator<Item = bool>> Scope<'_, I> {
                         self.block(body, out);
                         continue;
                     }
-                    Stmt::For { count, turn, backwards, walks, body: self.inner(body) }
+                    Stmt::For { count, counter, backwards, walks, body: self.inner(body) }
                 }
                 Stmt::Pick { at, count, walk, body } => Stmt::Pick {
                     at: self.expr(at),

@@ -54,7 +54,7 @@ impl Unroll<'_> {
     fn enter(
         &mut self,
         (k, count): (usize, usize),
-        turn: Option<Var>,
+        counter: Option<Var>,
         walks: &[Walk],
         out: &mut Vec<Stmt>,
     ) {
@@ -63,9 +63,9 @@ impl Unroll<'_> {
             let place = self.place(walk.start).at(window * walk.step);
             self.windows.insert(walk.window, place);
         }
-        if let Some(turn) = turn {
-            let number = u32::try_from(k).expect("unroll: turns are numbered in 32 bits");
-            let var = self.rename(turn);
+        if let Some(counter) = counter {
+            let number = u32::try_from(k).expect("unroll: iterations are numbered in 32 bits");
+            let var = self.rename(counter);
             out.push(Stmt::Let { var, mutable: false, value: Expr::u32(number, 1) });
         }
     }
@@ -88,14 +88,14 @@ impl Unroll<'_> {
                 }
                 // these loops stay: direction or number of iterations are known only at run time,
                 // or passes over columns depend on the instruction set while bodies share one text
-                Stmt::For { count, turn, backwards, walks, body }
+                Stmt::For { count, counter, backwards, walks, body }
                     if backwards.is_some()
                         || walks
                             .iter()
                             .any(|walk| self.kernel.hints.passes.contains(&walk.window))
                         || matches!(body.last(), Some(Stmt::LeaveUnless { .. })) =>
                 {
-                    let turn = turn.map(|turn| self.rename(turn));
+                    let counter = counter.map(|counter| self.rename(counter));
                     let walks: Vec<_> = walks
                         .iter()
                         .map(|w| Walk { start: self.place(w.start), ..w.clone() })
@@ -106,11 +106,11 @@ impl Unroll<'_> {
                     let mut inner = Vec::new();
                     self.block(body, &mut inner);
                     let backwards = backwards.map(|var| self.renamed[&var]);
-                    out.push(Stmt::For { count: *count, turn, backwards, walks, body: inner });
+                    out.push(Stmt::For { count: *count, counter, backwards, walks, body: inner });
                 }
-                Stmt::For { count, turn, walks, body, .. } => {
+                Stmt::For { count, counter, walks, body, .. } => {
                     for k in 0..*count {
-                        self.enter((k, *count), *turn, walks, out);
+                        self.enter((k, *count), *counter, walks, out);
                         self.block(body, out);
                     }
                 }

@@ -9,14 +9,14 @@ use super::row_layout::{Interleave, RowLayout, ZeroBlocks};
 use super::sparse;
 use super::values::Values;
 use super::{ProductPlan, Unrolled};
-use crate::arch::{Arch, Dot, Isa, PlannedIsa, TURNS, vectors};
+use crate::arch::{Arch, Dot, Isa, PlannedIsa, SHORT_LOOP_ITERATIONS, vectors};
 use crate::encoding::WeightFormat;
 use crate::kernel::{BlockProduct, LaneOp, Loops};
 
 /// Least unroll factor, unless half of a loop's iterations are fewer (measured: with 16 rows of 576
 /// bytes a GRU of 128 units takes 1.19 of the time of a short loop in Rust with AVX-512, with 32
 /// rows 0.98).
-const LEAST_TURNS: usize = 32;
+const LEAST_UNROLL_FACTOR: usize = 32;
 
 /// How the sums of one phase are computed on one instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,17 +158,21 @@ impl Choice {
 
     /// The unroll factor of a loop over rows, if unrolled: the smallest multiple of eight that
     /// satisfies [`Code::load_distance`](crate::arch::Code::load_distance), at least
-    /// [`LEAST_TURNS`], and preferably without remainder. At least two iterations remain: without a
-    /// loop, compilers load all elements before the loop over panels.
-    pub fn turns_at_once(&self, turns: usize, bytes: usize) -> Option<usize> {
+    /// [`LEAST_UNROLL_FACTOR`], and preferably without remainder. At least two iterations remain:
+    /// without a loop, compilers load all elements before the loop over panels.
+    pub fn unroll_factor(&self, iterations: usize, bytes: usize) -> Option<usize> {
         let distance = self.row_loop.distance?;
-        if turns * bytes < distance || turns < 2 * TURNS {
+        if iterations * bytes < distance || iterations < 2 * SHORT_LOOP_ITERATIONS {
             return None;
         }
-        let enough = distance.div_ceil(bytes).max(LEAST_TURNS);
-        let parts = (2..=turns / enough).rev().find(|parts| turns.is_multiple_of(parts * TURNS));
-        let half = turns / 2 / TURNS * TURNS;
-        Some(parts.map_or(enough.next_multiple_of(TURNS).min(half), |parts| turns / parts))
+        let enough = distance.div_ceil(bytes).max(LEAST_UNROLL_FACTOR);
+        let parts = (2..=iterations / enough)
+            .rev()
+            .find(|parts| iterations.is_multiple_of(parts * SHORT_LOOP_ITERATIONS));
+        let half = iterations / 2 / SHORT_LOOP_ITERATIONS * SHORT_LOOP_ITERATIONS;
+        Some(parts.map_or(enough.next_multiple_of(SHORT_LOOP_ITERATIONS).min(half), |parts| {
+            iterations / parts
+        }))
     }
 }
 
@@ -299,7 +303,7 @@ impl ProductPlan {
             Unrolled::WithoutZeros if sparse::skips(isa, self.product.layout.format) => {
                 Loops::WithoutZeros
             }
-            Unrolled::WithoutZeros | Unrolled::InTurns | Unrolled::RowByRow => Loops::Kept,
+            Unrolled::WithoutZeros | Unrolled::SeveralRows | Unrolled::RowByRow => Loops::Kept,
         }
     }
 

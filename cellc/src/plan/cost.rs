@@ -96,7 +96,7 @@ pub fn window_tile(
             equal_parts(count, held).map(|(tiles, count)| tiles as f64 * cycles(count, vectors))
         };
         equal_parts(channels, packed)
-            .map(|(turns, count)| turns as f64 * tiles(count).sum::<f64>())
+            .map(|(iterations, count)| iterations as f64 * tiles(count).sum::<f64>())
             .sum()
     };
     let total = |(channels, held): (usize, usize)| {

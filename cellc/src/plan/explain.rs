@@ -50,7 +50,7 @@ impl ProductPlan {
                     choice.chains.count(tiling.most_vectors() * self.product.active(phase));
                 let rows = choice.rows_at_once(chains);
                 let bytes = rows * self.product.row_of(phase, panels.columns, 0).1 * size;
-                Some(rows * choice.turns_at_once(self.product.packed_rows(phase) / rows, bytes)?)
+                Some(rows * choice.unroll_factor(self.product.packed_rows(phase) / rows, bytes)?)
             };
             self.panels.iter().zip(&self.tilings[at]).filter_map(of_panels).max()
         })?;

@@ -28,7 +28,7 @@ pub enum Unrolled {
     WithoutZeros,
     /// An iteration takes the rows per iteration of the instruction set; two iterations or more are
     /// a loop.
-    InTurns,
+    SeveralRows,
     /// An iteration takes one row, or the rows of a packed word: the smallest code, which
     /// instruction sets share.
     RowByRow,
@@ -43,7 +43,7 @@ pub(super) fn of_blocks(blocks: &Blocks) -> (Unrolled, Unrolling) {
             (Unrolled::WithoutZeros, Unrolling::WithoutZeros { present, all, shape })
         }
         ZeroBlocks::Indexed(_) => {
-            (Unrolled::InTurns, Unrolling::Indexed { present, all, shape, instructions })
+            (Unrolled::SeveralRows, Unrolling::Indexed { present, all, shape, instructions })
         }
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn unrolling(
         Unroll::Auto => {
             let kept = match values.of_product(product) {
                 Values::OneText => Unrolled::RowByRow,
-                Values::Registers | Values::Joined | Values::Passes => Unrolled::InTurns,
+                Values::Registers | Values::Joined | Values::Passes => Unrolled::SeveralRows,
             };
             let why = match () {
                 () if product.rows > 1 => Unrolling::Batch,

@@ -655,7 +655,7 @@ fn tiles(plan: &ProductPlan, isa: usize) -> String {
             Unrolled::Fully => "unrolled",
             Unrolled::WithoutZeros => "unrolled without zeros",
             _ if plan.product.layout.indexed().is_some() => "loops without zeros",
-            Unrolled::InTurns | Unrolled::RowByRow => "loops",
+            Unrolled::SeveralRows | Unrolled::RowByRow => "loops",
         }
     )
 }

@@ -45,12 +45,12 @@ macro_rules! vectors {
             #[target_feature(enable = $features)]
             fn stream(weights: &[f32], out: &mut Line<u32>) {
                 let mut combined = [$zero(); 8];
-                let (turns, rest) = weights.as_chunks::<{ 8 * $lanes }>();
-                for turn in turns {
+                let (chunks, rest) = weights.as_chunks::<{ 8 * $lanes }>();
+                for chunk in chunks {
                     for (i, combined) in combined.iter_mut().enumerate() {
-                        // unsafe: a turn is eight vectors long
+                        // unsafe: a chunk is eight vectors long
                         *combined =
-                            $or(*combined, unsafe { $load(turn.as_ptr().add(i * $lanes).cast()) });
+                            $or(*combined, unsafe { $load(chunk.as_ptr().add(i * $lanes).cast()) });
                     }
                 }
                 let (vectors, rest) = rest.as_chunks::<$lanes>();

@@ -37,14 +37,17 @@ pub(super) struct ColumnSums {
 impl ColumnSums {
     /// The function for the sums of `tiles` with weights of a type, and the iterations of its loop.
     pub(super) fn new(tiles: &Tiles, weights: Element, isa: &Isa) -> (Self, usize) {
-        let (turns, rest) = tiles.turns(isa.code.rows);
+        let (iterations, rest) = tiles.iterations(isa.code.rows);
         let dots = match (tiles.in_word, weights) {
             (4, _) => Of::Quads,
             (_, Element::I8Pair) => Of::PairsOfBytes,
             _ => Of::Pairs,
         };
         let is_apart = tiles.step > tiles.columns * tiles.abreast;
-        (Self { columns: tiles.columns, dots, rest, has_loop: turns > 0, is_apart }, turns)
+        (
+            Self { columns: tiles.columns, dots, rest, has_loop: iterations > 0, is_apart },
+            iterations,
+        )
     }
 
     /// All functions for an instruction set.
@@ -80,12 +83,13 @@ impl ColumnSums {
     }
 
     /// The arguments after the addresses of weights, elements and sums.
-    pub(super) fn arguments(self, turns: usize, tiles: &Tiles) -> String {
+    pub(super) fn arguments(self, iterations: usize, tiles: &Tiles) -> String {
         let beyond = (tiles.step - tiles.columns * tiles.abreast)
             * if self.dots == Of::PairsOfBytes { 2 } else { 4 };
         let mut text = String::new();
-        for (_, value) in
-            [(self.has_loop, turns), (self.is_apart, beyond)].into_iter().filter(|(has, _)| *has)
+        for (_, value) in [(self.has_loop, iterations), (self.is_apart, beyond)]
+            .into_iter()
+            .filter(|(has, _)| *has)
         {
             let _ = write!(text, ", {value}");
         }

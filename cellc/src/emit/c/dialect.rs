@@ -336,11 +336,11 @@ impl<'a> C<'a> {
     /// Sums of products across lanes, for one row and one panel at a time.
     fn across(&mut self, operands: &TileOperands<'_>, tiles: &Tiles) {
         let TileOperands { elements, weights, sums } = operands;
-        let (function, turns) = ColumnSums::new(tiles, weights.block.element, self.isa);
+        let (function, iterations) = ColumnSums::new(tiles, weights.block.element, self.isa);
         // conversions of sums to lanes or floats
         _ = if tiles.columns == 4 { self.name("type", 4) } else { self.name("from_bits", 1) };
         self.used.borrow_mut().insert(VectorFunction::across(function, self.isa));
-        let (name, arguments) = (function.name(self.prefix), function.arguments(turns, tiles));
+        let (name, arguments) = (function.name(self.prefix), function.arguments(iterations, tiles));
         for row in 0..tiles.rows {
             for panel in 0..tiles.panels {
                 let at = |operand: &Operand<'_>, beyond: usize| {
@@ -855,10 +855,10 @@ impl Dialect for C<'_> {
         }
     }
 
-    fn unrolled_by(&mut self, count: usize, turns: usize) {
-        let turns = hints::unrolled_in_c(count, turns);
+    fn unrolled_by(&mut self, count: usize, factor: usize) {
+        let factor = hints::unrolled_in_c(count, factor);
         let upper = self.prefix.to_ascii_uppercase();
-        self.line(&format!("{upper}_{}({turns})", hints::TWO_ITERATIONS.printed));
+        self.line(&format!("{upper}_{}({factor})", hints::TWO_ITERATIONS.printed));
     }
 
     fn unroll_hints(&self) -> UnrollHints {
@@ -927,7 +927,7 @@ impl Dialect for C<'_> {
         Text::atom(format!("{function}({}[{offset}], {most}u)", from.name))
     }
 
-    fn begin_turns(&mut self, _depth: usize, count: usize) -> String {
+    fn begin_iterations(&mut self, _depth: usize, count: usize) -> String {
         let (i, count) = (counter(self.within.loops), self.unsigned(count));
         self.line(&format!("for (size_t {i} = 0; {i} < {count}; {i}++) {{"));
         self.within.blocks.push(Around::Loop);
@@ -955,7 +955,7 @@ impl Dialect for C<'_> {
             return;
         }
         if run > 1 {
-            let i = self.begin_turns(0, run);
+            let i = self.begin_iterations(0, run);
             write.add(&i, 1);
             read.add(&i, isize::from(!repeated));
         }
@@ -1052,17 +1052,17 @@ impl Dialect for C<'_> {
     fn begin_for(
         &mut self,
         count: usize,
-        turn: Option<&str>,
+        counter: Option<&str>,
         backwards: Option<&str>,
         walks: &[MovingWindow<'_>],
     ) {
-        let mut i = self.begin_turns(0, count);
+        let mut i = self.begin_iterations(0, count);
         let is_of_passes = walks.iter().any(|walk| walk.is_pass);
         if is_of_passes {
             *self.within.blocks.last_mut().expect("emit: the loop has begun") = Around::Passes;
         }
-        if let Some(turn) = turn {
-            self.line(&format!("const uint32_t {turn} = (uint32_t){i};"));
+        if let Some(counter) = counter {
+            self.line(&format!("const uint32_t {counter} = (uint32_t){i};"));
         }
         if let Some(backwards) = backwards {
             let k = format!("{i}_k");

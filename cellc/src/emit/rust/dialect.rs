@@ -75,16 +75,16 @@ impl Rust {
     fn begin_either_way(
         &mut self,
         count: usize,
-        turn: Option<&str>,
+        counter: Option<&str>,
         backwards: &str,
         walks: &[MovingWindow<'_>],
     ) {
-        let turn = turn.unwrap_or("turn");
+        let i = counter.unwrap_or("turn");
         let last = count - 1;
         let _ = writeln!(
             self.out,
-            "for {turn} in 0..{count}u32 {{
-                let at = if {backwards} == 0 {{ {turn} }} else {{ {last} - {turn} }} as usize;",
+            "for {i} in 0..{count}u32 {{
+                let at = if {backwards} == 0 {{ {i} }} else {{ {last} - {i} }} as usize;",
         );
         for walk in walks {
             let at = if walk.reverse { format!("{last} - at") } else { "at".to_string() };
@@ -533,7 +533,7 @@ impl Dialect for Rust {
         Text::atom(format!("{helper}::<{offset}, _>({}, {least}{most})", from.name))
     }
 
-    fn begin_turns(&mut self, depth: usize, count: usize) -> String {
+    fn begin_iterations(&mut self, depth: usize, count: usize) -> String {
         let i = counter(depth);
         let _ = writeln!(self.out, "for {i} in 0..{count}usize {{");
         i
@@ -682,12 +682,12 @@ impl Dialect for Rust {
     fn begin_for(
         &mut self,
         count: usize,
-        turn: Option<&str>,
+        counter: Option<&str>,
         backwards: Option<&str>,
         walks: &[MovingWindow<'_>],
     ) {
         if let Some(backwards) = backwards {
-            return self.begin_either_way(count, turn, backwards, walks);
+            return self.begin_either_way(count, counter, backwards, walks);
         }
         // no iterator yields overlapping written windows: each iteration borrows its own window
         let is_lent = |walk: &&MovingWindow<'_>| {
@@ -695,7 +695,7 @@ impl Dialect for Rust {
         };
         let lent: Vec<_> = walks.iter().filter(is_lent).collect();
         let mut sources: Vec<(&str, String)> = Vec::new();
-        sources.extend(turn.map(|turn| (turn, format!("0..{count}u32"))));
+        sources.extend(counter.map(|counter| (counter, format!("0..{count}u32"))));
         sources.extend((!lent.is_empty()).then(|| ("at", format!("0..{count}usize"))));
         for walk in walks.iter().filter(|walk| !is_lent(walk)) {
             let reverse = if walk.reverse { ".rev()" } else { "" };
@@ -777,7 +777,7 @@ impl Dialect for Rust {
         Support::Written
     }
 
-    fn unrolled_by(&mut self, _count: usize, _turns: usize) {}
+    fn unrolled_by(&mut self, _count: usize, _factor: usize) {}
 
     /// One variable serves all loops of a kernel with this count.
     fn hidden_count(&mut self, name: &str, count: usize) {

@@ -1,7 +1,7 @@
 //! Loop unrolling. rustc has no unroll attribute but unrolls short loops. An unrolled loop is
 //! therefore a loop over short loops.
 
-use crate::arch::TURNS;
+use crate::arch::SHORT_LOOP_ITERATIONS;
 use crate::emit::hints;
 use crate::kernel::{Body, Kernel, Place, Stmt, Walk, WindowId};
 
@@ -9,11 +9,11 @@ use crate::kernel::{Body, Kernel, Place, Stmt, Walk, WindowId};
 pub(super) fn unrolled(body: &Body, lanes: usize) -> Body {
     let mut body = body.clone();
     for kernel in body.kernels.iter_mut().filter(|kernel| !kernel.hints.unrolled_by.is_empty()) {
-        let turns =
-            kernel.hints.unrolled_by.iter().filter(|(_, turns)| *turns > 1).copied().collect();
+        let factors =
+            kernel.hints.unrolled_by.iter().filter(|(_, factor)| *factor > 1).copied().collect();
         let hints = Kernel { body: Vec::new(), ..kernel.clone() };
         let registers = kernel.locals.iter().map(|local| local.ty.lanes.div_ceil(lanes)).collect();
-        let mut scope = Unrolling { hints, turns, registers, windows: windows(&kernel.body) };
+        let mut scope = Unrolling { hints, factors, registers, windows: windows(&kernel.body) };
         kernel.body = scope.block(std::mem::take(&mut kernel.body));
     }
     body
@@ -22,7 +22,7 @@ pub(super) fn unrolled(body: &Body, lanes: usize) -> Body {
 struct Unrolling {
     /// The kernel, without its body.
     hints: Kernel,
-    turns: Vec<(WindowId, usize)>,
+    factors: Vec<(WindowId, usize)>,
     /// Vector registers of each local variable.
     registers: Vec<usize>,
     /// The number of windows.
@@ -36,21 +36,21 @@ impl Unrolling {
 
     fn statement(&mut self, stmt: Stmt) -> Vec<Stmt> {
         match stmt {
-            Stmt::For { count, turn, backwards, walks, body } => {
+            Stmt::For { count, counter, backwards, walks, body } => {
                 let first = walks.first().map(|walk| walk.window);
-                match self.turns.iter().find(|(window, _)| first == Some(*window)) {
+                match self.factors.iter().find(|(window, _)| first == Some(*window)) {
                     // a function of the file unrolls the loop, or the loop is kept:
                     // [`hints::PAIRS_SPLIT`]
                     Some(_)
                         if self.hints.row_sums(&walks, &body).is_some()
                             || hints::splits_pairs(&body) =>
                     {
-                        vec![Stmt::For { count, turn, backwards, walks, body }]
+                        vec![Stmt::For { count, counter, backwards, walks, body }]
                     }
-                    Some(&(_, turns)) => self.unrolled_by(count, turns, &walks, &body),
+                    Some(&(_, factor)) => self.unrolled_by(count, factor, &walks, &body),
                     None => {
                         let body = self.block(body);
-                        vec![Stmt::For { count, turn, backwards, walks, body }]
+                        vec![Stmt::For { count, counter, backwards, walks, body }]
                     }
                 }
             }
@@ -65,21 +65,21 @@ impl Unrolling {
         }
     }
 
-    /// A loop of `count` iterations, unrolled by `turns`.
+    /// A loop of `count` iterations, unrolled by `factor`.
     fn unrolled_by(
         &mut self,
         count: usize,
-        turns: usize,
+        factor: usize,
         walks: &[Walk],
         body: &[Stmt],
     ) -> Vec<Stmt> {
         let registers =
             |stmt: &Stmt| if let Stmt::Set { var, .. } = stmt { self.registers[var.0] } else { 0 };
         let sums: usize = body.iter().map(registers).sum();
-        let each = if sums <= hints::FEW_SUMS && turns.is_multiple_of(2 * TURNS) {
-            2 * TURNS
+        let each = if sums <= hints::FEW_SUMS && factor.is_multiple_of(2 * SHORT_LOOP_ITERATIONS) {
+            2 * SHORT_LOOP_ITERATIONS
         } else {
-            TURNS
+            SHORT_LOOP_ITERATIONS
         };
         let part = |places: &[Place], first: usize, count: usize| {
             let walks = walks
@@ -95,26 +95,26 @@ impl Unrolling {
                 Walk {
                     window: WindowId(self.windows - 1),
                     name: format!("{}s", walk.name),
-                    len: (turns - 1) * walk.step + walk.len,
-                    step: turns * walk.step,
+                    len: (factor - 1) * walk.step + walk.len,
+                    step: factor * walk.step,
                     ..walk.clone()
                 }
             })
             .collect();
         let windows: Vec<Place> = wide.iter().map(|walk| walk.window.into()).collect();
-        let parts = (0..turns).step_by(each).map(|first| part(&windows, first, each));
-        let unrolled = match turns / each {
+        let parts = (0..factor).step_by(each).map(|first| part(&windows, first, each));
+        let unrolled = match factor / each {
             1 => format!("rustc unrolls a loop of {each} turns"),
             parts => {
-                format!("rustc unrolls loops of {each} turns; {parts} of them make one of {turns}")
+                format!("rustc unrolls loops of {each} turns; {parts} of them make one of {factor}")
             }
         };
         let why = Stmt::Comment(format!("{unrolled}: {}", hints::PREFETCHED.printed));
         let parts = [why].into_iter().chain(parts).collect();
-        let long = Stmt::repeat(count / turns, wide, parts);
-        let rest = (!count.is_multiple_of(turns)).then(|| {
+        let long = Stmt::repeat(count / factor, wide, parts);
+        let rest = (!count.is_multiple_of(factor)).then(|| {
             let starts: Vec<_> = walks.iter().map(|walk| walk.start).collect();
-            part(&starts, count - count % turns, count % turns)
+            part(&starts, count - count % factor, count % factor)
         });
         [long].into_iter().chain(rest).collect()
     }

@@ -32,9 +32,9 @@ impl Traversal<'_> {
         let (mut read, mut write) =
             (Subscript::new(copied.from.offset), Subscript::new(copied.to.offset));
         for (depth, dim) in loops.iter().enumerate() {
-            let i = dialect.begin_turns(depth, dim.extent);
-            read.add_turns(&i, dim.extent, dim.from_stride);
-            write.add_turns(&i, dim.extent, dim.to_stride.cast_signed());
+            let i = dialect.begin_iterations(depth, dim.extent);
+            read.add_counter(&i, dim.extent, dim.from_stride);
+            write.add_counter(&i, dim.extent, dim.to_stride.cast_signed());
         }
         let (from, to) = (self.base(copied.from.base), self.base(copied.to.base));
         match line {

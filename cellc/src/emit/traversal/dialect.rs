@@ -93,7 +93,7 @@ pub(in crate::emit) trait Dialect {
     /// An integer minus `least`, clamped to 0..=`most`.
     fn length(&mut self, from: &Block, offset: usize, least: i32, most: usize) -> Text;
     /// Begins a loop of a copy at the given nesting depth, and returns the name of the counter.
-    fn begin_turns(&mut self, depth: usize, count: usize) -> String;
+    fn begin_iterations(&mut self, depth: usize, count: usize) -> String;
     fn copy(&mut self, copying: Copying<'_>);
     /// Writes `words` words, each of the low bytes of four neighbours.
     fn low_bytes(&mut self, to: Operand<'_>, from: Operand<'_>, words: usize);
@@ -106,7 +106,7 @@ pub(in crate::emit) trait Dialect {
     fn begin_for(
         &mut self,
         count: usize,
-        turn: Option<&str>,
+        counter: Option<&str>,
         backwards: Option<&str>,
         walks: &[MovingWindow<'_>],
     );
@@ -151,7 +151,7 @@ pub(in crate::emit) trait Dialect {
         Support::Missing
     }
     /// Before a loop: the unroll factor for the compiler.
-    fn unrolled_by(&mut self, _count: usize, _turns: usize) {
+    fn unrolled_by(&mut self, _count: usize, _factor: usize) {
         unreachable!("emit: this dialect unrolls loops")
     }
     /// The loops with a hint for the unroll factor.

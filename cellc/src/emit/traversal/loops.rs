@@ -27,8 +27,8 @@ fn has_integer_sums(body: &[Stmt]) -> bool {
 impl Traversal<'_> {
     /// True if compilers must not unroll a loop.
     fn is_kept(&self, walks: &[Walk], body: &[Stmt]) -> bool {
-        let is_kept = |(window, turns): &(WindowId, usize)| {
-            *turns == 1 && walks.first().is_some_and(|walk| walk.window == *window)
+        let is_kept = |(window, factor): &(WindowId, usize)| {
+            *factor == 1 && walks.first().is_some_and(|walk| walk.window == *window)
         };
         self.kernel.hints.unrolled_by.iter().any(is_kept)
             || self.kernel.hints.meanwhile.iter().any(|var| is_set(body, *var))
@@ -72,7 +72,7 @@ impl Traversal<'_> {
     pub(super) fn repeated(
         &mut self,
         count: usize,
-        [turn, backwards]: [Option<Var>; 2],
+        [counter, backwards]: [Option<Var>; 2],
         (walks, body): (&[Walk], &[Stmt]),
         dialect: &mut impl Dialect,
     ) {
@@ -80,8 +80,8 @@ impl Traversal<'_> {
         let around = Rc::new(std::mem::take(&mut self.scope));
         self.scope = Scope::within(around);
         let windows: Vec<Block> = walks.iter().map(|w| self.window(w)).collect();
-        if let Some(turn) = turn {
-            self.names[turn.0] = self.scope.unique(&self.locals[turn.0].name);
+        if let Some(counter) = counter {
+            self.names[counter.0] = self.scope.unique(&self.locals[counter.0].name);
         }
         let has_sums = body.iter().any(|stmt| matches!(stmt, Stmt::Set { .. }));
         let meanwhile: Vec<_> =
@@ -106,14 +106,14 @@ impl Traversal<'_> {
             .collect();
         let first = walks.first().map(|walk| walk.window);
         match self.kernel.hints.unrolled_by.iter().find(|(window, _)| first == Some(*window)) {
-            Some((_, turns)) => dialect.unrolled_by(count, *turns),
+            Some((_, factor)) => dialect.unrolled_by(count, *factor),
             None if has_sums && dialect.unroll_hints() == UnrollHints::OnAllSums => {
                 dialect.unrolled_by(count, 1)
             }
             None => {}
         }
         let name = |var: Option<Var>| var.map(|var| &*self.names[var.0]);
-        dialect.begin_for(count, name(turn), name(backwards), &walking);
+        dialect.begin_for(count, name(counter), name(backwards), &walking);
         drop(walking);
         for (walk, window) in walks.iter().zip(windows) {
             if has_sums && !walk.written {

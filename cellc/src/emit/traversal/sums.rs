@@ -65,7 +65,7 @@ impl Traversal<'_> {
             .unrolled_by
             .iter()
             .find(|(window, _)| *window == rows.window)
-            .map_or(1, |(_, turns)| *turns);
+            .map_or(1, |(_, factor)| *factor);
         Some(RowSums {
             names: sums.iter().map(|var| &*self.names[var.0]).collect(),
             lanes,
@@ -87,7 +87,7 @@ impl Traversal<'_> {
             _ => None,
         };
         let declared: Vec<Var> = body.iter().map_while(zero).collect();
-        let [Stmt::For { count, turn: None, backwards: None, walks, body }, rest @ ..] =
+        let [Stmt::For { count, counter: None, backwards: None, walks, body }, rest @ ..] =
             &body[declared.len()..]
         else {
             return None;

@@ -82,7 +82,7 @@ impl Subscript {
     }
 
     /// Adds a multiple of the counter of a loop with `count` iterations.
-    pub(super) fn add_turns(&mut self, counter: &str, count: usize, stride: isize) {
+    pub(super) fn add_counter(&mut self, counter: &str, count: usize, stride: isize) {
         self.last += (count - 1) * usize::try_from(stride).unwrap_or(0);
         self.add(counter, stride);
     }

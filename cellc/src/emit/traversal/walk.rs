@@ -208,8 +208,8 @@ impl Traversal<'_> {
             {
                 self.passes(*count, walks, body, dialect)
             }
-            Stmt::For { count, turn, backwards, walks, body } => {
-                self.repeated(*count, [*turn, *backwards], (walks, body), dialect);
+            Stmt::For { count, counter, backwards, walks, body } => {
+                self.repeated(*count, [*counter, *backwards], (walks, body), dialect);
             }
             Stmt::Pick { at, count, walk, body } => self.picked((at, *count), walk, body, dialect),
             Stmt::If { less: (a, b), then, otherwise } => {

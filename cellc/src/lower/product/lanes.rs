@@ -37,7 +37,7 @@ impl Rows<'_, '_, '_> {
             accumulators.push(vectors.iter().map(sum).collect());
         }
         let (row, walk) = self.builder.walk("row", rows, chains, false);
-        let (mut walks, mut turn) = (vec![walk], Vec::new());
+        let (mut walks, mut iteration) = (vec![walk], Vec::new());
         let mut elements = Vec::new();
         for operand in operands {
             let (element, walk) = self.builder.walk("element", *operand, chains, false);
@@ -46,13 +46,13 @@ impl Rows<'_, '_, '_> {
         }
         for (v, at) in vectors.iter().enumerate() {
             let weight = self.weight(row, 1, *at, 0, width);
-            let weight = self.builder.let_(&mut turn, "w", width, weight);
+            let weight = self.builder.let_(&mut iteration, "w", width, weight);
             for (element, sums) in elements.iter().zip(&accumulators) {
                 let args = vec![weight.clone(), load(element.at(*at), width), Expr::Var(sums[v])];
-                turn.push(Stmt::Set { var: sums[v], value: op(LaneOp::MulAdd, args) });
+                iteration.push(Stmt::Set { var: sums[v], value: op(LaneOp::MulAdd, args) });
             }
         }
-        body.push(Stmt::repeat(count / chains, walks, turn));
+        body.push(Stmt::repeat(count / chains, walks, iteration));
         let room = Place::from(self.builder.lane_room(lane_sums(phase), chains * operands.len()));
         let done = count / chains * chains;
         let mut lane_values = Vec::new();

@@ -71,8 +71,8 @@ pub(in crate::lower) fn for_tiles<'a, 'm>(
     mut body: impl FnMut(&mut KernelBuilder<'a, 'm>, usize, &[Place]) -> Vec<Stmt>,
 ) -> Vec<Stmt> {
     let mut stmts = Vec::new();
-    let turns = count / at_once;
-    if turns > 1 {
+    let iterations = count / at_once;
+    if iterations > 1 {
         let mut places = Vec::new();
         let mut walks: Vec<Walk> = Vec::new();
         for &(name, start, len, written) in rows {
@@ -81,10 +81,10 @@ pub(in crate::lower) fn for_tiles<'a, 'm>(
             walks.push(walk);
         }
         let body = body(builder, at_once, &places);
-        stmts.push(Stmt::repeat(turns, walks, body));
+        stmts.push(Stmt::repeat(iterations, walks, body));
     }
     // the remaining rows
-    let done = if turns > 1 { turns * at_once } else { 0 };
+    let done = if iterations > 1 { iterations * at_once } else { 0 };
     let mut at = done;
     while at < count {
         let n = at_once.min(count - at);

@@ -151,7 +151,13 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             walks.push(walk);
         }
         let body = body(self, weights, &places);
-        vec![Stmt::For { count: panels.count, turn: None, backwards: self.backwards, walks, body }]
+        vec![Stmt::For {
+            count: panels.count,
+            counter: None,
+            backwards: self.backwards,
+            walks,
+            body,
+        }]
     }
 
     /// `body` for every pass over the columns of a panel. Neighbouring passes of equal width become
@@ -236,7 +242,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
             let columns = columns.iter().zip(places).map(of_column).collect();
             let vectors: Vec<_> = same[0].iter().map(|(at, lanes)| (at - first, *lanes)).collect();
             let vectors = self.values(&vectors);
-            let turn = body(
+            let iteration = body(
                 self,
                 &PanelColumns {
                     vectors,
@@ -244,7 +250,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                     columns,
                 },
             );
-            stmts.push(Stmt::repeat(same.len(), walks, turn));
+            stmts.push(Stmt::repeat(same.len(), walks, iteration));
         }
         stmts
     }

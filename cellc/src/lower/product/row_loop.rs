@@ -32,17 +32,17 @@ impl Rows<'_, '_, '_> {
             Microkernel::Smlad(word) => smlad::rows_at_once(word, usual, sum.count),
             _ => usual,
         };
-        let turns = sum.count / taken;
+        let iterations = sum.count / taken;
         // for each operand, the first word of each part
         let parts = sum.word.map_or(1, |word| word.operations().len());
         let words = |start: &Place| (0..parts).map(|part| start.at(part * sum.count)).collect();
         let operands: Vec<Vec<Place>> = operands.iter().map(words).collect();
-        if turns > 1 {
+        if iterations > 1 {
             let step = packed(taken);
             let (row, walk) =
                 self.builder.stride("row", sum.rows, (between + step - short, step), false);
             let bytes = step * layout.element_bytes();
-            if let ([_], Some(at_once)) = (&operands[..], choice.turns_at_once(turns, bytes)) {
+            if let ([_], Some(at_once)) = (&operands[..], choice.unroll_factor(iterations, bytes)) {
                 self.builder.unrolled_by(&walk, at_once);
             }
             let mut walks = vec![walk];
@@ -57,11 +57,17 @@ impl Rows<'_, '_, '_> {
                 elements.push(windows);
             }
             let statements = self.iteration(sum, choice.kernel, row, &elements, taken);
-            body.push(Stmt::repeat(turns, walks, statements));
+            body.push(Stmt::repeat(iterations, walks, statements));
         } else {
-            body.extend(self.iteration(sum, choice.kernel, sum.rows, &operands, turns * taken));
+            body.extend(self.iteration(
+                sum,
+                choice.kernel,
+                sum.rows,
+                &operands,
+                iterations * taken,
+            ));
         }
-        let done = turns * taken;
+        let done = iterations * taken;
         let behind = |place: &Place| place.at(done);
         let rest: Vec<Vec<_>> =
             operands.iter().map(|parts| parts.iter().map(behind).collect()).collect();

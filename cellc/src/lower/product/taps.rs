@@ -49,9 +49,9 @@ impl Rows<'_, '_, '_> {
             let (weights, of_weights) =
                 self.builder.stride("tap_row", first, (span, sum.len), false);
             let (tap, of_taps) = self.builder.stride("tap", earlier, (1, row.distance), false);
-            let mut turn = Vec::new();
-            self.add_tap(&mut turn, sum, (weights, 0), tap);
-            body.push(Stmt::repeat(row.earlier, vec![of_weights, of_taps], turn));
+            let mut iteration = Vec::new();
+            self.add_tap(&mut iteration, sum, (weights, 0), tap);
+            body.push(Stmt::repeat(row.earlier, vec![of_weights, of_taps], iteration));
         } else {
             for k in 0..row.earlier {
                 self.add_tap(body, sum, (first, k), earlier.at(k * row.distance));

@@ -1,7 +1,7 @@
 //! Sums over rows of weights, and the columns of panels.
 
 use super::used::Used;
-use crate::arch::TURNS;
+use crate::arch::SHORT_LOOP_ITERATIONS;
 use crate::emit::text::{Word, listed, when};
 
 /// The functions that add rows of weights to sums.
@@ -25,21 +25,27 @@ pub(super) fn row_sums(used: &Used) -> String {
             ("APART_NAME", apart.to_owned()),
         ]
     };
-    let turn = |first: usize| vec![("BEFORE", first.to_string())];
+    let short_loop = |first: usize| vec![("BEFORE", first.to_string())];
     let is_unrolled = used.has_unrolled_rows();
     let is_one = used.has_sums_of_one_gate();
-    let turns = (TURNS..used.at_once).step_by(TURNS).map(turn).collect();
+    let short_loops = (SHORT_LOOP_ITERATIONS..used.at_once)
+        .step_by(SHORT_LOOP_ITERATIONS)
+        .map(short_loop)
+        .collect();
     let lists = [
         ("sums", used.sums.iter().filter(|_| !is_one).map(added).collect()),
         when("several gates", !is_one),
         when("one gate", is_one),
         when("several gates, unrolled", is_unrolled && !is_one),
         when("one gate, unrolled", is_unrolled && is_one),
-        ("turns", turns),
+        ("turns", short_loops),
         when("unrolled", is_unrolled),
         when("plain", !is_unrolled),
     ];
-    let sizes = [("TURNS_AT_ONCE", TURNS.to_string()), ("MOST_AT_ONCE", used.at_once.to_string())];
+    let sizes = [
+        ("TURNS_AT_ONCE", SHORT_LOOP_ITERATIONS.to_string()),
+        ("MOST_AT_ONCE", used.at_once.to_string()),
+    ];
     let [sums, start, bound, gates] = match is_one {
         true => ["[V; 1]", "[V::all(0.0)]", "", ""],
         false => ["[V; S]", "[V::all(0.0); S]", "where [V; S]: Sums<V, W>,", "APART * (S - 1) + "],

@@ -96,7 +96,7 @@ impl Used {
         self.at_once = self.at_once.max(at_once);
     }
 
-    /// True if a loop over rows of weights adds several rows in each turn.
+    /// True if a loop over rows of weights adds several rows in each iteration.
     pub(in crate::emit::rust) fn has_unrolled_rows(&self) -> bool {
         self.at_once > 1
     }
