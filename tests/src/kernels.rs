@@ -78,7 +78,7 @@ fn window(id: usize, name: &str, of: impl Into<Place>, len: usize) -> Walk {
         name,
         start: of.into(),
         len,
-        step: len,
+        stride: len,
         written: false,
         reverse: false,
     }

@@ -8,7 +8,7 @@ use cellc::internals::compile::Compilation;
 use cellc::internals::core::CoreModel;
 use cellc::internals::emit::OutputFile;
 use cellc::internals::emit::names::Interface;
-use cellc::internals::kernel::{Role, interpret, interpret_together};
+use cellc::internals::kernel::{Role, interpret, interpret_step_block};
 use cellc::internals::pack;
 use cellc::internals::plan::Values as Spelled;
 use cellc::internals::reference::{initial_variables, reference};
@@ -178,7 +178,7 @@ impl Subject {
                 interpret(body, &mut memory);
                 y.extend(&memory[output]);
             } else {
-                y.extend(interpret_together(body, &mut memory, own, steps));
+                y.extend(interpret_step_block(body, &mut memory, own, steps));
             }
         }
         y

@@ -828,7 +828,7 @@ impl<'a> Roundings<'a> {
                             let iteration =
                                 if walk.reverse { count - 1 - iteration } else { iteration };
                             self.windows[walk.window.0] =
-                                (buffer, start + walk.start.offset + iteration * walk.step);
+                                (buffer, start + walk.start.offset + iteration * walk.stride);
                         }
                         self.block(body);
                     }

@@ -216,7 +216,7 @@ impl Counting<'_> {
                 inner.add(WorkKind::Window, walks.len() as f64);
                 inner.add(
                     WorkKind::Overlap,
-                    walks.iter().filter(|walk| walk.step < walk.len).count() as f64,
+                    walks.iter().filter(|walk| walk.stride < walk.len).count() as f64,
                 );
                 sum.add_all(&inner, if self.text { 1.0 } else { *count as f64 });
                 sum.add(WorkKind::Loop, 1.0);

@@ -5,7 +5,7 @@
 
 use super::{
     Base, BlockSums, BodyRef, BufferId, Copied, CopiedDim, Encoding, Expr, FLUSH_BELOW, Function,
-    Kernel, LaneOp, Place, Role, StepsTogether, Stmt, Tiles, Var, Walk,
+    Kernel, LaneOp, Place, Role, StepBlock, Stmt, Tiles, Var, Walk,
 };
 
 /// The contents of undefined memory at the start of a step. Reads of undefined memory show up in
@@ -39,28 +39,28 @@ pub fn interpret(body: BodyRef<'_>, memory: &mut [Vec<f32>]) {
 /// # Panics
 /// As [`interpret`], or if the body has no kernels for several steps, or if `steps` exceeds
 /// [`super::Program::steps_at_once`].
-pub fn interpret_together(
+pub fn interpret_step_block(
     body: BodyRef<'_>,
     memory: &mut [Vec<f32>],
     input: &[f32],
     steps: usize,
 ) -> Vec<f32> {
-    let together = body.together.as_ref().expect("kernels of several steps");
+    let step_block = body.step_block.as_ref().expect("kernels of several steps");
     assert!(steps <= body.program.steps_at_once, "at most as many steps as the kernels compute");
-    let len = body.buffer(together.output).len / body.program.steps_at_once;
-    let mut output = run(body, memory, body.of_steps(), Some((together, input)));
+    let len = body.buffer(step_block.output).len / body.program.steps_at_once;
+    let mut output = run(body, memory, body.of_steps(), Some((step_block, input)));
     advance(body, memory, steps);
     output.truncate(len * steps);
     output
 }
 
-/// Runs some kernels of a body. With `together`, returns the contents of the output buffer, else
+/// Runs some kernels of a body. With `step_block`, returns the contents of the output buffer, else
 /// nothing.
 fn run(
     body: BodyRef<'_>,
     memory: &mut [Vec<f32>],
     kernels: &[Kernel],
-    together: Option<(&StepsTogether, &[f32])>,
+    step_block: Option<(&StepBlock, &[f32])>,
 ) -> Vec<f32> {
     let program = body.program;
     assert_eq!(program.buffers.len(), memory.len(), "one block of memory for each buffer");
@@ -85,8 +85,8 @@ fn run(
         body.scratch.iter().map(|buffer| vec![UNDEFINED; buffer.len]).collect();
     let block_offset =
         |id: BufferId| body.block_place(id).expect("verify: input and output are there");
-    if let Some((together, input)) = together {
-        block[block_offset(together.input)..][..input.len()].copy_from_slice(input);
+    if let Some((step_block, input)) = step_block {
+        block[block_offset(step_block.input)..][..input.len()].copy_from_slice(input);
     }
     for kernel in kernels {
         let machine = Machine {
@@ -97,8 +97,8 @@ fn run(
         };
         machine.kernel(kernel);
     }
-    together.map_or_else(Vec::new, |(together, _)| {
-        block[block_offset(together.output)..][..body.buffer(together.output).len].to_vec()
+    step_block.map_or_else(Vec::new, |(step_block, _)| {
+        block[block_offset(step_block.output)..][..body.buffer(step_block.output).len].to_vec()
     })
 }
 
@@ -286,7 +286,7 @@ impl<'a> Machine<'a> {
     /// Binds a window to the k-th place.
     fn walk(&mut self, walk: &Walk, k: usize) {
         let base = self.view(walk.start.base);
-        let offset = walk.start.offset + k * walk.step;
+        let offset = walk.start.offset + k * walk.stride;
         assert!(offset + walk.len <= base.len, "window {} leaves its base", walk.name);
         if self.windows.len() <= walk.window.0 {
             self.windows.resize(walk.window.0 + 1, base);

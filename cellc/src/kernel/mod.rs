@@ -26,7 +26,7 @@ pub use delay_line::{DelayLine, FrameOrder};
 pub use hints::Hints;
 #[cfg(test)]
 pub(crate) use interpret::evaluate;
-pub use interpret::{interpret, interpret_together};
+pub use interpret::{interpret, interpret_step_block};
 pub(crate) use params::params;
 pub use verify::verify;
 
@@ -308,7 +308,7 @@ pub enum Base {
 }
 
 /// The movement of a window in a loop. In iteration `k` the window covers `len` elements of
-/// `start.base` from `start.offset + k * step`.
+/// `start.base` from `start.offset + k * stride`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Walk {
     /// The window, bound inside the loop.
@@ -321,7 +321,7 @@ pub struct Walk {
     pub len: usize,
     /// Elements between the windows of successive iterations. Differs from `len` if windows overlap
     /// or have gaps.
-    pub step: usize,
+    pub stride: usize,
     /// True if the body stores into the window.
     pub written: bool,
     /// True if the loop runs from the last window to the first.
@@ -791,7 +791,7 @@ impl Kernel {
             !walk.reverse && !walk.written && !self.hints.unrelated.contains(&walk.window)
         };
         let one_element =
-            *from == elements.window.into() && (elements.step, elements.len) == (1, 1);
+            *from == elements.window.into() && (elements.stride, elements.len) == (1, 1);
         if sums.is_empty() || !one_element || !is_plain(rows) || !is_plain(elements) {
             return None;
         }
@@ -836,7 +836,7 @@ pub struct Program {
     /// By variable of the model: the layout of a variable that is a delay line. The buffers of
     /// all other variables are in the order of the model.
     pub delay_lines: BTreeMap<usize, DelayLine>,
-    /// The most steps that [`Body::together`] computes. 0 or 1: no body has such kernels.
+    /// The most steps that [`Body::step_block`] computes. 0 or 1: no body has such kernels.
     pub steps_at_once: usize,
     /// The contents of the buffers with the role [`Role::Table`].
     pub tables: Vec<(BufferId, Vec<u32>)>,
@@ -852,7 +852,7 @@ pub struct Body {
     pub scratch: Vec<Buffer>,
     /// The activations that kernels call.
     pub functions: Vec<Function>,
-    /// The kernels of a step in order, then those of [`Self::together`].
+    /// The kernels of a step in order, then those of [`Self::step_block`].
     pub kernels: Vec<Kernel>,
     /// The block: one memory area for the scratch buffers that are parameters of kernels. Each
     /// buffer has an aligned offset in elements, in the order of the buffers. Buffers with disjoint
@@ -861,14 +861,14 @@ pub struct Body {
     /// Elements of the block.
     pub block_len: usize,
     /// The kernels that compute several steps together.
-    pub together: Option<StepsTogether>,
+    pub step_block: Option<StepBlock>,
 }
 
 /// Kernels that compute up to [`Program::steps_at_once`] steps together: the last kernels of a
 /// body, in order. If a call has fewer steps, the kernels compute surplus steps, whose results are
 /// overwritten before a kernel reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StepsTogether {
+pub struct StepBlock {
     /// The number of kernels.
     pub kernels: usize,
     /// The scratch buffer with the input, read by the first kernel: step by step, each as the
@@ -968,7 +968,7 @@ impl Body {
 
     /// The kernels that compute several steps together, in order.
     pub fn of_steps(&self) -> &[Kernel] {
-        let count = self.together.as_ref().map_or(0, |together| together.kernels);
+        let count = self.step_block.as_ref().map_or(0, |step_block| step_block.kernels);
         &self.kernels[self.kernels.len() - count..]
     }
 
@@ -1136,7 +1136,7 @@ impl Tiles {
 impl Walk {
     /// The extent, in elements, of `count` windows. `None` for no windows, or on overflow.
     pub fn reach(&self, count: usize) -> Option<usize> {
-        count.checked_sub(1)?.checked_mul(self.step)?.checked_add(self.len)
+        count.checked_sub(1)?.checked_mul(self.stride)?.checked_add(self.len)
     }
 }
 

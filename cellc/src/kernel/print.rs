@@ -65,8 +65,8 @@ impl Display for BodyRef<'_> {
             let parts: Vec<String> = self.block.iter().map(part).collect();
             writeln!(f, "block of {} f32: {}", self.block_len, parts.join(", "))?;
         }
-        if let Some(together) = &self.together {
-            let (steps, kernels) = (self.program.steps_at_once, together.kernels);
+        if let Some(step_block) = &self.step_block {
+            let (steps, kernels) = (self.program.steps_at_once, step_block.kernels);
             writeln!(f, "the last {kernels} kernels: {steps} steps at once")?;
         }
         for function in &self.functions {
@@ -320,8 +320,12 @@ impl<'a> Printer<'a> {
             if walk.written { "mut " } else { "" },
             if walk.reverse { " from the last" } else { "" },
         );
-        let step = if walk.step == walk.len { String::new() } else { format!(" by {}", walk.step) };
-        format!("{mutable}{window} = {start}[{}; {}]..{step}{reverse}", walk.start.offset, walk.len)
+        let stride =
+            if walk.stride == walk.len { String::new() } else { format!(" by {}", walk.stride) };
+        format!(
+            "{mutable}{window} = {start}[{}; {}]..{stride}{reverse}",
+            walk.start.offset, walk.len
+        )
     }
 
     fn copied(&self, copied: &Copied, f: &mut Formatter<'_>) -> fmt::Result {

@@ -1,7 +1,7 @@
 use super::{
     Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
-    LaneOp, Local, Loops, Place, Program, Role, Scalar, StepsTogether, Stmt, Tiles, Type, Var,
-    Walk, WindowId, evaluate, interpret, verify,
+    LaneOp, Local, Loops, Place, Program, Role, Scalar, StepBlock, Stmt, Tiles, Type, Var, Walk,
+    WindowId, evaluate, interpret, verify,
 };
 use crate::pass;
 
@@ -33,7 +33,7 @@ fn window(window: usize, name: &str, start: impl Into<Place>, len: usize, writte
         name: name.to_owned(),
         start: start.into(),
         len,
-        step: len,
+        stride: len,
         written,
         reverse: false,
     }
@@ -344,10 +344,10 @@ fn wrong_programs_are_found() {
         }),
         ("elements 0+15", |p| {
             let walk = &mut first_loop(p).0[0];
-            (walk.len, walk.step) = (5, 5);
+            (walk.len, walk.stride) = (5, 5);
         }),
         ("elements 0+13", |p| first_loop(p).0[0].len = 5),
-        ("elements 0+14", |p| first_loop(p).0[0].step = 5),
+        ("elements 0+14", |p| first_loop(p).0[0].stride = 5),
         ("elements", |p| first_loop(p).0[0].start.offset = usize::MAX),
         ("too long", |p| first_loop(p).0[0].len = usize::MAX),
         ("is empty", |p| first_loop(p).0[0].len = 0),
@@ -735,7 +735,7 @@ fn wrong_stateful_programs_are_found() {
         ("no buffer for these 3 values", |p| p.tables[0].1.push(0)),
         ("of several steps is not in the block", |p| {
             let (kernels, input, output) = (1, BufferId(0), BufferId(0));
-            p.bodies[0].together = Some(StepsTogether { kernels, input, output });
+            p.bodies[0].step_block = Some(StepBlock { kernels, input, output });
         }),
         ("no buffer for these 2 values", |p| p.tables.push(p.tables[0].clone())),
         ("no buffer for these 2 values", |p| p.tables[0].0 = STEPS),

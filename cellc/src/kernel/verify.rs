@@ -38,7 +38,7 @@ pub fn verify(program: &Program) -> Result<(), String> {
 fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
     scratch(body)?;
     block(body)?;
-    steps_together(body)?;
+    step_block(body)?;
     for function in &body.functions {
         verify_function(body, function)
             .map_err(|e| format!("function {:?}: {e}", function.name))?;
@@ -74,12 +74,12 @@ fn verify_body(body: BodyRef<'_>) -> Result<(), String> {
 }
 
 /// Checks the kernels that compute several steps together: their input and output are in the block.
-fn steps_together(body: BodyRef<'_>) -> Result<(), String> {
-    let Some(together) = &body.together else { return Ok(()) };
-    if together.kernels > body.kernels.len() {
+fn step_block(body: BodyRef<'_>) -> Result<(), String> {
+    let Some(step_block) = &body.step_block else { return Ok(()) };
+    if step_block.kernels > body.kernels.len() {
         return Err("more kernels of several steps than kernels".to_owned());
     }
-    for id in [together.input, together.output] {
+    for id in [step_block.input, step_block.output] {
         if body.block_place(id).is_none() {
             return Err(format!("buffer {} of several steps is not in the block", id.0));
         }

@@ -149,18 +149,18 @@ impl<'a, 'm> KernelBuilder<'a, 'm> {
         self.stride(name, place, (len, len), written)
     }
 
-    /// A new window of `len` elements that a loop moves by `step` elements per iteration.
+    /// A new window of `len` elements that a loop moves by `stride` elements per iteration.
     pub(super) fn stride(
         &mut self,
         name: &str,
         place: Place,
-        (len, step): (usize, usize),
+        (len, stride): (usize, usize),
         written: bool,
     ) -> (Place, Walk) {
         let window = self.window();
         (
             window.into(),
-            Walk { window, name: name.into(), start: place, len, step, written, reverse: false },
+            Walk { window, name: name.into(), start: place, len, stride, written, reverse: false },
         )
     }
 

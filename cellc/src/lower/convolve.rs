@@ -760,20 +760,20 @@ impl<'m> KernelBuilder<'_, 'm> {
         tile: &Tile<'_>,
         sums: &[Vec<Var>],
     ) {
-        let Some((&(count, step), inner)) = loops.split_first() else {
+        let Some((&(count, stride), inner)) = loops.split_first() else {
             return self.taps(body, rest, loaded, w, tile, sums);
         };
         let inside = offsets(rest);
-        let within: usize = inner.iter().map(|(count, step)| (count - 1) * step).sum();
+        let within: usize = inner.iter().map(|(count, stride)| (count - 1) * stride).sum();
         let taps = inner.iter().map(|(count, _)| count).product::<usize>() * inside.len();
         let (last, lanes) = *tile.vectors.last().expect("lower: a tile has vectors");
         let most = inside.iter().max().expect("check: a window has taps");
         let len = within + most + last + lanes;
-        let (all, walk) = self.stride("tap", loaded.all, (len, step), false);
+        let (all, walk) = self.stride("tap", loaded.all, (len, stride), false);
         let (w, w_walk) = self.walk("w", w, tile.packed * taps, false);
         let mut walks = vec![walk, w_walk];
         let last = loaded.last.map(|last| {
-            let (last, walk) = self.stride("tap_again", last, (len, step), false);
+            let (last, walk) = self.stride("tap_again", last, (len, stride), false);
             walks.push(walk);
             last
         });

@@ -139,7 +139,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         if period == 1 {
             return body(self, memory);
         }
-        let (first, len, step) = match line.order {
+        let (first, len, stride) = match line.order {
             FrameOrder::Rows => (0, line.row(), line.row()),
             FrameOrder::Rings { steps: most } => {
                 let steps = if self.lowering.steps == 1 { 0 } else { self.lowering.steps };
@@ -147,7 +147,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             }
         };
         let at = self.phase(period);
-        let (place, walk) = self.stride("row", memory.at(first), (len, step), written);
+        let (place, walk) = self.stride("row", memory.at(first), (len, stride), written);
         vec![Stmt::Pick { at, count: period, walk, body: body(self, place) }]
     }
 }

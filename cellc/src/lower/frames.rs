@@ -10,7 +10,7 @@ use super::pointwise::Epilogue;
 use super::product::added;
 use super::storage::Destinations;
 use crate::core::{Dense, Source, TensorDenormals};
-use crate::kernel::{Expr, LaneOp, Loops, Place, Role, StepsTogether, Stmt, Var};
+use crate::kernel::{Expr, LaneOp, Loops, Place, Role, StepBlock, Stmt, Var};
 use crate::plan::{self, Along, Panels, Phase, ProductPlan, TapRow, Taps};
 
 /// The number of vector registers that hold no sums.
@@ -18,9 +18,9 @@ const OTHER_REGISTERS: usize = 4;
 
 impl<'m> Lowering<'m> {
     /// Adds the kernels that compute several steps together.
-    pub(super) fn steps_together(&mut self) {
+    pub(super) fn step_block(&mut self) {
         let (model, plan, first) = (self.model, self.plan, self.body.kernels.len());
-        self.steps = plan.steps_together;
+        self.steps = plan.step_block;
         self.places = vec![None; self.places.len()];
         let [inputs, outputs] = [self.len(Source::Parameter(0)), self.len(model.results[0].source)];
         let [input, taken] = ["input", "taken"]
@@ -41,7 +41,7 @@ impl<'m> Lowering<'m> {
         }
         KernelBuilder::new(self).leave(output.into());
         let kernels = self.body.kernels.len() - first;
-        self.body.together = Some(StepsTogether { kernels, input, output });
+        self.body.step_block = Some(StepBlock { kernels, input, output });
         self.steps = 1;
     }
 }
@@ -53,7 +53,7 @@ struct MovingPlace {
     /// Elements that one iteration uses.
     len: usize,
     /// Elements between iterations. 0: the place stays.
-    step: usize,
+    stride: usize,
     written: bool,
 }
 
@@ -298,19 +298,19 @@ impl<'m> KernelBuilder<'_, 'm> {
     }
 
     /// A loop of `count` iterations over `columns` columns each. The weights of two iterations are
-    /// `step` elements apart.
+    /// `stride` elements apart.
     fn columns_of_steps(
         &mut self,
         layer: &DenseLayer<'m>,
         places: &Places,
         (count, columns): (usize, usize),
-        step: usize,
+        stride: usize,
         mut body: impl FnMut(&mut Self, &Places) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let terms = layer.terms.outer.0 * layer.terms.inner.0;
         let len = (terms - 1) * layer.between + columns;
         let weights =
-            MovingPlace { name: "weights", start: places.weights, len, step, written: false };
+            MovingPlace { name: "weights", start: places.weights, len, stride, written: false };
         let out = MovingPlace::new("out_columns", places.out, columns * layer.steps, true);
         let of_operand = |(operand, place): (&EpilogueOperand, &Place)| {
             MovingPlace::new("operand_columns", *place, operand.of_columns(columns), false)
@@ -409,14 +409,14 @@ impl<'m> KernelBuilder<'_, 'm> {
         at: &Places,
     ) {
         let (chains, columns) = (sums.chains.len(), sums.chains[0].len());
-        let Terms { outer: (channels, channel), inner: (count, step) } = layer.terms;
+        let Terms { outer: (channels, channel), inner: (count, distance) } = layer.terms;
         let (between, steps) = (layer.between, layer.steps);
-        let reach = (count - 1) * step + steps;
+        let reach = (count - 1) * distance + steps;
         let of_channel = |terms: usize| (terms - 1) * between + columns;
         let outer = vec![
-            MovingPlace { step: channel, ..MovingPlace::new("channel", at.x, reach, false) },
+            MovingPlace { stride: channel, ..MovingPlace::new("channel", at.x, reach, false) },
             MovingPlace {
-                step: count * between,
+                stride: count * between,
                 ..MovingPlace::new("weights", at.weights, of_channel(count), false)
             },
         ];
@@ -425,19 +425,20 @@ impl<'m> KernelBuilder<'_, 'm> {
             let (iterations, rest) = (count / chains, count % chains);
             let inner = vec![
                 MovingPlace {
-                    step: chains * step,
-                    ..MovingPlace::new("x", x, (chains - 1) * step + steps, false)
+                    stride: chains * distance,
+                    ..MovingPlace::new("x", x, (chains - 1) * distance + steps, false)
                 },
                 MovingPlace {
-                    step: chains * between,
+                    stride: chains * between,
                     ..MovingPlace::new("row", weights, of_channel(chains), false)
                 },
             ];
             let mut body = match iterations {
                 0 => Vec::new(),
                 _ => builder.repeat_moving(iterations, inner, |builder, moved| {
-                    let at =
-                        |chain: usize| (moved[0].at(chain * step), moved[1].at(chain * between));
+                    let at = |chain: usize| {
+                        (moved[0].at(chain * distance), moved[1].at(chain * between))
+                    };
                     (0..chains)
                         .flat_map(|chain| {
                             builder.add_term(sums.vectors, &sums.chains[chain], at(chain))
@@ -447,7 +448,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             };
             for chain in 0..rest {
                 let k = iterations * chains + chain;
-                let at = (x.at(k * step), weights.at(k * between));
+                let at = (x.at(k * distance), weights.at(k * between));
                 body.extend(builder.add_term(sums.vectors, &sums.chains[chain], at));
             }
             body
@@ -497,12 +498,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         mut body: impl FnMut(&mut Self, &[Place]) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let (mut walks, mut places) = (Vec::new(), Vec::new());
-        for MovingPlace { name, start, len, step, written } in moving {
-            if count == 1 || step == 0 {
+        for MovingPlace { name, start, len, stride, written } in moving {
+            if count == 1 || stride == 0 {
                 places.push(start);
                 continue;
             }
-            let (place, walk) = self.stride(name, start, (len, step), written);
+            let (place, walk) = self.stride(name, start, (len, stride), written);
             places.push(place);
             walks.push(walk);
         }
@@ -517,7 +518,7 @@ impl<'m> KernelBuilder<'_, 'm> {
 impl MovingPlace {
     /// A place that moves by its `len` elements.
     fn new(name: &'static str, place: Place, len: usize, written: bool) -> Self {
-        Self { name, start: place, len, step: len, written }
+        Self { name, start: place, len, stride: len, written }
     }
 }
 
@@ -550,6 +551,6 @@ impl Terms {
     /// The elements of x under the taps of a row in a delay line, including the newest tap.
     fn of_taps(row: &TapRow, newest: usize) -> Self {
         let distance = (newest - row.first) / row.earlier;
-        Self { outer: (row.channels, row.step), inner: (row.earlier + 1, distance) }
+        Self { outer: (row.channels, row.stride), inner: (row.earlier + 1, distance) }
     }
 }

@@ -137,7 +137,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         })
     }
 
-    /// A loop that moves windows, each with a length and a step. For one iteration, the body
+    /// A loop that moves windows, each with a length and a stride. For one iteration, the body
     /// without a loop.
     fn with_windows(
         &mut self,
@@ -150,13 +150,13 @@ impl<'m> KernelBuilder<'_, 'm> {
             return body(self, &places);
         }
         let (mut places, mut walks) = (Vec::new(), Vec::new());
-        for &(name, place, (len, step), written) in windows {
+        for &(name, place, (len, stride), written) in windows {
             // a window that stays in place
-            if step == 0 {
+            if stride == 0 {
                 places.push(place);
                 continue;
             }
-            let (place, walk) = self.stride(name, place, (len, step), written);
+            let (place, walk) = self.stride(name, place, (len, stride), written);
             places.push(place);
             walks.push(walk);
         }

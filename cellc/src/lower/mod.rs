@@ -54,7 +54,7 @@ use memory::{PackedWeights, ProgramMemory};
 pub(crate) fn lower(model: &CoreModel, plan: &Plan) -> Program {
     let denormals = Denormals::new(model, plan.flush_below, plan.arch.memory.stack_limit);
     let mut memory = ProgramMemory::new(model, plan, &denormals);
-    memory.program.steps_at_once = plan.steps_together;
+    memory.program.steps_at_once = plan.step_block;
     let bodies = (0..plan.isas.len())
         .map(|isa| Lowering::new(model, plan, &denormals, &memory, isa).finish());
     Program { bodies: bodies.collect(), ..memory.program }
@@ -134,8 +134,8 @@ impl<'m> Lowering<'m> {
         }
         self.copies();
         self.assignments();
-        if self.plan.steps_together > 1 {
-            self.steps_together();
+        if self.plan.step_block > 1 {
+            self.step_block();
         }
         self.body.mark_loads_in_parts(self.isa.lanes);
         (self.body.block, self.body.block_len) = block::allocate(self.body_ref());
@@ -298,7 +298,7 @@ impl<'m> Lowering<'m> {
     /// delay lines share the code.
     fn assignments(&mut self) {
         let model = self.model;
-        let apart = self.plan.steps_together > 1;
+        let apart = self.plan.step_block > 1;
         let mut first = Vec::new();
         let mut then = KernelBuilder::new(self);
         let mut body = Vec::new();

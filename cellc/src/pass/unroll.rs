@@ -60,7 +60,7 @@ impl Unroll<'_> {
     ) {
         for walk in walks {
             let window = if walk.reverse { count - 1 - k } else { k };
-            let place = self.place(walk.start).at(window * walk.step);
+            let place = self.place(walk.start).at(window * walk.stride);
             self.windows.insert(walk.window, place);
         }
         if let Some(counter) = counter {

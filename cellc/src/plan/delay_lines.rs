@@ -71,9 +71,9 @@ pub struct TapRow {
     /// The first channel's newest tap in the frame.
     pub newest: usize,
     /// Elements between the earlier taps of neighbouring channels.
-    pub step: usize,
+    pub stride: usize,
     /// Elements between the newest taps of neighbouring channels.
-    pub newest_step: usize,
+    pub newest_stride: usize,
 }
 
 /// The delay lines of a model.
@@ -145,25 +145,25 @@ impl Taps {
             ref own if taps == 2 => (own, (1, 0)),
             _ => return None,
         };
-        let (step, newest_step) = match (own, &newest.dims[..]) {
+        let (stride, newest_stride) = match (own, &newest.dims[..]) {
             ([], []) => (0, 0),
-            ([(count, step, to)], [(newest_count, newest_step, newest_to)])
+            ([(count, stride, to)], [(newest_count, newest_stride, newest_to)])
                 if (count, to) == (newest_count, newest_to) && *to == taps =>
             {
-                (*step, *newest_step)
+                (*stride, *newest_stride)
             }
             _ => return None,
         };
         let is_whole = channels * taps == len && own.iter().all(|dim| dim.0 == channels);
-        (is_whole && (channels == 1 || step > 0)).then_some(TapRow {
+        (is_whole && (channels == 1 || stride > 0)).then_some(TapRow {
             history: self.history,
             channels,
             earlier: of_earlier.0,
             first: earlier.from,
             distance: of_earlier.1,
             newest: newest.from,
-            step,
-            newest_step,
+            stride,
+            newest_stride,
         })
     }
 }

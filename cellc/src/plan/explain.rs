@@ -131,8 +131,8 @@ impl fmt::Display for Plan {
         for KeptHistory { variable, line, concat, .. } in &self.delay_lines.histories {
             writeln!(f, "variable {variable}: {line}; value {concat} has no memory")?;
         }
-        if self.steps_together > 1 {
-            writeln!(f, "up to {} steps are computed together", self.steps_together)?;
+        if self.step_block > 1 {
+            writeln!(f, "up to {} steps are computed together", self.step_block)?;
         }
         for (value, row) in &self.delay_lines.rows {
             let variable = self.delay_lines.histories[row.history].variable;

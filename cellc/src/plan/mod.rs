@@ -189,8 +189,9 @@ pub struct Plan {
     pub fusion: Fusion,
     /// The variables that are kept as delay lines.
     pub delay_lines: DelayLines,
-    /// The most steps of a stream that a call computes together. 1: one step after the other.
-    pub steps_together: usize,
+    /// The length of a step block: the most steps of a stream that a call computes together. 1: one
+    /// step after the other.
+    pub step_block: usize,
     /// The accuracy of activations.
     pub accuracy: Accuracy,
     /// The magnitude below which inputs, states and outputs are flushed to zero. `None`: denormals

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::choose::most_tile_rows;
 use super::product_planner::ProductPlanner;
-use super::step_blocks::steps_together;
+use super::step_blocks::step_block;
 use super::values::Values;
 use super::{Branches, DelayLines, Fusion, Multiples, Plan, ProductPlan};
 use crate::arch::{Arch, Isa, PlannedIsa};
@@ -91,7 +91,7 @@ fn stream(
     target: (&[PlannedIsa], &Arch, Option<f32>),
 ) -> (DelayLines, usize) {
     let lines = delay_lines(model, products, target.0, FrameOrder::Rows);
-    match steps_together(model, &lines, products, branches, target) {
+    match step_block(model, &lines, products, branches, target) {
         1 => (lines, 1),
         steps => (delay_lines(model, products, target.0, FrameOrder::Rings { steps }), steps),
     }
@@ -127,7 +127,7 @@ fn plan_for(
     let fusion = if fuses { Fusion::new(model, &unfused, &branches) } else { Fusion::default() };
     let values = Values::new(options.output.language, &isas);
     let target = (&isas[..], arch, flush_below);
-    let (delay_lines, steps_together) = stream(model, &products, &branches, target);
+    let (delay_lines, step_block) = stream(model, &products, &branches, target);
     Plan {
         arch,
         products,
@@ -135,7 +135,7 @@ fn plan_for(
         branches,
         fusion,
         delay_lines,
-        steps_together,
+        step_block,
         accuracy: options.numerics.accuracy,
         flush_below,
         values,

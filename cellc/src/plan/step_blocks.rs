@@ -20,7 +20,7 @@ const MOST_VALUES: usize = 1 << 17;
 /// that are not [plain](is_plain); with denormals flushed before operations; with more than
 /// [`MOST_VALUES`] elements in [`LEAST_STEPS`] steps; and if an instruction set has one lane or
 /// flushes denormals itself, as memory is scarce on these targets.
-pub(super) fn steps_together(
+pub(super) fn step_block(
     model: &CoreModel,
     lines: &DelayLines,
     products: &[ProductPlan],

@@ -1077,10 +1077,10 @@ impl Dialect for C<'_> {
             } else {
                 i.clone()
             };
-            // in shared text, the step of a pass is the number of lanes, which is printed even if
+            // in shared text, the stride of a pass is the number of lanes, which is printed even if
             // it is 1
-            let is_counted = walk.step == 1 && !(self.shares && is_of_passes);
-            let k = if is_counted { k } else { format!("{k} * {}", self.unsigned(walk.step)) };
+            let is_counted = walk.stride == 1 && !(self.shares && is_of_passes);
+            let k = if is_counted { k } else { format!("{k} * {}", self.unsigned(walk.stride)) };
             let from = match walk.offset {
                 0 => walk.block.name.clone(),
                 offset => format!("{} + {}", walk.block.name, self.unsigned(offset)),
@@ -1109,7 +1109,7 @@ impl Dialect for C<'_> {
             Some(most) => format!("({i} < {count}u ? {i} : {most}u)"),
             None => i.clone(),
         };
-        let k = if walking.step == 1 { k } else { format!("(size_t){k} * {}", walking.step) };
+        let k = if walking.stride == 1 { k } else { format!("(size_t){k} * {}", walking.stride) };
         let (from, ty) =
             (plus(&walking.block.name, walking.offset), spelling(walking.block.element).c);
         let constant = if walking.written { "" } else { "const " };

@@ -24,7 +24,7 @@ pub(super) fn function(
     };
     let (input, output) = (&interface.inputs[0], &interface.outputs[0]);
     let most = interface.layout.steps_at_once;
-    let together = body.together.as_ref().expect("lower: kernels of several steps");
+    let step_block = body.step_block.as_ref().expect("lower: kernels of several steps");
     let pointer = |id: BufferId| {
         let at = body.block_place(id).expect("verify: input and output are in the block");
         plus(&format!("{memory}->block"), at)
@@ -63,7 +63,7 @@ pub(super) fn function(
              for (size_t i = 0; i < {most}u * {x_size}; i++) {{\n        \
                  all[i] = i < steps * {x_size} ? inputs->{from}[i] : 0.0f;\n    \
              }}\n",
-        pointer(together.input)
+        pointer(step_block.input)
     );
     for (_, call) in texts.iter().flatten() {
         out.extend(call.lines().map(|line| format!("    {line}\n")));
@@ -74,7 +74,7 @@ pub(super) fn function(
              for (size_t i = 0; i < steps * {y_size}; i++) {{\n        \
                  outputs->{to}[i] = made[i];\n    \
              }}\n",
-        pointer(together.output)
+        pointer(step_block.output)
     );
     for Phase { name, steps: period } in &interface.layout.phases {
         let _ = writeln!(

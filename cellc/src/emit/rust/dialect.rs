@@ -151,21 +151,21 @@ impl Rust {
 
     /// The window of an iteration with a run-time number.
     fn window_at(&mut self, count: usize, walk: &MovingWindow<'_>, at: &str) -> String {
-        let MovingWindow { block, offset, step, window, .. } = walk;
+        let MovingWindow { block, offset, stride, window, .. } = walk;
         let name = self.shared(if walk.written { "part_from_mut" } else { "part_from" });
         let start = if *offset == 0 { String::new() } else { format!("{offset} + ") };
-        let at = match *step {
+        let at = match *stride {
             1 => at.to_owned(),
-            step if walk.reverse => format!("({at}) * {step}"),
-            step => format!("{at} * {step}"),
+            stride if walk.reverse => format!("({at}) * {stride}"),
+            stride => format!("{at} * {stride}"),
         };
-        let last = offset + (count - 1) * step;
+        let last = offset + (count - 1) * stride;
         format!("{name}::<{last}, {}, _, _>({}, {start}{at})", window.len, block.name)
     }
 
     /// The windows of a walk: an iterator over arrays.
     fn windows(&mut self, count: usize, walk: &MovingWindow<'_>) -> String {
-        let MovingWindow { block, offset, step, window, .. } = walk;
+        let MovingWindow { block, offset, stride, window, .. } = walk;
         let len = window.len;
         let data = if walk.hides_place {
             format!("{}({})", self.shared(hints::MERGED_LOADS.printed), block.name)
@@ -181,7 +181,7 @@ impl Rust {
         };
         let name = self.shared(name);
         match walk.is_apart() {
-            true => format!("{name}::<{offset}, {step}, {len}, {count}, _, _>({data})"),
+            true => format!("{name}::<{offset}, {stride}, {len}, {count}, _, _>({data})"),
             false => {
                 let hidden = walk.count.map_or(String::new(), |count| format!(", {count}"));
                 format!("{name}::<{offset}, {len}, {count}, _, _>({data}{hidden})")
@@ -691,7 +691,7 @@ impl Dialect for Rust {
         }
         // no iterator yields overlapping written windows: each iteration borrows its own window
         let is_lent = |walk: &&MovingWindow<'_>| {
-            walk.written && walk.is_apart() && walk.step < walk.window.len
+            walk.written && walk.is_apart() && walk.stride < walk.window.len
         };
         let lent: Vec<_> = walks.iter().filter(is_lent).collect();
         let mut sources: Vec<(&str, String)> = Vec::new();
@@ -735,7 +735,7 @@ impl Dialect for Rust {
             names,
             lanes,
             weights: Operand { block: weights, offset: first },
-            step,
+            row_stride,
             sum_stride,
             elements,
             rows,
@@ -766,7 +766,8 @@ impl Dialect for Rust {
         self.vectors.operation("mul_add");
         self.vectors.operation("all");
         let (name, sums) = (&weights.name, names.join(", "));
-        let rows = format!("Rows::<{}, {first}, {step}, {sum_stride}, {at_once}>", names.len());
+        let rows =
+            format!("Rows::<{}, {first}, {row_stride}, {sum_stride}, {at_once}>", names.len());
         let value = format!("{rows}::sums({columns}, {name}, {elements})");
         let value = match hints::is_kept_in_memory(names.len(), *next) {
             true => format!("{}({value})", self.shared(hints::KEPT_SUMS.printed)),

@@ -436,7 +436,7 @@ impl RustFile<'_> {
         let joins = shared.calls(body).iter().chain(&calls_of_steps).any(|group| group.len() > 1);
         let of_steps = calls_of_steps.into_iter().flatten();
         let of_steps = of_steps.map(|(_, name)| name.to_owned());
-        let step_kernels = body.together.is_some().then(|| of_steps.collect());
+        let step_kernels = body.step_block.is_some().then(|| of_steps.collect());
         Module {
             head,
             attribute,
@@ -577,7 +577,7 @@ impl RustFile<'_> {
         let memory_parameter = format!("{name}: &mut super::{}", memory.type_name());
         let state = format!("{memory_parameter}{weights}");
         let arguments = if loads { format!("{name}, blob") } else { name.to_owned() };
-        let together = body.together.as_ref().expect("lower: kernels of several steps");
+        let step_block = body.step_block.as_ref().expect("lower: kernels of several steps");
         let part = |id: BufferId| {
             let at = body.block_place(id).expect("verify: input and output are in the block");
             format!("::<{at}, {}, _, _>", body.buffer(id).len)
@@ -596,7 +596,7 @@ impl RustFile<'_> {
             for (to, from) in input.as_chunks_mut::<{}>().0.iter_mut().zip(x) {{ *to = *from; }}\n",
             array(x),
             array(y),
-            part(together.input),
+            part(step_block.input),
             x.len()
         );
         let (mut parts, block) = (String::new(), format!("&mut {name}.block"));
@@ -616,7 +616,7 @@ impl RustFile<'_> {
             out,
             "let output = part_of{}(&{name}.block);
             for (to, from) in y.iter_mut().zip(output.as_chunks::<{}>().0) {{ *to = *from; }}\n",
-            part(together.output),
+            part(step_block.output),
             y.len()
         );
         for Phase { name: count, steps } in &self.interface.layout.phases {

@@ -85,7 +85,7 @@ impl Unrolling {
             let walks = walks
                 .iter()
                 .zip(places)
-                .map(|(walk, place)| Walk { start: place.at(first * walk.step), ..walk.clone() });
+                .map(|(walk, place)| Walk { start: place.at(first * walk.stride), ..walk.clone() });
             Stmt::repeat(count, walks.collect(), body.to_vec())
         };
         let wide: Vec<_> = walks
@@ -95,8 +95,8 @@ impl Unrolling {
                 Walk {
                     window: WindowId(self.windows - 1),
                     name: format!("{}s", walk.name),
-                    len: (factor - 1) * walk.step + walk.len,
-                    step: factor * walk.step,
+                    len: (factor - 1) * walk.stride + walk.len,
+                    stride: factor * walk.stride,
                     ..walk.clone()
                 }
             })

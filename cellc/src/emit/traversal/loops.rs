@@ -15,7 +15,7 @@ use crate::kernel::{Base, Expr, Stmt, Var, Walk, WindowId};
 fn takes_overlapping(walks: &[Walk], body: &[Stmt]) -> bool {
     let plain =
         |stmt: &Stmt| matches!(stmt, Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Comment(_));
-    walks.iter().any(|walk| walk.step < walk.len) && body.iter().all(plain)
+    walks.iter().any(|walk| walk.stride < walk.len) && body.iter().all(plain)
 }
 
 /// True if a loop sums integers: unlike f32 sums, integer sums may be formed in any order.
@@ -87,7 +87,7 @@ impl Traversal<'_> {
         let meanwhile: Vec<_> =
             self.kernel.hints.meanwhile.iter().filter(|var| is_set(body, **var)).collect();
         let hidden = self.hidden.get(&count).filter(|_| self.is_kept(walks, body));
-        let rows = walks.iter().position(|w| !w.written && w.step == w.len);
+        let rows = walks.iter().position(|w| !w.written && w.stride == w.len);
         let walking: Vec<_> = walks
             .iter()
             .zip(&windows)
@@ -96,7 +96,7 @@ impl Traversal<'_> {
                 window,
                 block: self.base(w.start.base),
                 offset: self.base(w.start.base).at(w.start.offset),
-                step: w.step,
+                stride: w.stride,
                 written: w.written,
                 reverse: w.reverse,
                 count: hidden.filter(|_| rows == Some(at)).map(String::as_str),
@@ -150,12 +150,12 @@ impl Traversal<'_> {
         let name = self.scope.unique(&walk.name);
         let block = self.base(walk.start.base);
         let window = Block { name, len: walk.len, ..block.clone() };
-        let (offset, step) = (walk.start.offset, walk.step);
+        let (offset, stride) = (walk.start.offset, walk.stride);
         let walking = MovingWindow {
             window: &window,
             block,
             offset,
-            step,
+            stride,
             written: walk.written,
             reverse: false,
             count: None,
@@ -193,7 +193,7 @@ impl Traversal<'_> {
     ) {
         let around = Rc::new(std::mem::take(&mut self.scope));
         self.scope = Scope::within(around);
-        let width = walks[0].step;
+        let width = walks[0].stride;
         let name = self.scope.unique("columns");
         let group = Rc::new(ColumnGroup { name, width, columns: width * count });
         dialect.begin_passes(&group);

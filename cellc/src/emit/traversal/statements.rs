@@ -39,7 +39,7 @@ pub(in crate::emit) struct RowSums<'a> {
     pub(in crate::emit) lanes: usize,
     pub(in crate::emit) weights: Operand<'a>,
     /// The distance between rows of weights, in elements.
-    pub(in crate::emit) step: usize,
+    pub(in crate::emit) row_stride: usize,
     /// The distance between the weights of neighbouring sums, in elements.
     pub(in crate::emit) sum_stride: usize,
     /// The elements, one for each row.
@@ -75,7 +75,7 @@ pub(in crate::emit) struct MovingWindow<'a> {
     /// The start of the first window in `block`.
     pub(in crate::emit) offset: usize,
     /// The distance between windows, in elements.
-    pub(in crate::emit) step: usize,
+    pub(in crate::emit) stride: usize,
     pub(in crate::emit) written: bool,
     /// True if the loop walks from the last window to the first.
     pub(in crate::emit) reverse: bool,
@@ -91,7 +91,7 @@ pub(in crate::emit) struct MovingWindow<'a> {
 impl MovingWindow<'_> {
     /// True if the windows overlap or have gaps.
     pub(in crate::emit) fn is_apart(&self) -> bool {
-        self.step != self.window.len
+        self.stride != self.window.len
     }
 }
 

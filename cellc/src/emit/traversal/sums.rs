@@ -70,7 +70,7 @@ impl Traversal<'_> {
             names: sums.iter().map(|var| &*self.names[var.0]).collect(),
             lanes,
             weights: Operand { block: weights, offset: weights.at(rows.start.offset) + first },
-            step: rows.step,
+            row_stride: rows.stride,
             sum_stride,
             elements: self.operand(elements.start),
             rows: count,

@@ -38,10 +38,10 @@ impl Rows<'_, '_, '_> {
         let words = |start: &Place| (0..parts).map(|part| start.at(part * sum.count)).collect();
         let operands: Vec<Vec<Place>> = operands.iter().map(words).collect();
         if iterations > 1 {
-            let step = packed(taken);
+            let stride = packed(taken);
             let (row, walk) =
-                self.builder.stride("row", sum.rows, (between + step - short, step), false);
-            let bytes = step * layout.element_bytes();
+                self.builder.stride("row", sum.rows, (between + stride - short, stride), false);
+            let bytes = stride * layout.element_bytes();
             if let ([_], Some(at_once)) = (&operands[..], choice.unroll_factor(iterations, bytes)) {
                 self.builder.unrolled_by(&walk, at_once);
             }

@@ -28,8 +28,8 @@ impl Rows<'_, '_, '_> {
         let (weights, of_weights) =
             builder.stride("row", sum.rows, (spans(row.earlier + 1), row_weights), false);
         let reach = (row.earlier - 1) * row.distance + 1;
-        let (earlier, of_earlier) = builder.stride("earlier", earlier, (reach, row.step), false);
-        let (newest, of_newest) = builder.stride("newest", newest, (1, row.newest_step), false);
+        let (earlier, of_earlier) = builder.stride("earlier", earlier, (reach, row.stride), false);
+        let (newest, of_newest) = builder.stride("newest", newest, (1, row.newest_stride), false);
         let mut channel = Vec::new();
         let taps = TapPlaces { row, earlier, newest };
         self.add_channel(&mut channel, sum, weights, (taps, spans(1)));
