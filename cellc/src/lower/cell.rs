@@ -258,9 +258,9 @@ impl<'m> KernelBuilder<'_, 'm> {
         });
         walks.iter_mut().for_each(|walk| walk.reverse = sequence.reverse);
         let out = y.or(row.own_out).expect("lower: h' has a place");
-        let number = (length.is_some() || product.0.alternate).then(|| self.counter("t"));
+        let counter = (length.is_some() || product.0.alternate).then(|| self.counter("t"));
         let mut iteration = Vec::new();
-        let backwards = number.filter(|_| product.0.alternate).map(|t| {
+        let backwards = counter.filter(|_| product.0.alternate).map(|t| {
             let var = self.local("backwards", Type { scalar: Scalar::U32, lanes: 1 });
             let value = op(LaneOp::And, vec![Expr::Var(t), Expr::u32(1, 1)]);
             iteration.push(Stmt::Let { var, mutable: false, value });
@@ -288,7 +288,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         };
         iteration.extend(step(self, &cell_step, product));
         iteration.push(copy(out, row.h_state, units));
-        if let (Some(length), Some(k)) = (length, number) {
+        if let (Some(length), Some(k)) = (length, counter) {
             let t = match sequence.reverse {
                 false => Expr::Var(k),
                 true => op(LaneOp::WrappingSub, vec![Expr::u32(steps as u32 - 1, 1), Expr::Var(k)]),
@@ -296,13 +296,7 @@ impl<'m> KernelBuilder<'_, 'm> {
             let otherwise = y.map_or_else(Vec::new, |y| self.zeros(y, units));
             iteration = vec![Stmt::If { less: (t, length), then: iteration, otherwise }];
         }
-        body.push(Stmt::For {
-            count: steps,
-            counter: number,
-            backwards: None,
-            walks,
-            body: iteration,
-        });
+        body.push(Stmt::For { count: steps, counter, backwards: None, walks, body: iteration });
         body
     }
 
