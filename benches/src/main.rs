@@ -18,7 +18,7 @@ use cellc::Isa;
 use cellc::internals::timing::Cores;
 use cellc::internals::timing::agreement::Agreement;
 use cellc::internals::timing::floor::{Floor, LeastWork, floors};
-use cellc::internals::timing::report::{Report, Row, Run};
+use cellc::internals::timing::report::{ContenderRow, Report, Run};
 use cellc::internals::timing::turns::Turn;
 use clap::Parser;
 use serde_json::json;
@@ -205,13 +205,13 @@ fn bench_trades(
 ) -> Result<Traded, String> {
     let (expected, mut bounds) = (Expected::new(workload)?, Bounds::new(workload)?);
     let mut kernels = traded(workload, trades, cores);
-    let (mut rows, mut found): (Vec<Row>, _) = (Vec::new(), Vec::new());
+    let (mut rows, mut found): (Vec<ContenderRow>, _) = (Vec::new(), Vec::new());
     for kernel in &mut kernels {
         let held = bounds.hold(workload, &mut **kernel)?;
         let agreement = check(workload, &expected, &mut **kernel, f64::INFINITY)?;
         let this = row(&**kernel, agreement);
         let threads = matches!(kernel.trade(), Some(Trade::Threads | Trade::ThreadsBusy));
-        let alone = |other: &&Row| {
+        let alone = |other: &&ContenderRow| {
             other.trade.is_none() && other.name == this.name && other.isa == this.isa
         };
         if threads
@@ -255,7 +255,7 @@ fn measure(
     floors: &[Floor],
     arguments: &Arguments,
     contenders: &mut [Box<dyn Contender>],
-    rows: Vec<Row>,
+    rows: Vec<ContenderRow>,
     absent: Vec<(String, String)>,
 ) -> Result<Report, String> {
     let work = LeastWork::count(&model(workload, Variant::Itself)?);
@@ -279,8 +279,8 @@ fn measure(
     })
 }
 
-fn row(contender: &dyn Contender, agreement: Agreement) -> Row {
-    Row {
+fn row(contender: &dyn Contender, agreement: Agreement) -> ContenderRow {
+    ContenderRow {
         name: contender.name().to_owned(),
         isa: contender.isa().map(str::to_owned),
         version: contender.version().to_owned(),

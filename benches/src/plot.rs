@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use cellc::internals::timing::report::{Report, Row};
+use cellc::internals::timing::report::{ContenderRow, Report};
 
 /// Colours of contenders in the order in which they first appear; cellc's are the first.
 const COLOURS: [&str; 14] = [
@@ -22,7 +22,7 @@ const COLUMNS: usize = 4;
 /// most machines have.
 fn drawn(report: &Report) -> Vec<(String, f64)> {
     let widest = report.runs[0].floors.last().map_or("", |floor| floor.isa);
-    let label = |row: &Row| match row.isa.as_deref() {
+    let label = |row: &ContenderRow| match row.isa.as_deref() {
         None => Some(row.name.clone()),
         Some(isa) if isa == widest => Some(row.name.clone()),
         Some("avx2") if row.name == "cellc Rust" => Some("cellc Rust avx2".to_owned()),

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use cellc::internals::timing::report::{Report, Row};
+use cellc::internals::timing::report::{ContenderRow, Report};
 use serde_json::{Value, json};
 
 use crate::check::Held;
@@ -43,7 +43,7 @@ impl Traded {
 
     /// The rows of a language and instruction set, with default options or a trade.
     fn row(&self, name: &str, isa: &str, trade: Option<Trade>) -> Option<usize> {
-        let found = |(row, (t, _, _)): (&Row, &Found)| {
+        let found = |(row, (t, _, _)): (&ContenderRow, &Found)| {
             row.name == name && row.isa.as_deref() == Some(isa) && *t == trade
         };
         self.report.rows.iter().zip(&self.rows).position(found)
@@ -54,7 +54,7 @@ impl fmt::Display for Traded {
     /// The table of the report, and what was found about single calls.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.report)?;
-        let label = |row: &Row| {
+        let label = |row: &ContenderRow| {
             [Some(&row.name[..]), row.trade, row.isa.as_deref()]
                 .into_iter()
                 .flatten()
@@ -105,7 +105,7 @@ pub(crate) fn overview(all: &[(&Workload, Report)]) -> String {
     for (workload, report) in all {
         let _ = write!(text, "| {} |", workload.name);
         for (name, isa) in &kernels {
-            let is = |row: &Row| {
+            let is = |row: &ContenderRow| {
                 row.name == *name && row.isa.as_deref() == Some(isa) && row.other_function.is_none()
             };
             let ratio = report.rows.iter().position(is).and_then(|row| report.over_own_floor(row));

@@ -8,7 +8,9 @@
 use super::ErrorAnalysis;
 use super::value::Value;
 use crate::core::{CoreCell, PointwiseFunction, TopK};
-use crate::evaluate::{CellWeights, Column, Domain, MatrixRow, Row, State, StepInputs, steps_of};
+use crate::evaluate::{
+    BatchRow, CellWeights, Column, Domain, MatrixRow, State, StepInputs, steps_of,
+};
 use crate::model::{Binary, CurveShape};
 use crate::reference::{self, FLOAT64, order, place_of};
 
@@ -110,7 +112,7 @@ impl Domain for AtOneInput {
         &self,
         cell: &CoreCell,
         weights: &CellWeights<'_>,
-        row: &Row<'_, AtPoint>,
+        row: &BatchRow<'_, AtPoint>,
         length: f64,
     ) -> (Vec<Vec<AtPoint>>, State<AtPoint>) {
         let (mut y, mut last) = steps_of(self, cell, weights, row, length);

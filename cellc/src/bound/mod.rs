@@ -46,7 +46,7 @@ use crate::core::{
 };
 use crate::encoding::{LEAST_LARGEST, Stored, WeightFormat};
 use crate::evaluate::{
-    CellWeights, Column, Domain, MatrixRow, Outcome, Row, State, StepInputs, evaluate,
+    BatchRow, CellWeights, Column, Domain, MatrixRow, Outcome, State, StepInputs, evaluate,
 };
 use crate::math::{U, UNDERFLOW};
 use crate::model::{CellKind, Coupled, MathFunction, ResetGate};
@@ -281,7 +281,7 @@ impl Domain for ErrorAnalysis {
         &self,
         cell: &CoreCell,
         weights: &CellWeights<'_>,
-        row: &Row<'_, Value>,
+        row: &BatchRow<'_, Value>,
         length: f64,
     ) -> (Vec<Vec<Value>>, State<Value>) {
         let lengths = cell.sequence.as_ref().map(|s| &s.lengths);

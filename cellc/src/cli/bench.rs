@@ -19,7 +19,7 @@ use crate::temporary::folder::TemporaryFolder;
 use crate::timing::agreement::Agreement;
 use crate::timing::floor::{Floor, LeastWork, floors};
 use crate::timing::process::Process;
-use crate::timing::report::{Report, Row, Run};
+use crate::timing::report::{ContenderRow, Report, Run};
 use crate::timing::turns::Turn;
 use crate::timing::{PYTHON, pin};
 use serde_json::json;
@@ -92,7 +92,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
 /// The implementations to measure, after one call each.
 struct Implementations {
     /// The rows of the table: generated code, then libraries.
-    rows: Vec<Row>,
+    rows: Vec<ContenderRow>,
     harnesses: Vec<Harness>,
     peers: Vec<Peer>,
     /// Libraries that did not start, with the reasons.
@@ -121,7 +121,9 @@ impl Implementations {
                 let results = harness.call(&given, true, Variables::Initial)?.results;
                 let name = if *language == Language::C { "cellc C" } else { "cellc Rust" };
                 let isa = Some(floor.isa.to_owned());
-                bench.rows.push(Row { isa, ..row(name, String::new(), &results[0], expected) });
+                bench
+                    .rows
+                    .push(ContenderRow { isa, ..row(name, String::new(), &results[0], expected) });
                 bench.harnesses.push(harness);
             }
         }
@@ -175,11 +177,18 @@ fn compiled(compilation: &compile::Compilation, isa: &str) -> bool {
     compilation.plan.isas.iter().any(|planned| isa == planned.isa.name)
 }
 
-fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> Row {
+fn row(name: &str, version: String, got: &[f32], expected: &[f64]) -> ContenderRow {
     let mut agreement = Agreement::default();
     // no distance is too large here: the table prints it, and `cellc check` compares it with limits
     agreement.see(got, expected, f64::INFINITY);
-    Row { name: name.to_owned(), isa: None, version, other_function: None, trade: None, agreement }
+    ContenderRow {
+        name: name.to_owned(),
+        isa: None,
+        version,
+        other_function: None,
+        trade: None,
+        agreement,
+    }
 }
 
 /// The inputs of all calls: random numbers; zeros for states and integers; full lengths.

@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{
     CoreModel, CoreOp, Factor, Facts, FixedMatrices, FixedProduct, KernelForm, Notation, Operation,
-    OutputNumbers, OverTime, PlannedProduct, Reach, RecurrentSteps, Reference, Rows, Source,
-    StateEnds, StateEndsMut, StepOrder, Treatment, WeightSource, Work, Zeros, drop_unneeded,
+    OutputNumbers, OverTime, PlannedProduct, Reach, RecurrentSteps, Reference, Source, StateEnds,
+    StateEndsMut, StepOrder, StreamRows, Treatment, WeightSource, Work, Zeros, drop_unneeded,
     product,
 };
 use crate::model::{Activation, CellKind, Coupled, ResetGate, WeightLayout, counted};
@@ -240,7 +240,7 @@ impl Operation for CoreCell {
         [h].into_iter().chain(c).collect()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         self.batch *= rows.count;
         let sources = [Some(&mut self.x), Some(&mut self.h), self.c.as_mut(), self.a.as_mut()];
         sources.into_iter().flatten().for_each(|source| rows.copy(source));

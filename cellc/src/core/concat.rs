@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, listed,
+    Reach, Reference, Source, StateEndsMut, StreamRows, Treatment, Work, Zeros, listed,
 };
 
 /// The concatenation of the inputs along one axis.
@@ -44,7 +44,7 @@ impl Operation for Concat {
         Vec::new()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         self.axis += 1;
         self.inputs.iter_mut().for_each(|input| rows.copy(input));
     }

@@ -2,8 +2,8 @@
 
 use super::{
     ConstantId, CoreModel, CoreOp, Factor, Facts, FixedMatrices, FixedProduct, KernelForm,
-    Notation, Operation, OutputNumbers, OverTime, Reach, Reference, Rows, Source, StateEndsMut,
-    Treatment, Work, Zeros,
+    Notation, Operation, OutputNumbers, OverTime, Reach, Reference, Source, StateEndsMut,
+    StreamRows, Treatment, Work, Zeros,
 };
 use crate::model::counted;
 
@@ -278,7 +278,7 @@ impl Operation for Convolve {
         Vec::new()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         self.batch *= rows.count;
         rows.copy(&mut self.x);
     }

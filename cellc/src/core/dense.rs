@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Factor, Facts, FixedMatrices, FixedProduct, KernelForm, Notation, Operation,
-    OutputNumbers, OverTime, PlannedProduct, Reach, Reference, Rows, Source, StateEndsMut,
+    OutputNumbers, OverTime, PlannedProduct, Reach, Reference, Source, StateEndsMut, StreamRows,
     Treatment, WeightSource, Work, Zeros, product,
 };
 use crate::model::counted;
@@ -79,7 +79,7 @@ impl Operation for Dense {
         Vec::new()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         self.rows *= rows.count;
         rows.copy(&mut self.x);
     }

@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros,
+    Reach, Reference, Source, StateEndsMut, StreamRows, Treatment, Work, Zeros,
 };
 use crate::model::ElementType;
 
@@ -66,7 +66,7 @@ impl Operation for IntegerInput {
         Vec::new()
     }
 
-    fn repeat(&mut self, _: &mut Rows<'_>) {
+    fn repeat(&mut self, _: &mut StreamRows<'_>) {
         // the limits hold for the integers of every stream
     }
 

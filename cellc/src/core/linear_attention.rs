@@ -3,8 +3,8 @@
 
 use super::{
     CoreModel, CoreOp, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime, Reach,
-    RecurrentSteps, Reference, Rows, Source, StateEnds, StateEndsMut, StepOrder, Treatment, Work,
-    Zeros, drop_unneeded, product,
+    RecurrentSteps, Reference, Source, StateEnds, StateEndsMut, StepOrder, StreamRows, Treatment,
+    Work, Zeros, drop_unneeded, product,
 };
 use crate::model::counted;
 
@@ -153,7 +153,7 @@ impl Operation for LinearAttention {
         vec![StateEndsMut { name: "state", shape, initial, last }]
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         self.sizes.batch *= rows.count;
         self.sources().for_each(|source| rows.copy(source));
     }

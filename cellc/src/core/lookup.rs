@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros,
+    Reach, Reference, Source, StateEndsMut, StreamRows, Treatment, Work, Zeros,
 };
 
 /// `out[k, :] = table[indices[k], :]`. Negative indices count from the end; indices beyond an end
@@ -48,7 +48,7 @@ impl Operation for Lookup {
         Vec::new()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         rows.copy(&mut self.indices);
     }
 

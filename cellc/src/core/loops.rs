@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreNode, CoreOp, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, drop_unneeded,
+    Reach, Reference, Source, StateEndsMut, StreamRows, Treatment, Work, Zeros, drop_unneeded,
     visit_references,
 };
 
@@ -95,7 +95,7 @@ impl Operation for CoreLoop {
         Vec::new()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         for slice in &mut self.slices {
             slice.axis += 1;
             rows.copy(&mut slice.whole);

@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime, Reach,
-    Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, product,
+    Reference, Source, StateEndsMut, StreamRows, Treatment, Work, Zeros, product,
 };
 
 /// Products of two tensors of matrices, in C order. Either tensor may be computed or constant.
@@ -53,7 +53,7 @@ impl Operation for MatMul {
         Vec::new()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         self.batch *= rows.count;
         rows.copy(&mut self.a);
         rows.copy(&mut self.b);

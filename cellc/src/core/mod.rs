@@ -84,7 +84,7 @@ pub use softmax::Softmax;
 pub(crate) use source::Reference;
 use source::listed;
 pub use source::{ConstantId, Source, WeightSource};
-use streams::Rows;
+use streams::StreamRows;
 pub(crate) use sweep::sweep;
 pub use top_k::TopK;
 pub(crate) use value_facts::{Divider, DynamicLength, ValueFacts};

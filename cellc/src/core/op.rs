@@ -2,8 +2,8 @@
 
 use super::{
     Concat, Convolve, CoreCell, CoreLoop, CoreModel, Dense, Facts, FixedMatrices, IntegerInput,
-    LinearAttention, Lookup, MatMul, PlannedProduct, Pointwise, Reduce, Reference, Rows,
-    RunningSum, Softmax, Source, StateEndsMut, TopK, View, Work,
+    LinearAttention, Lookup, MatMul, PlannedProduct, Pointwise, Reduce, Reference, RunningSum,
+    Softmax, Source, StateEndsMut, StreamRows, TopK, View, Work,
 };
 use crate::model::LedgerEntry;
 
@@ -44,9 +44,9 @@ pub(super) trait Operation {
     /// sequence lengths; for a loop, also the references in the body.
     fn visit(&mut self, visit: &mut dyn FnMut(Reference));
 
-    /// Adds a first axis with [`Rows::count`] rows to every tensor but weights, filters and tables,
-    /// or as many rows to a batch.
-    fn repeat(&mut self, rows: &mut Rows<'_>);
+    /// Adds a first axis with [`StreamRows::count`] rows to every tensor but weights, filters and
+    /// tables, or as many rows to a batch.
+    fn repeat(&mut self, rows: &mut StreamRows<'_>);
 
     /// [`CoreOp::same_attributes`].
     fn same_attributes(&self, other: &CoreOp) -> bool;
@@ -147,7 +147,7 @@ impl CoreOp {
     }
 
     /// Adds a row for each stream, as [`Operation::repeat`].
-    pub(super) fn repeat(&mut self, rows: &mut Rows<'_>) {
+    pub(super) fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         self.operation_mut().repeat(rows);
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, listed,
+    Reach, Reference, Source, StateEndsMut, StreamRows, Treatment, Work, Zeros, listed,
 };
 use crate::model::{Binary, MathFunction};
 
@@ -38,7 +38,7 @@ pub enum PointwiseFunction {
 }
 
 /// The facts about a [`PointwiseFunction`].
-struct Row {
+struct PointwiseFacts {
     /// The name in printed models.
     name: &'static str,
     /// The number of operands.
@@ -49,10 +49,10 @@ struct Row {
 }
 
 impl PointwiseFunction {
-    fn row(self) -> Row {
+    fn facts(self) -> PointwiseFacts {
         use Effort::{Arithmetic, Divide, Function};
         use Zeros::{IfAll, IfOne, Unknown};
-        let row = |name, arity, effort, zeros| Row { name, arity, effort, zeros };
+        let row = |name, arity, effort, zeros| PointwiseFacts { name, arity, effort, zeros };
         match self {
             Self::Math(function) => row(function.name(), 1, Function, Unknown),
             Self::Binary(binary) => match binary {
@@ -73,12 +73,12 @@ impl PointwiseFunction {
 
     /// The name in printed models.
     pub fn name(self) -> &'static str {
-        self.row().name
+        self.facts().name
     }
 
     /// The number of operands.
     pub fn arity(self) -> usize {
-        self.row().arity
+        self.facts().arity
     }
 }
 
@@ -96,7 +96,7 @@ impl From<Binary> for PointwiseFunction {
 
 impl Operation for Pointwise {
     fn facts(&self) -> Facts<'_> {
-        let Row { effort, zeros, .. } = self.function.row();
+        let PointwiseFacts { effort, zeros, .. } = self.function.facts();
         let is_difference_of_one =
             self.function == Binary::Subtract.into() && self.inputs.first() == self.inputs.last();
         let zeros = if is_difference_of_one { Zeros::Always } else { zeros };
@@ -133,7 +133,7 @@ impl Operation for Pointwise {
         Vec::new()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         // an operand of lower rank first gets the rank of the output, so that the new first axes
         // align
         rows.align(&mut self.inputs, self.out);

@@ -2,8 +2,8 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Number, Operation, OutputNumbers,
-    OverTime, PointwiseFunction, Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work,
-    Zeros,
+    OverTime, PointwiseFunction, Reach, Reference, Source, StateEndsMut, StreamRows, Treatment,
+    Work, Zeros,
 };
 use crate::model::{Binary, counted};
 
@@ -131,7 +131,7 @@ impl Operation for Reduce {
         Vec::new()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         self.first += 1;
         self.end += 1;
         rows.copy(&mut self.input);

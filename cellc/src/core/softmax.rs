@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros,
+    Reach, Reference, Source, StateEndsMut, StreamRows, Treatment, Work, Zeros,
 };
 use crate::model::MathFunction;
 
@@ -53,7 +53,7 @@ impl Operation for Softmax {
         Vec::new()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         self.axis += 1;
         rows.copy(&mut self.input);
     }

@@ -19,7 +19,7 @@ pub enum RowKind {
 ///
 /// `check` has checked the shapes with `count` rows, and refused models with run-time sizes.
 pub fn repeat(model: &mut CoreModel, count: usize, kind: RowKind) {
-    let copied = Rows::new(model, count, kind).run();
+    let copied = StreamRows::new(model, count, kind).run();
     for constant in copied {
         let tensor = &model.constants[constant];
         let values: Vec<f32> = (0..tensor.len()).map(|at| tensor.get_f32(at)).collect();
@@ -49,7 +49,7 @@ pub(crate) fn repeated_shapes(model: &CoreModel) -> Vec<&[usize]> {
         results: model.results.clone(),
         ..CoreModel::default()
     };
-    let copied = Rows::new(&mut copy, 1, RowKind::Streams).run();
+    let copied = StreamRows::new(&mut copy, 1, RowKind::Streams).run();
     let inputs = model.parameters.iter().filter(|parameter| !parameter.weight);
     inputs
         .map(|parameter| &parameter.shape[..])
@@ -62,7 +62,7 @@ pub(crate) fn repeated_shapes(model: &CoreModel) -> Vec<&[usize]> {
 
 /// A model while its operations get rows. Shapes keep the sizes of one row until all operations
 /// have their rows.
-pub(super) struct Rows<'m> {
+pub(super) struct StreamRows<'m> {
     model: &'m mut CoreModel,
     /// The number of rows.
     pub(super) count: usize,
@@ -74,7 +74,7 @@ pub(super) struct Rows<'m> {
     views: Vec<View>,
 }
 
-impl<'m> Rows<'m> {
+impl<'m> StreamRows<'m> {
     fn new(model: &'m mut CoreModel, count: usize, kind: RowKind) -> Self {
         Self { model, count, kind, copied: Vec::new(), views: Vec::new() }
     }

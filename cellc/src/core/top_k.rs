@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros, drop_unneeded,
+    Reach, Reference, Source, StateEndsMut, StreamRows, Treatment, Work, Zeros, drop_unneeded,
 };
 
 /// The `count` largest or smallest elements of each row, best first, NaNs last. [`Self::last`]
@@ -63,7 +63,7 @@ impl Operation for TopK {
         Vec::new()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         self.rows *= rows.count;
         rows.copy(&mut self.input);
     }

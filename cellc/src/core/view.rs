@@ -2,7 +2,7 @@
 
 use super::{
     CoreModel, CoreOp, Effort, Facts, KernelForm, Notation, Operation, OutputNumbers, OverTime,
-    Reach, Reference, Rows, Source, StateEndsMut, Treatment, Work, Zeros,
+    Reach, Reference, Source, StateEndsMut, StreamRows, Treatment, Work, Zeros,
 };
 
 /// Elements of the input in another order: `out[i0, i1, ..] = input[offset + sum i_d * strides_d]`.
@@ -65,7 +65,7 @@ impl Operation for View {
         Vec::new()
     }
 
-    fn repeat(&mut self, rows: &mut Rows<'_>) {
+    fn repeat(&mut self, rows: &mut StreamRows<'_>) {
         let is_shared = matches!(self.input, Source::Constant(_));
         let stride = if is_shared { 0 } else { rows.len(self.input) };
         self.strides.insert(0, stride.cast_signed());

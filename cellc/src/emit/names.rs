@@ -36,13 +36,13 @@ pub struct Interface {
     /// The states: inputs that the struct holds between steps.
     pub states: Vec<StateField>,
     /// Variables of the model (ReadValue, Assign), in the model's order: fields of the generated
-    /// [`Memory::State`].
+    /// [`StepMemory::State`].
     pub variables: Vec<Field>,
     /// For calls with a run-time number of steps: the inputs and outputs that have one tensor per
     /// step. `None`: one step per call.
     pub steps: Option<StepFlags>,
-    /// Length of the block for intermediate values in the [`Memory`], in f32: the maximum over all
-    /// instruction sets.
+    /// Length of the block for intermediate values in the [`StepMemory`], in f32: the maximum over
+    /// all instruction sets.
     pub block_len: usize,
     /// The arrays that a step keeps on the stack.
     pub stack: StackArrays,
@@ -58,9 +58,9 @@ pub struct Interface {
     /// The number of instruction sets of the file. Instruction sets that share a body count
     /// separately.
     pub isas: usize,
-    /// True if the caller of the pure function provides the [`Memory`], on every target: for models
-    /// with variables, a sequence, or several operations. The pure function of a single cell keeps
-    /// scratch memory on the stack.
+    /// True if the caller of the pure function provides the [`StepMemory`], on every target: for
+    /// models with variables, a sequence, or several operations. The pure function of a single cell
+    /// keeps scratch memory on the stack.
     pub takes_memory: bool,
 }
 
@@ -88,14 +88,14 @@ impl StackArrays {
 
 /// The memory of a step beside its inputs and outputs, as a struct of the generated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
+pub enum StepMemory {
     /// The model's variables, and scratch memory.
     State,
     /// Scratch memory alone: no result depends on its contents before a step.
     Scratch,
 }
 
-impl Memory {
+impl StepMemory {
     /// The type in Rust.
     pub fn type_name(self) -> &'static str {
         match self {
@@ -125,8 +125,8 @@ impl Memory {
 /// several steps always compute all steps of a block.
 pub(crate) const LEAST_TOGETHER: usize = 4;
 
-/// The layout of the [`Memory`], the counts of steps and streams of a call, and the source of the
-/// weights.
+/// The layout of the [`StepMemory`], the counts of steps and streams of a call, and the source of
+/// the weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// True if the memory stores the reading direction of large weights.
@@ -253,14 +253,14 @@ impl Interface {
         self.variables.iter().filter(|field| !self.layout.delay_lines.contains_key(&field.index))
     }
 
-    /// True if kernels use a [`Memory`].
+    /// True if kernels use a [`StepMemory`].
     pub fn has_memory(&self) -> bool {
         self.takes_memory || self.layout.alternates || self.block_len > 0
     }
 
     /// The memory of a step.
-    pub fn memory(&self) -> Memory {
-        if self.variables.is_empty() { Memory::Scratch } else { Memory::State }
+    pub fn memory(&self) -> StepMemory {
+        if self.variables.is_empty() { StepMemory::Scratch } else { StepMemory::State }
     }
 
     /// True if the memory must be set before the first step.

@@ -1,7 +1,7 @@
 //! The arguments of generated step functions. Their list and order are defined only here; emitters
 //! and test programs iterate over them.
 
-use super::names::{Field, Interface, Memory, StepFlags};
+use super::names::{Field, Interface, StepFlags, StepMemory};
 use super::tensors::array;
 use crate::request::Language;
 
@@ -15,7 +15,7 @@ pub enum Argument<'a> {
     /// The threads for the halves of cells.
     Pool,
     /// Variables, and memory for intermediate values.
-    Memory(Memory),
+    Memory(StepMemory),
     /// Run-time weights, packed.
     Packed,
     /// One input or several.

@@ -79,7 +79,7 @@ pub(super) fn of_text(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Amo
 
 /// Work of each function for one vector.
 fn functions(body: BodyRef<'_>, isa: &Isa, costs: &Instructions) -> Vec<Amounts> {
-    let one = |function: &crate::kernel::Function| {
+    let one = |function: &crate::kernel::ScalarFunction| {
         let mut counting = Counting {
             body,
             isa,

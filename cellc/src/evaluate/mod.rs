@@ -60,7 +60,7 @@ pub(crate) trait Domain {
         &self,
         cell: &CoreCell,
         weights: &CellWeights<'_>,
-        row: &Row<'_, Self::Value>,
+        row: &BatchRow<'_, Self::Value>,
         length: f64,
     ) -> (Vec<Vec<Self::Value>>, State<Self::Value>) {
         steps_of(self, cell, weights, row, length)
@@ -105,7 +105,7 @@ pub(crate) fn steps_of<A: Domain + ?Sized>(
     arithmetic: &A,
     cell: &CoreCell,
     weights: &CellWeights<'_>,
-    row: &Row<'_, A::Value>,
+    row: &BatchRow<'_, A::Value>,
     length: f64,
 ) -> (Vec<Vec<A::Value>>, State<A::Value>) {
     let steps = row.steps();
@@ -147,7 +147,7 @@ pub(crate) struct State<V> {
 
 /// One row of the batch through time.
 #[derive(PartialEq)]
-pub(crate) struct Row<'a, V> {
+pub(crate) struct BatchRow<'a, V> {
     x: &'a [V],
     a: Option<&'a [V]>,
     input_size: usize,
@@ -157,7 +157,7 @@ pub(crate) struct Row<'a, V> {
     pub(crate) reverse: bool,
 }
 
-impl<V> Row<'_, V> {
+impl<V> BatchRow<'_, V> {
     /// The number of steps.
     pub(crate) fn steps(&self) -> usize {
         self.x.len() / self.input_size
@@ -485,7 +485,7 @@ impl<'a, A: Domain> Evaluation<'a, A> {
                 self.arithmetic.known(&self.get(*source)[n]).unwrap_or(f64::NAN)
             }
         };
-        let row = |n: usize| Row {
+        let row = |n: usize| BatchRow {
             x: &x[n * steps * inputs..][..steps * inputs],
             a: a.as_ref().map(|a| &a[n * steps..][..steps]),
             input_size: inputs,

@@ -4,8 +4,8 @@
 //! code therefore give equal bits, apart from NaN payloads.
 
 use super::{
-    Base, BlockSums, BodyRef, BufferId, Copied, CopiedDim, Encoding, Expr, FLUSH_BELOW, Function,
-    Kernel, LaneOp, Place, Role, StepBlock, Stmt, Tiles, Var, Walk,
+    Base, BlockSums, BodyRef, BufferId, Copied, CopiedDim, Encoding, Expr, FLUSH_BELOW, Kernel,
+    LaneOp, Place, Role, ScalarFunction, StepBlock, Stmt, Tiles, Var, Walk,
 };
 
 /// The contents of undefined memory at the start of a step. Reads of undefined memory show up in
@@ -118,7 +118,7 @@ fn advance(body: BodyRef<'_>, memory: &mut [Vec<f32>], done: usize) {
 /// # Panics
 /// If the function is symbolic, or the arguments do not fit.
 #[cfg(test)]
-pub(crate) fn evaluate(function: &Function, arguments: &[&[f32]]) -> Vec<f32> {
+pub(crate) fn evaluate(function: &ScalarFunction, arguments: &[&[f32]]) -> Vec<f32> {
     assert_eq!(function.params, arguments.len(), "the arguments of {}", function.name);
     let width = arguments.first().map_or(1, |a| a.len());
     let arguments = arguments.iter().map(|a| {
@@ -163,7 +163,7 @@ fn view(body: BodyRef<'_>, id: BufferId) -> MemoryView {
 }
 
 struct Machine<'a> {
-    functions: &'a [Function],
+    functions: &'a [ScalarFunction],
     memory: &'a mut [Vec<f32>],
     /// The memory of each buffer, by [`BufferId`].
     views: &'a [MemoryView],
@@ -181,7 +181,7 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    fn new(functions: &'a [Function], memory: &'a mut [Vec<f32>]) -> Self {
+    fn new(functions: &'a [ScalarFunction], memory: &'a mut [Vec<f32>]) -> Self {
         let (vars, windows, free) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             functions,
@@ -451,7 +451,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn call(&mut self, function: &Function, args: Vec<Lanes>, width: usize) -> Lanes {
+    fn call(&mut self, function: &ScalarFunction, args: Vec<Lanes>, width: usize) -> Lanes {
         let result = function.result.as_ref();
         let result = result
             .unwrap_or_else(|| panic!("{} is symbolic: pass::expand has not run", function.name));

@@ -703,7 +703,7 @@ pub struct Local {
 ///
 /// Kernels apply the function to every lane; its locals have one lane.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Function {
+pub struct ScalarFunction {
     /// The activation's name.
     pub name: String,
     /// Formula and accuracy, for the comment in generated code.
@@ -718,7 +718,7 @@ pub struct Function {
     pub result: Option<Expr>,
 }
 
-impl Function {
+impl ScalarFunction {
     /// The number of operations.
     pub fn operations(&self) -> usize {
         fn operations_in(expr: &Expr) -> usize {
@@ -851,7 +851,7 @@ pub struct Body {
     /// the program's buffers.
     pub scratch: Vec<Buffer>,
     /// The activations that kernels call.
-    pub functions: Vec<Function>,
+    pub functions: Vec<ScalarFunction>,
     /// The kernels of a step in order, then those of [`Self::step_block`].
     pub kernels: Vec<Kernel>,
     /// The block: one memory area for the scratch buffers that are parameters of kernels. Each

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Base, BlockProduct, BlockSums, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr,
-    Function, Kernel, LaneOp, Local, Place, Program, Role, Scalar, Stmt, Tiles, Var, Walk,
+    Base, BlockProduct, BlockSums, Body, BodyRef, Buffer, BufferId, Copied, Encoding, Expr, Kernel,
+    LaneOp, Local, Place, Program, Role, Scalar, ScalarFunction, Stmt, Tiles, Var, Walk,
 };
 
 impl Display for Encoding {
@@ -148,7 +148,7 @@ fn name(names: &[String], what: &str, i: usize) -> String {
 fn print_function(
     body: BodyRef<'_>,
     buffers: &[String],
-    function: &Function,
+    function: &ScalarFunction,
     f: &mut Formatter<'_>,
 ) -> fmt::Result {
     for doc in &function.doc {

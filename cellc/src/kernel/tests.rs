@@ -1,7 +1,7 @@
 use super::{
-    Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Function, Kernel,
-    LaneOp, Local, Loops, Place, Program, Role, Scalar, StepBlock, Stmt, Tiles, Type, Var, Walk,
-    WindowId, evaluate, interpret, verify,
+    Base, Body, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr, Kernel, LaneOp,
+    Local, Loops, Place, Program, Role, Scalar, ScalarFunction, StepBlock, Stmt, Tiles, Type, Var,
+    Walk, WindowId, evaluate, interpret, verify,
 };
 use crate::pass;
 
@@ -86,7 +86,7 @@ fn program() -> Program {
         store(OUT, Expr::Call(0, vec![load(SCRATCH, 4)])),
         store(place(Base::Buffer(OUT), 4), Expr::f32(1.0, 1)),
     ];
-    let double = Function {
+    let double = ScalarFunction {
         name: "double".to_owned(),
         doc: vec!["2 x".to_owned()],
         locals: vec![
@@ -966,7 +966,10 @@ fn apply(operation: LaneOp, args: &[&[f32]]) -> Vec<f32> {
     let operands = (0..args.len()).map(|i| Expr::Var(Var(i))).collect();
     let result = Some(op(operation, operands));
     let (name, doc) = (String::new(), Vec::new());
-    evaluate(&Function { name, doc, locals, params: args.len(), body: Vec::new(), result }, args)
+    evaluate(
+        &ScalarFunction { name, doc, locals, params: args.len(), body: Vec::new(), result },
+        args,
+    )
 }
 
 fn bits(values: &[f32]) -> Vec<u32> {
@@ -1156,7 +1159,7 @@ fn bit_operations_do_what_they_say() {
         let locals = vec![Local { name: "x".to_owned(), ty: Type::f32(1) }; 2];
         let result = Some(op(LaneOp::FromBits, vec![op(operation, args)]));
         let (name, doc) = (String::new(), Vec::new());
-        let function = Function { name, doc, locals, params: 2, body: Vec::new(), result };
+        let function = ScalarFunction { name, doc, locals, params: 2, body: Vec::new(), result };
         evaluate(&function, &[&[f32::from_bits(a)], &[f32::from_bits(b.unwrap_or(0))]])[0].to_bits()
     };
     assert_eq!(through_bits(LaneOp::WrappingAdd, 0xffff_ffff, Some(2)), 1);

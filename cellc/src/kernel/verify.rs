@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use super::{
     Base, BlockSums, Body, BodyRef, Buffer, BufferId, Copied, CopiedDim, Element, Encoding, Expr,
-    Function, Kernel, LaneOp, Place, Program, Role, Scalar, Stmt, Tiles, Type, Var, Walk,
+    Kernel, LaneOp, Place, Program, Role, Scalar, ScalarFunction, Stmt, Tiles, Type, Var, Walk,
 };
 
 /// Checks a program. The error describes the first violation.
@@ -288,7 +288,7 @@ fn block(body: BodyRef<'_>) -> Result<(), String> {
 }
 
 /// The destination of a copy: the first element, and the loops.
-type Target = (Place, Vec<(usize, usize)>);
+type CopyDestination = (Place, Vec<(usize, usize)>);
 
 /// Checks packing: only copies from parameters and constants to weights. Additions need an earlier
 /// copy to the same destination.
@@ -302,19 +302,20 @@ fn packing(program: &Program) -> Result<(), String> {
     }) {
         return Err("it goes from a parameter or a constant to weights".to_owned());
     }
-    let mut before: BTreeSet<Target> = BTreeSet::new();
+    let mut before: BTreeSet<CopyDestination> = BTreeSet::new();
     for (copied, ..) in kernel.copies() {
-        let target = (copied.to, copied.dims.iter().map(|d| (d.extent, d.to_stride)).collect());
+        let destination =
+            (copied.to, copied.dims.iter().map(|d| (d.extent, d.to_stride)).collect());
         if !copied.add {
-            before.insert(target);
-        } else if !before.contains(&target) {
+            before.insert(destination);
+        } else if !before.contains(&destination) {
             return Err("it adds to what is not written".to_owned());
         }
     }
     verify_kernel(BodyRef { program, body: &own }, kernel, true, &mut BTreeSet::new()).map(drop)
 }
 
-fn verify_function(body: BodyRef<'_>, function: &Function) -> Result<(), String> {
+fn verify_function(body: BodyRef<'_>, function: &ScalarFunction) -> Result<(), String> {
     let scalar = Type { scalar: Scalar::F32, lanes: 1 };
     if function.params == 0 || function.locals.len() < function.params {
         return Err("a function has arguments, the first of its locals".to_owned());

@@ -5,7 +5,7 @@ use super::builder::{KernelBuilder, Lowered, copy, flush, op};
 use super::integers::{between, number};
 use super::memory::PackedWeights;
 use super::pointwise::End;
-use super::product::{Rows, X, for_rows, for_tiles};
+use super::product::{RowGroup, X, for_rows, for_tiles};
 use super::step::CellStep;
 use super::{gru, lstm, rnn};
 use crate::core::{CoreCell, Lengths, Sequence, Source};
@@ -19,7 +19,7 @@ fn step<'m>(
     step: &CellStep<'_, 'm>,
     product: (&'m ProductPlan, &'m PackedWeights),
 ) -> Vec<Stmt> {
-    let rows = Rows::new(builder, product, step.rows, step.backwards);
+    let rows = RowGroup::new(builder, product, step.rows, step.backwards);
     match step.cell.kind {
         CellKind::Rnn => rnn::step(rows, step),
         CellKind::Gru(_) | CellKind::Augru(_) => gru::step(rows, step),
@@ -330,7 +330,9 @@ impl<'m> KernelBuilder<'_, 'm> {
                         places[0],
                         rows * cell.input_size,
                     );
-                    body.extend(Rows::new(builder, product, rows, None).input_sums(x, places[1]));
+                    body.extend(
+                        RowGroup::new(builder, product, rows, None).input_sums(x, places[1]),
+                    );
                     body
                 }));
                 (sums, len)

@@ -1,7 +1,7 @@
 //! Dense layers: every row of x times a matrix of weights, then the fused pointwise work.
 
 use super::builder::{KernelBuilder, Lowered};
-use super::product::{Operands, Rows, Sums, TapPlaces, X, for_tiles};
+use super::product::{Operands, RowGroup, Sums, TapPlaces, X, for_tiles};
 use crate::core::{Dense, Source};
 use crate::kernel::{Place, Stmt};
 
@@ -51,8 +51,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         let product = self.lowering.product(dense.out);
         let end = self.end(dense.out, dense.outputs);
         let end = end.at(ends);
-        let kept = |_: &mut Rows<'_, '_, '_>, _, value| value;
-        Rows::new(self, product, count, None).early(
+        let kept = |_: &mut RowGroup<'_, '_, '_>, _, value| value;
+        RowGroup::new(self, product, count, None).early(
             Operands { x, h: None },
             end.columns(),
             kept,

@@ -1,7 +1,7 @@
 //! GRU and AUGRU cells, the pointwise part: gates z, r, n and `h' = (1 - z).n + z.h`.
 
 use super::builder::{load, op};
-use super::product::{Column, Operands, Rows, Sums};
+use super::product::{Column, Operands, RowGroup, Sums};
 use super::step::CellStep;
 use crate::core::CoreCell;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
@@ -20,7 +20,7 @@ pub(super) fn doc(cell: &CoreCell) -> Vec<String> {
     [vec![title], cell.equations()].concat()
 }
 
-pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
+pub(super) fn step<'m>(rows: RowGroup<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     match step.cell.kind.reset_gate() {
         Some(ResetGate::AfterMatMul) => after(rows, step),
         Some(ResetGate::BeforeMatMul) => before(rows, step),
@@ -30,7 +30,7 @@ pub(super) fn step<'m>(rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<S
 
 /// Activates the sums of z and r in a run. The candidate's sums stay unchanged, as they need r
 /// first.
-fn activate_run(rows: &mut Rows<'_, '_, '_>, cell: &CoreCell, sum: usize, value: Expr) -> Expr {
+fn activate_run(rows: &mut RowGroup<'_, '_, '_>, cell: &CoreCell, sum: usize, value: Expr) -> Expr {
     match sum {
         0..N => rows.builder.activate(cell, cell.activations[0], value),
         _ => value,
@@ -38,13 +38,13 @@ fn activate_run(rows: &mut Rows<'_, '_, '_>, cell: &CoreCell, sum: usize, value:
 }
 
 /// z or r of a vector, activated now unless the whole run has been activated.
-fn gate(rows: &mut Rows<'_, '_, '_>, cell: &CoreCell, sums: &Sums, which: usize) -> Expr {
+fn gate(rows: &mut RowGroup<'_, '_, '_>, cell: &CoreCell, sums: &Sums, which: usize) -> Expr {
     let value = sums.values[which].clone();
     if sums.active { value } else { rows.builder.activate(cell, cell.activations[0], value) }
 }
 
 /// z of a vector. With attention a: `(1 - a) * z`.
-fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &CellStep<'_, '_>, sums: &Sums) -> Expr {
+fn update_gate(rows: &mut RowGroup<'_, '_, '_>, step: &CellStep<'_, '_>, sums: &Sums) -> Expr {
     let z = gate(rows, step.cell, sums, rows.place_of("z"));
     match step.a {
         None => z,
@@ -59,7 +59,7 @@ fn update_gate(rows: &mut Rows<'_, '_, '_>, step: &CellStep<'_, '_>, sums: &Sums
 /// Computes and stores the new state of one vector of columns. `columns` are h and the columns of
 /// [`CellStep::new_state`].
 fn update<'m>(
-    rows: &mut Rows<'_, '_, 'm>,
+    rows: &mut RowGroup<'_, '_, 'm>,
     step: &CellStep<'_, 'm>,
     body: &mut Vec<Stmt>,
     (lane, lanes): (usize, usize),
@@ -73,12 +73,12 @@ fn update<'m>(
     step.store(rows.builder, body, columns.1, (lane, lanes), value);
 }
 
-fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
+fn after<'m>(mut rows: RowGroup<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     let cell = step.cell;
     let operands = Operands { x: step.x, h: Some(step.h) };
     let mut columns = vec![Column::new("h", step.h, false)];
     columns.extend(step.new_state());
-    let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
+    let run = |rows: &mut RowGroup<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
     rows.early(operands, &columns, run, |rows, body, panel, pass| {
         // Compute the gates of all vectors first, as the candidates wait for the gates. If gates
         // and candidates alternated, the window of an out-of-order core would be too short to
@@ -107,7 +107,7 @@ fn after<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     })
 }
 
-fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
+fn before<'m>(mut rows: RowGroup<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     let cell = step.cell;
     let operands = Operands { x: step.x, h: Some(step.h) };
     // memory holds r.h: the late phase multiplies r.h of all columns
@@ -126,7 +126,7 @@ fn before<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> 
     columns.extend(
         candidates.map(|place| Column { takes_late: true, ..Column::new("x_terms", place, true) }),
     );
-    let run = |rows: &mut Rows<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
+    let run = |rows: &mut RowGroup<'_, '_, '_>, sum, value| activate_run(rows, cell, sum, value);
     let mut stmts = rows.early(operands, &columns, run, |rows, body, panel, pass| {
         for sums in pass {
             let (lane, lanes) = (sums.lane, sums.lanes);

@@ -2,7 +2,7 @@
 //! `h' = o.h(c')`.
 
 use super::builder::{flush, load, op};
-use super::product::{Column, Operands, Panel, Rows, Sums};
+use super::product::{Column, Operands, Panel, RowGroup, Sums};
 use super::step::CellStep;
 use crate::core::CoreCell;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
@@ -11,7 +11,7 @@ pub(super) fn doc(cell: &CoreCell) -> Vec<String> {
     [vec!["LSTM cell:".to_owned()], cell.equations()].concat()
 }
 
-pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
+pub(super) fn step<'m>(mut rows: RowGroup<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> Vec<Stmt> {
     let c = step.c.expect("check: an LSTM has a cell state");
     let operands = Operands { x: step.x, h: Some(step.h) };
     // if c' overwrites c, one window serves both
@@ -20,7 +20,7 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> V
     let new_columns = columns.len();
     columns.push(Column::new("c", c, in_place));
     columns.extend(step.c_out.filter(|_| !in_place).map(|place| Column::new("c_out", place, true)));
-    let kept = |_: &mut Rows<'_, '_, '_>, _, value| value;
+    let kept = |_: &mut RowGroup<'_, '_, '_>, _, value| value;
     rows.early(operands, &columns, kept, |rows, body, panel, pass| {
         let (new, c) = panel.columns.split_at(new_columns);
         let c_out = step.c_out.and(c.last().copied());
@@ -42,7 +42,7 @@ pub(super) fn step<'m>(mut rows: Rows<'_, '_, 'm>, step: &CellStep<'_, 'm>) -> V
 
 /// Computes the output gate and the new c of one vector of columns. Stores the new c at `c_out`.
 fn update(
-    rows: &mut Rows<'_, '_, '_>,
+    rows: &mut RowGroup<'_, '_, '_>,
     body: &mut Vec<Stmt>,
     step: &CellStep<'_, '_>,
     panel: &Panel<'_>,

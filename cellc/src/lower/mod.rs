@@ -41,8 +41,8 @@ use std::collections::BTreeMap;
 use crate::arch::Isa;
 use crate::core::{CoreModel, CoreNode, Denormals, Source, TensorDenormals};
 use crate::kernel::{
-    Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Function, Kernel, Local, Loops, Place,
-    Program, Role, Type,
+    Base, Body, BodyRef, Buffer, BufferId, Element, Expr, Kernel, Local, Loops, Place, Program,
+    Role, ScalarFunction, Type,
 };
 use crate::model::MathFunction;
 use crate::plan::{Plan, ProductPlan, Side};
@@ -224,7 +224,7 @@ impl<'m> Lowering<'m> {
         if let Some(known) = self.body.functions.iter().position(|f| f.name == name) {
             return known;
         }
-        self.body.functions.push(Function {
+        self.body.functions.push(ScalarFunction {
             name,
             doc: Vec::new(),
             locals: vec![Local { name: "x".into(), ty: Type::f32(1) }],

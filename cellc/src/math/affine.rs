@@ -2,7 +2,7 @@ use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, U, UNDERFLOW, constant,
     mul_add,
 };
-use crate::kernel::Function;
+use crate::kernel::ScalarFunction;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |[alpha, beta], v| exact(alpha.into(), beta.into(), v),
@@ -34,7 +34,7 @@ fn error(alpha: f64, fused: bool) -> ErrorBound {
     }
 }
 
-fn expand(alpha: f32, beta: f32) -> Function {
+fn expand(alpha: f32, beta: f32) -> ScalarFunction {
     let (body, x) = FunctionBuilder::new("affine", &format!("{alpha:?} x + {beta:?}."));
     body.finish(mul_add(&x, &constant(alpha), &constant(beta)))
 }

@@ -6,7 +6,7 @@ use super::{
     Constants, Definition, Evidence, FunctionBuilder, Image, Measured, add, and, at_least, at_most,
     constant, div, from_bits, magnitude, mul, mul_add, or, polynomial, select_less, sub, to_bits,
 };
-use crate::kernel::Function;
+use crate::kernel::ScalarFunction;
 use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -32,7 +32,7 @@ const ERRORS: Measured = Measured {
     absolute: 0.0,
 };
 
-fn expand(accuracy: Accuracy) -> Function {
+fn expand(accuracy: Accuracy) -> ScalarFunction {
     let (mut body, x) = FunctionBuilder::new("atan", "The arc tangent of x, odd to the last bit.");
     let sign = body.bits("sign", and(&to_bits(&x), 0x8000_0000));
     let a = body.float("a", magnitude(&x));

@@ -2,7 +2,7 @@ use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, Measured, U, UNDERFLOW,
     at_least, constant, exp, mul, mul_add, select_less, sub,
 };
-use crate::kernel::Function;
+use crate::kernel::ScalarFunction;
 use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -65,7 +65,7 @@ fn image(alpha: f64, magnitude: f64) -> Image {
     }
 }
 
-fn expand(alpha: f32, accuracy: Accuracy) -> Function {
+fn expand(alpha: f32, accuracy: Accuracy) -> ScalarFunction {
     let doc = format!("x, or {alpha:?} (exp(x) - 1) where x is below 0; NaN stays NaN.");
     let (mut body, x) = FunctionBuilder::new("elu", &doc);
     body.comment("below this, exp(x) is lost against 1");

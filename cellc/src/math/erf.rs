@@ -7,7 +7,7 @@ use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, add, and, at_most,
     constant, exp, from_bits, magnitude, mul, mul_add, or, polynomial, select_less, to_bits,
 };
-use crate::kernel::Function;
+use crate::kernel::ScalarFunction;
 use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -42,7 +42,7 @@ fn exact(v: f64) -> f64 {
 /// The argument up to which the polynomial applies. Larger arguments use the exponential.
 const SEAM: f32 = 0.93;
 
-fn expand() -> Function {
+fn expand() -> ScalarFunction {
     let (mut body, x) =
         FunctionBuilder::new("erf", "The error function of x, odd to the last bit.");
     let sign = body.bits("sign", and(&to_bits(&x), 0x8000_0000));

@@ -11,7 +11,7 @@ use super::{
     at_most, constant, from_bits, minus_bits, mul, mul_add, plus_bits, polynomial, shift_left,
     shift_right, sub, to_bits,
 };
-use crate::kernel::{Expr, Function};
+use crate::kernel::{Expr, ScalarFunction};
 use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -110,7 +110,7 @@ pub(super) fn exp_m1(body: &mut FunctionBuilder, r: &Expr, accuracy: Accuracy) -
     body.float("p", mul_add(&mul(r, r), &q, r))
 }
 
-fn expand(accuracy: Accuracy) -> Function {
+fn expand(accuracy: Accuracy) -> ScalarFunction {
     let (mut body, x) = FunctionBuilder::new("exp", "exp(x), right down to the smallest f32.");
     body.comment("beyond these, the value is infinite and 0");
     let v = body.float("v", at_most(89.0, &at_least(-104.0, &x)));

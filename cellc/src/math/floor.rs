@@ -1,6 +1,6 @@
 use super::round::nearest;
 use super::{Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, constant, sub};
-use crate::kernel::{Expr, Function, LaneOp};
+use crate::kernel::{Expr, LaneOp, ScalarFunction};
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.floor(),
@@ -15,7 +15,7 @@ pub(super) const DEFINITION: Definition = Definition {
     constants: Constants::Rounded,
 };
 
-fn expand() -> Function {
+fn expand() -> ScalarFunction {
     let (mut body, x) =
         FunctionBuilder::new("floor", "The largest whole number that is not above x.");
     let whole = nearest(&mut body, &x);

@@ -2,7 +2,7 @@ use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, U, UNDERFLOW, at_least,
     at_most, constant, mul_add,
 };
-use crate::kernel::Function;
+use crate::kernel::ScalarFunction;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |[alpha, beta], v| exact(alpha.into(), beta.into(), v),
@@ -36,7 +36,7 @@ fn error(beta: f64, fused: bool) -> ErrorBound {
     }
 }
 
-fn expand(alpha: f32, beta: f32) -> Function {
+fn expand(alpha: f32, beta: f32) -> ScalarFunction {
     let doc = format!("{alpha:?} x + {beta:?}, but at least 0 and at most 1; NaN stays NaN.");
     let (body, x) = FunctionBuilder::new("hard_sigmoid", &doc);
     let sum = mul_add(&x, &constant(alpha), &constant(beta));

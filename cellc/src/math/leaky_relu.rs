@@ -1,7 +1,7 @@
 use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, constant, mul, select_less,
 };
-use crate::kernel::Function;
+use crate::kernel::ScalarFunction;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |[alpha, _], v| exact(alpha.into(), v),
@@ -33,7 +33,7 @@ fn image(alpha: f64, magnitude: f64) -> Image {
     }
 }
 
-fn expand(alpha: f32) -> Function {
+fn expand(alpha: f32) -> ScalarFunction {
     let (body, x) = FunctionBuilder::new(
         "leaky_relu",
         &format!("x, or {alpha:?} x where x is below 0; NaN stays NaN."),

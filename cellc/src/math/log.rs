@@ -5,7 +5,7 @@ use super::{
     constant, exp, from_bits, minus_bits, mul, mul_add, or, plus_bits, polynomial, select_less,
     shift_left, shift_right, sub, to_bits,
 };
-use crate::kernel::{Expr, Function, LaneOp};
+use crate::kernel::{Expr, LaneOp, ScalarFunction};
 use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -70,7 +70,7 @@ const BIAS: u32 = 128;
 /// 2^23: an f32 whose upper bits are those of 2^23 is 2^23 plus the integer in the low bits.
 const INTEGER: f32 = 8_388_608.0;
 
-fn expand(accuracy: Accuracy) -> Function {
+fn expand(accuracy: Accuracy) -> ScalarFunction {
     let (mut body, x) = FunctionBuilder::new("log", "log(x); -inf at 0, NaN below.");
     body.comment("w = 2^e (1 + f) is normal, 1 + f between sqrt(1/2) and sqrt(2)");
     let tiny = f32::MIN_POSITIVE;

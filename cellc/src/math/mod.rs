@@ -36,7 +36,7 @@ mod truncate;
 
 use std::fmt;
 
-use crate::kernel::{Expr, Function, LaneOp, Local, Scalar, Stmt, Type, Var};
+use crate::kernel::{Expr, LaneOp, Local, Scalar, ScalarFunction, Stmt, Type, Var};
 use crate::model::{Activation, MathFunction};
 use crate::request::Accuracy;
 
@@ -45,7 +45,7 @@ struct Definition {
     /// The value in float64.
     exact: fn([f32; 2], f64) -> f64,
     /// The expansion: straight-line arithmetic for an accuracy.
-    expand: fn([f32; 2], Accuracy) -> Function,
+    expand: fn([f32; 2], Accuracy) -> ScalarFunction,
     /// The error bound of the expansion, with fused multiply-add (`true`) or without.
     error: fn([f32; 2], Accuracy, bool) -> ErrorBound,
     /// The evidence for the error bound.
@@ -123,7 +123,11 @@ pub(crate) fn exact(function: MathFunction, v: f64) -> f64 {
 }
 
 /// The function as straight-line arithmetic for an accuracy. `profiles`: as for [`stated`].
-pub(crate) fn expand(function: MathFunction, accuracy: Accuracy, profiles: &[bool]) -> Function {
+pub(crate) fn expand(
+    function: MathFunction,
+    accuracy: Accuracy,
+    profiles: &[bool],
+) -> ScalarFunction {
     let (definition, parameters) = definition(function);
     let mut expansion = (definition.expand)(parameters, accuracy);
     let stated = stated(function, accuracy, profiles);
@@ -376,13 +380,13 @@ const U32: Type = Type { scalar: Scalar::U32, lanes: 1 };
 
 /// A function of one argument under construction.
 struct FunctionBuilder {
-    function: Function,
+    function: ScalarFunction,
 }
 
 impl FunctionBuilder {
     /// Begins a function. Returns the builder and the argument of the function.
     fn new(name: &str, doc: &str) -> (Self, Expr) {
-        let function = Function {
+        let function = ScalarFunction {
             name: name.to_owned(),
             doc: vec![doc.to_owned()],
             locals: vec![Local { name: "x".to_owned(), ty: F32 }],
@@ -415,7 +419,7 @@ impl FunctionBuilder {
         Expr::Var(var)
     }
 
-    fn finish(mut self, result: Expr) -> Function {
+    fn finish(mut self, result: Expr) -> ScalarFunction {
         self.function.result = Some(result);
         self.function
     }

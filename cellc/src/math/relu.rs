@@ -1,5 +1,5 @@
 use super::{Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, at_least};
-use crate::kernel::Function;
+use crate::kernel::ScalarFunction;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| exact(v),
@@ -16,7 +16,7 @@ fn exact(v: f64) -> f64 {
     if v < 0.0 { 0.0 } else { v }
 }
 
-fn expand() -> Function {
+fn expand() -> ScalarFunction {
     let (body, x) = FunctionBuilder::new("relu", "max(x, 0); NaN stays NaN.");
     body.finish(at_least(0.0, &x))
 }

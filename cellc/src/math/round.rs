@@ -2,7 +2,7 @@ use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, add, constant, magnitude,
     select_less, sub,
 };
-use crate::kernel::{Expr, Function};
+use crate::kernel::{Expr, ScalarFunction};
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.round_ties_even(),
@@ -31,7 +31,7 @@ pub(super) fn nearest(body: &mut FunctionBuilder, x: &Expr) -> Expr {
     body.float("whole", select_less(&size, WHOLE, &near, x))
 }
 
-fn expand() -> Function {
+fn expand() -> ScalarFunction {
     let (mut body, x) = FunctionBuilder::new(
         "round",
         "The whole number that is nearest to x; the even one of two.",

@@ -3,7 +3,7 @@ use super::{
     constant, div, from_bits, magnitude, mul, mul_add, polynomial, select_less, squared_sech, sub,
     tanh, to_bits, xor,
 };
-use crate::kernel::{Expr, Function};
+use crate::kernel::{Expr, ScalarFunction};
 use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -54,7 +54,7 @@ fn image(alpha: f64, beta: f64, ends: [f64; 2]) -> Image {
     Image::between((alpha * beta).abs(), ends, [-alpha.abs(), alpha.abs()])
 }
 
-fn expand(alpha: f32, beta: f32, accuracy: Accuracy) -> Function {
+fn expand(alpha: f32, beta: f32, accuracy: Accuracy) -> ScalarFunction {
     let (mut body, x) =
         FunctionBuilder::new("scaled_tanh", &format!("{alpha:?} tanh({beta:?} x)."));
     if accuracy != Accuracy::Exact {

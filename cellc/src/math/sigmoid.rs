@@ -4,7 +4,7 @@ use super::{
     Constants, Definition, Evidence, FunctionBuilder, Image, Measured, add, at_least, at_most,
     constant, div, exp, mul, mul_add, polynomial, squared_sech, sub,
 };
-use crate::kernel::Function;
+use crate::kernel::ScalarFunction;
 use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -39,14 +39,14 @@ const SCALE: i32 = -64;
 /// 2^SCALE
 const ONE: f32 = f32::from_bits(((SCALE + 127) as u32) << 23);
 
-fn expand(accuracy: Accuracy) -> Function {
+fn expand(accuracy: Accuracy) -> ScalarFunction {
     match accuracy {
         Accuracy::Exact => expand_exact(),
         Accuracy::Fast | Accuracy::Audio => expand_quick(accuracy),
     }
 }
 
-fn expand_exact() -> Function {
+fn expand_exact() -> ScalarFunction {
     let (mut body, x) =
         FunctionBuilder::new("sigmoid", "1 / (1 + exp(-x)), right down to the smallest f32.");
     body.comment("beyond these, the value is 1 and 0");
@@ -72,7 +72,7 @@ fn expand_exact() -> Function {
 }
 
 /// `1 / (1 + exp(-x))` with exp(-r) as a quotient of polynomials: the function divides only once.
-fn expand_quick(accuracy: Accuracy) -> Function {
+fn expand_quick(accuracy: Accuracy) -> ScalarFunction {
     let (mut body, x) = FunctionBuilder::new("sigmoid", "1 / (1 + exp(-x)).");
     body.comment("beyond these, the value is 1 and 0, as s = 2^128 is infinite");
     let v = body.float("v", at_most(64.0, &at_least(-89.0, &x)));

@@ -13,7 +13,7 @@ use super::{
     constant, from_bits, magnitude, mul, mul_add, plus_bits, polynomial, select_less, shift_left,
     sub, to_bits, xor,
 };
-use crate::kernel::Function;
+use crate::kernel::ScalarFunction;
 
 pub(super) const SIN: Definition = Definition {
     exact: |_, v| v.sin(),
@@ -52,7 +52,7 @@ const QUARTER: [f32; 4] = [1.570_312_5, 0.000_483_751_3, 7.549_533_6e-8, 2.563_3
 /// 1.5 * 2^23: adding this number rounds to an integer in the low bits of the sum.
 const ROUND: f32 = 12_582_912.0;
 
-fn expand(cosine: bool) -> Function {
+fn expand(cosine: bool) -> ScalarFunction {
     let (name, doc) = match cosine {
         false => ("sin", "The sine of x up to 6.5e6, odd to the last bit."),
         true => ("cos", "The cosine of x up to 6.5e6, even to the last bit."),

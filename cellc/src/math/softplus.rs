@@ -5,7 +5,7 @@ use super::{
     at_most, constant, exp, from_bits, log, magnitude, mul, mul_add, or, select_less, sigmoid, sub,
     to_bits,
 };
-use crate::kernel::{Expr, Function};
+use crate::kernel::{Expr, ScalarFunction};
 use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -40,7 +40,7 @@ const NEAR: f32 = 0.88;
 /// The rounding error of `LN_2`: f32(ln 2) - ln 2.
 const LN_2_EXCESS: f32 = 1.904_654_2e-9;
 
-fn expand(accuracy: Accuracy) -> Function {
+fn expand(accuracy: Accuracy) -> ScalarFunction {
     let (mut body, x) = FunctionBuilder::new(
         "softplus",
         "log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), right down to the smallest f32.",

@@ -2,7 +2,7 @@ use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, add, constant, div,
     magnitude,
 };
-use crate::kernel::Function;
+use crate::kernel::ScalarFunction;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| exact(v),
@@ -19,7 +19,7 @@ fn exact(v: f64) -> f64 {
     v / (1.0 + v.abs())
 }
 
-fn expand() -> Function {
+fn expand() -> ScalarFunction {
     let (mut body, x) = FunctionBuilder::new("softsign", "x / (1 + |x|), odd to the last bit.");
     let d = body.float("d", add(&constant(1.0), &magnitude(&x)));
     body.finish(div(&x, &d))

@@ -9,7 +9,7 @@ use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, add, and, constant, div,
     from_bits, minus_bits, mul, plus_bits, select_less, shift_right, sub, to_bits,
 };
-use crate::kernel::{Expr, Function, LaneOp};
+use crate::kernel::{Expr, LaneOp, ScalarFunction};
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.sqrt(),
@@ -37,7 +37,7 @@ pub(super) const DEFINITION: Definition = Definition {
 /// The distance of neighbouring f32 from 1 to 2.
 const UNIT: f32 = f32::EPSILON;
 
-fn expand() -> Function {
+fn expand() -> ScalarFunction {
     let (mut body, x) = FunctionBuilder::new("sqrt", "The square root of x; NaN below 0.");
     body.comment("w = 4^e m is normal, m from 1 to 4");
     let tiny = f32::MIN_POSITIVE;

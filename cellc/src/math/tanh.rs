@@ -5,7 +5,7 @@ use super::{
     at_most, constant, div, exp, from_bits, magnitude, mul, mul_add, or, polynomial, select_less,
     squared_sech, sub, to_bits,
 };
-use crate::kernel::{Expr, Function};
+use crate::kernel::{Expr, ScalarFunction};
 use crate::request::Accuracy;
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -32,7 +32,7 @@ const HALF_LN2: f32 = 0.346_573_6;
 /// The argument with tanh 1/2. Smaller arguments use the polynomial, larger ones the exponential.
 const HALF: f32 = 0.549_306_15;
 
-fn expand(accuracy: Accuracy) -> Function {
+fn expand(accuracy: Accuracy) -> ScalarFunction {
     let doc = match accuracy {
         Accuracy::Exact => "tanh(x), odd to the last bit, monotone, within [-1, 1].",
         Accuracy::Fast | Accuracy::Audio => "tanh(x), odd to the last bit.",

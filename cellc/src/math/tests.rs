@@ -1,15 +1,15 @@
-//! Errors of all activations, at every accuracy and in both arithmetic profiles.
+//! Errors of all functions of one number, at every accuracy and in both arithmetic profiles.
 //!
 //! By default, the tests use a dense sample of arguments. The following command takes long and
-//! covers every finite f32, for all measured activations or a named one:
-//! `CELLC_EVERY_F32=1 cargo test --release -p cellc --lib -- activation --nocapture`
+//! covers every finite f32, for all measured functions or a named one:
+//! `CELLC_EVERY_F32=1 cargo test --release -p cellc --lib -- math::tests --nocapture`
 
 use super::{
     Constants, Evidence, FunctionBuilder, constants, definition, error, exact, expand, image,
     image_between, own_error, scaled_tanh, spacing,
 };
 use crate::core::fold::{self, Broadcasts};
-use crate::kernel::{self, Function, evaluate};
+use crate::kernel::{self, ScalarFunction, evaluate};
 use crate::model::{Activation, ElementType, MathFunction, Tensor};
 use crate::pass;
 use crate::request::Accuracy;
@@ -20,10 +20,10 @@ const CHUNK: usize = 4096;
 /// Functions with measured errors, with their default parameters.
 fn measured() -> impl Iterator<Item = MathFunction> {
     with_default_parameters()
-        .filter(|activation| definition(*activation).0.evidence == Evidence::Measured)
+        .filter(|function| definition(*function).0.evidence == Evidence::Measured)
 }
 
-/// The name of the derived activation with measured [`scaled_tanh::PARTS`].
+/// The name of the derived function with measured [`scaled_tanh::PARTS`].
 const PARTS_OF: &str = "scaledtanh";
 
 /// Activations with parameters of every sign and size, in addition to the default parameters.
@@ -59,8 +59,8 @@ fn every_f32_of(name: &str) -> Option<bool> {
     Some(wanted == "1" || wanted == name)
 }
 
-fn expansion(activation: MathFunction, accuracy: Accuracy, fused: bool) -> Function {
-    in_profile(expand(activation, accuracy, &[fused]), fused)
+fn expansion(function: MathFunction, accuracy: Accuracy, fused: bool) -> ScalarFunction {
+    in_profile(expand(function, accuracy, &[fused]), fused)
 }
 
 #[test]
@@ -68,22 +68,22 @@ fn constants_have_the_exact_value() {
     let element = ElementType::F32;
     let numbers = [-2.5f32, -0.0, 0.75, 1.5, 2.25, f32::NAN];
     let tensor = Tensor::from_f32(vec![numbers.len()], &numbers).expect("as many numbers");
-    for activation in all().filter(|activation| constants(*activation) != Constants::AtRunTime) {
+    for function in all().filter(|function| constants(*function) != Constants::AtRunTime) {
         let (inputs, shape) = ([(&tensor, element)], [numbers.len()]);
         let operands = Broadcasts::new(&inputs, &shape).expect("floating-point numbers");
-        let (folded, _) = fold::elementwise(activation.into(), &operands, exact)
-            .expect("an activation of floating-point numbers");
+        let (folded, _) = fold::elementwise(function.into(), &operands, exact)
+            .expect("a function of floating-point numbers");
         for (at, number) in numbers.into_iter().enumerate() {
-            let wanted = exact(activation, number.into()) as f32;
+            let wanted = exact(function, number.into()) as f32;
             let folded = folded.get_f32(at);
             let is_right =
                 folded.to_bits() == wanted.to_bits() || folded.is_nan() && wanted.is_nan();
-            assert!(is_right, "{activation}({number:?}) = {folded:?}");
+            assert!(is_right, "{function}({number:?}) = {folded:?}");
         }
     }
 }
 
-fn in_profile(function: Function, fused: bool) -> Function {
+fn in_profile(function: ScalarFunction, fused: bool) -> ScalarFunction {
     let mut body = kernel::Body { functions: vec![function], ..kernel::Body::default() };
     if !fused {
         pass::split(&mut body);
@@ -100,9 +100,9 @@ fn all() -> impl Iterator<Item = MathFunction> {
 }
 
 /// The accuracies with distinct arithmetic for a function.
-fn levels(activation: MathFunction) -> impl Iterator<Item = Accuracy> {
+fn levels(function: MathFunction) -> impl Iterator<Item = Accuracy> {
     let same =
-        expand(activation, Accuracy::Fast, &[true]) == expand(activation, Accuracy::Exact, &[true]);
+        expand(function, Accuracy::Fast, &[true]) == expand(function, Accuracy::Exact, &[true]);
     Accuracy::ALL.into_iter().filter(move |a| !same || *a == Accuracy::Exact)
 }
 
@@ -114,35 +114,35 @@ fn profiles() -> impl Iterator<Item = (MathFunction, Accuracy, bool)> {
 }
 
 /// The function, the level and the profile, for messages.
-fn named((activation, accuracy, fused): (MathFunction, Accuracy, bool)) -> String {
-    format!("{activation}, {}, {}", accuracy.name(), if fused { "fused" } else { "split" })
+fn named((function, accuracy, fused): (MathFunction, Accuracy, bool)) -> String {
+    format!("{function}, {}, {}", accuracy.name(), if fused { "fused" } else { "split" })
 }
 
 /// The largest error over the points, and the point with this error. The error is in ulp, or
 /// relative if the stated error is relative; the stated terms in other units are subtracted.
 fn worst(profile: (MathFunction, Accuracy, bool), points: &[f32]) -> (f64, f32) {
-    let (activation, accuracy, fused) = profile;
+    let (function, accuracy, fused) = profile;
     const LARGEST: f64 = f32::MAX as f64;
-    let function = expansion(activation, accuracy, fused);
-    let stated = error(activation, accuracy, fused);
-    let image = image(activation, LARGEST);
+    let expanded = expansion(function, accuracy, fused);
+    let stated = error(function, accuracy, fused);
+    let image = image(function, LARGEST);
     let mut worst = (0.0, 0.0);
     for points in points.chunks(CHUNK) {
-        let values = evaluate(&function, &[points]);
+        let values = evaluate(&expanded, &[points]);
         for (&x, y) in points.iter().zip(values) {
-            let (wide, exact) = (f64::from(x), exact(activation, f64::from(x)));
+            let (wide, exact) = (f64::from(x), exact(function, f64::from(x)));
             if exact.is_nan() {
-                assert!(y.is_nan(), "{activation}({x:e}) = {y:e}");
+                assert!(y.is_nan(), "{function}({x:e}) = {y:e}");
                 continue;
             }
             let y = f64::from(y);
-            assert!(image.least <= y && y <= image.most, "{activation}({x:e}) = {y:e}");
+            assert!(image.least <= y && y <= image.most, "{function}({x:e}) = {y:e}");
             if exact.abs() > LARGEST || y.is_infinite() {
                 // near the largest f32, either the value or the exact value may overflow
                 let nearly = LARGEST * (1.0 - 1e-6 - stated.relative);
                 assert!(
                     exact.abs() >= nearly && y.abs() >= nearly && exact.signum() == y.signum(),
-                    "{activation}({x:e}) = {y:e}"
+                    "{function}({x:e}) = {y:e}"
                 );
                 continue;
             }
@@ -153,7 +153,7 @@ fn worst(profile: (MathFunction, Accuracy, bool), points: &[f32]) -> (f64, f32) 
                 spacing(exact)
             };
             let error = ((y - exact).abs() - other) / unit;
-            assert!(error.is_finite(), "{activation}({x:e}) = {y:e}");
+            assert!(error.is_finite(), "{function}({x:e}) = {y:e}");
             if error > worst.0 {
                 worst = (error, x);
             }
@@ -223,16 +223,16 @@ fn within_the_stated_error() {
     let sample = sample();
     let mut wrong = Vec::new();
     for profile in profiles() {
-        let (activation, accuracy, fused) = profile;
-        let measured = measured().any(|other| other == activation);
-        let everything = every_f32_of(activation.name());
+        let (function, accuracy, fused) = profile;
+        let measured = measured().any(|other| other == function);
+        let everything = every_f32_of(function.name());
         let (error, at) = match (everything, measured) {
             (Some(true), true) => worst_of_all(profile),
             (Some(_), _) => continue,
             (None, true) => worst(profile, &sample),
             (None, false) => worst(profile, &sample.iter().copied().step_by(7).collect::<Vec<_>>()),
         };
-        let stated = super::error(activation, accuracy, fused);
+        let stated = super::error(function, accuracy, fused);
         let (unit, stated, room) = match stated.relative {
             0.0 => ("ulp", stated.ulp, 0.011),
             relative => ("of the value", relative, 0.02 * relative),
@@ -259,13 +259,13 @@ fn within_the_stated_error() {
 #[test]
 fn levels_keep_their_promise() {
     for profile in profiles() {
-        let (activation, accuracy, fused) = profile;
-        let stated = super::error(activation, accuracy, fused);
+        let (function, accuracy, fused) = profile;
+        let stated = super::error(function, accuracy, fused);
         let most = [0.0, 2f64.powi(-18), 2f64.powi(-15)][accuracy as usize];
         assert!(stated.relative <= most && stated.ulp <= 2.5, "{}: {stated}", named(profile));
         // the absolute term is far below any f32 of interest, unless a parameter scales this term
         let quick = stated.relative > 0.0
-            && !matches!(activation, MathFunction::Activation(Activation::ScaledTanh { .. }));
+            && !matches!(function, MathFunction::Activation(Activation::ScaledTanh { .. }));
         assert!(!quick || stated.absolute < 1e-33, "{}: {stated}", named(profile));
     }
 }
@@ -281,7 +281,7 @@ fn within_the_stated_relative_error() {
             in_profile(body.finish([high, low][i].clone()), fused)
         };
         let elu = MathFunction::Activation(Activation::Elu { alpha: 1.0 });
-        for (name, activation, functions, stated) in [
+        for (name, function, functions, stated) in [
             (
                 PARTS_OF,
                 MathFunction::Activation(Activation::Tanh),
@@ -301,7 +301,7 @@ fn within_the_stated_relative_error() {
             }
             let relative = |points: &[f32]| {
                 // the parts of tanh are defined for arguments of at least 0
-                let points: Vec<f32> = match activation {
+                let points: Vec<f32> = match function {
                     MathFunction::Activation(Activation::Tanh) => {
                         points.iter().map(|p| p.abs()).collect()
                     }
@@ -309,7 +309,7 @@ fn within_the_stated_relative_error() {
                 };
                 let values: Vec<_> = functions.iter().map(|f| evaluate(f, &[&points])).collect();
                 let error = |(i, x): (usize, &f32)| {
-                    let exact = exact(activation, f64::from(*x));
+                    let exact = exact(function, f64::from(*x));
                     let found: f64 = values.iter().map(|v| f64::from(v[i])).sum();
                     // results below are nearly denormal and have larger relative errors
                     if exact.abs() < 1e-30 { 0.0 } else { (found / exact - 1.0).abs() / super::U }
@@ -378,10 +378,9 @@ fn special_values() {
         f32::from_bits(0x7fab_cdef),
     ];
     let points = [0.0, -0.0, INF, -INF, -104.0, 1e-45, -1e-45];
-    for (activation, accuracy, fused) in profiles() {
-        for (nan, y) in nans.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&nans]))
-        {
-            assert!(y.is_nan(), "{activation}({:x}) = {y:e}", nan.to_bits());
+    for (function, accuracy, fused) in profiles() {
+        for (nan, y) in nans.iter().zip(evaluate(&expansion(function, accuracy, fused), &[&nans])) {
+            assert!(y.is_nan(), "{function}({:x}) = {y:e}", nan.to_bits());
         }
     }
     let cases = [
@@ -453,17 +452,17 @@ fn special_values() {
         (MathFunction::Round, [0.0, 0.0, INF, -INF, -104.0, 0.0, 0.0]),
         (MathFunction::Truncate, [0.0, 0.0, INF, -INF, -104.0, 0.0, 0.0]),
     ];
-    for activation in with_default_parameters() {
-        let has_case = cases.iter().any(|(known, _)| known.name() == activation.name());
-        assert!(has_case, "{activation} has no case");
+    for function in with_default_parameters() {
+        let has_case = cases.iter().any(|(known, _)| known.name() == function.name());
+        assert!(has_case, "{function} has no case");
     }
-    for (activation, expected) in cases {
-        for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
-            let what = named((activation, accuracy, fused));
-            let values = evaluate(&expansion(activation, accuracy, fused), &[&points]);
+    for (function, expected) in cases {
+        for (accuracy, fused) in levels(function).flat_map(|a| [(a, true), (a, false)]) {
+            let what = named((function, accuracy, fused));
+            let values = evaluate(&expansion(function, accuracy, fused), &[&points]);
             for ((x, y), expected) in points.iter().zip(values).zip(expected) {
                 let same = y.to_bits() == expected.to_bits() || y.is_nan() && expected.is_nan();
-                let stated = error(activation, accuracy, fused);
+                let stated = error(function, accuracy, fused);
                 let most = stated.within(f64::from(x.abs()), f64::from(expected.abs()));
                 let near = (f64::from(y) - f64::from(expected)).abs()
                     <= most + spacing(f64::from(expected));
@@ -499,7 +498,7 @@ fn exact_values() {
     for v in [-3.0, -0.7, -1e-9, 0.3, 2.5_f64] {
         let (p, e) = (0.7_f32, v.exp());
         let wide = f64::from(p);
-        for (activation, value) in [
+        for (function, value) in [
             (MathFunction::Activation(Activation::Sigmoid), e / (e + 1.0)),
             (MathFunction::Activation(Activation::Tanh), (e * e - 1.0) / (e * e + 1.0)),
             (MathFunction::Activation(Activation::Affine { alpha: p, beta: 2.0 }), wide * v + 2.0),
@@ -530,7 +529,7 @@ fn exact_values() {
             (MathFunction::Activation(Activation::Softplus), (1.0 + e).ln()),
             (MathFunction::Exp, 1.0 / (-v).exp()),
         ] {
-            assert!((exact(activation, v) - value).abs() < 1e-14, "{activation}({v})");
+            assert!((exact(function, v) - value).abs() < 1e-14, "{function}({v})");
         }
         assert!((exact(MathFunction::Log, e) - v).abs() < 1e-14);
     }
@@ -551,38 +550,33 @@ fn exact_values() {
 /// the expansion.
 #[test]
 fn images_hold() {
-    for activation in all().filter(|a| ![MathFunction::Log, MathFunction::Sqrt].contains(a)) {
+    for function in all().filter(|a| ![MathFunction::Log, MathFunction::Sqrt].contains(a)) {
         for magnitude in [0.0, 0.3, 1.0, 5.0, 40.0_f32] {
             let wide = f64::from(magnitude);
-            let image = image(activation, wide);
+            let image = image(function, wide);
             let points: Vec<f32> = (-500..=500).map(|i| magnitude * (i as f32 / 500.0)).collect();
-            let values: Vec<f64> =
-                points.iter().map(|&x| exact(activation, f64::from(x))).collect();
+            let values: Vec<f64> = points.iter().map(|&x| exact(function, f64::from(x))).collect();
             assert!(
                 values.iter().all(|v| image.low <= *v && *v <= image.high),
-                "{activation} of {magnitude}: {image:?}"
+                "{function} of {magnitude}: {image:?}"
             );
             let [least, most] = values
                 .iter()
                 .fold([f64::INFINITY, f64::NEG_INFINITY], |[a, b], v| [v.min(a), v.max(b)]);
             let near = image.high - image.low - (most - least) <= 0.01 * wide;
-            assert!(near, "{activation} of {magnitude}: {image:?} is too wide for {least}..{most}");
+            assert!(near, "{function} of {magnitude}: {image:?} is too wide for {least}..{most}");
             for (x, y) in points.windows(2).zip(values.windows(2)) {
                 let most = image.slope * f64::from(x[1] - x[0]) * (1.0 + 1e-6) + image.jump;
-                assert!(
-                    (y[1] - y[0]).abs() <= most + 1e-12 * y[0].abs(),
-                    "{activation} at {}",
-                    x[0]
-                );
+                assert!((y[1] - y[0]).abs() <= most + 1e-12 * y[0].abs(), "{function} at {}", x[0]);
             }
-            for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
-                let error_bound = own_error(activation, accuracy, fused, wide, &image);
+            for (accuracy, fused) in levels(function).flat_map(|a| [(a, true), (a, false)]) {
+                let error_bound = own_error(function, accuracy, fused, wide, &image);
                 for (value, y) in
-                    values.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&points]))
+                    values.iter().zip(evaluate(&expansion(function, accuracy, fused), &[&points]))
                 {
                     assert!(
                         (f64::from(y) - value).abs() <= error_bound,
-                        "{activation} of {magnitude}: {error_bound:e}"
+                        "{function} of {magnitude}: {error_bound:e}"
                     );
                 }
             }
@@ -600,74 +594,70 @@ fn images_between_hold() {
     for (low, high) in ranges {
         let points: Vec<f32> =
             (0..=40).map(|i| (low + (high - low) * (i as f32 / 40.0)).min(high)).collect();
-        for activation in all().filter(|a| ![MathFunction::Log, MathFunction::Sqrt].contains(a)) {
-            let image = image_between(activation, [low.into(), high.into()], f64::from(high - low))
+        for function in all().filter(|a| ![MathFunction::Log, MathFunction::Sqrt].contains(a)) {
+            let image = image_between(function, [low.into(), high.into()], f64::from(high - low))
                 .expect("every argument has a value");
             let wide = f64::from(low.abs().max(high.abs()));
-            let values: Vec<f64> =
-                points.iter().map(|&x| exact(activation, f64::from(x))).collect();
+            let values: Vec<f64> = points.iter().map(|&x| exact(function, f64::from(x))).collect();
             let holds = |v: &f64| image.low <= *v && *v <= image.high;
-            assert!(values.iter().all(holds), "{activation} of {low}..{high}: {image:?}");
+            assert!(values.iter().all(holds), "{function} of {low}..{high}: {image:?}");
             for (x, y) in points.windows(2).zip(values.windows(2)) {
                 let most = image.slope * f64::from(x[1] - x[0]) * (1.0 + 1e-6) + image.jump;
                 assert!(
                     (y[1] - y[0]).abs() <= most + 1e-12 * y[0].abs(),
-                    "{activation} at {}: {image:?}",
+                    "{function} at {}: {image:?}",
                     x[0]
                 );
             }
-            for (accuracy, fused) in levels(activation).flat_map(|a| [(a, true), (a, false)]) {
-                let error_bound = own_error(activation, accuracy, fused, wide, &image);
+            for (accuracy, fused) in levels(function).flat_map(|a| [(a, true), (a, false)]) {
+                let error_bound = own_error(function, accuracy, fused, wide, &image);
                 for (value, y) in
-                    values.iter().zip(evaluate(&expansion(activation, accuracy, fused), &[&points]))
+                    values.iter().zip(evaluate(&expansion(function, accuracy, fused), &[&points]))
                 {
                     assert!(
                         (f64::from(y) - value).abs() <= error_bound,
-                        "{activation} of {low}..{high}: {error_bound:e}"
+                        "{function} of {low}..{high}: {error_bound:e}"
                     );
                 }
             }
         }
     }
     // far from 0, the slopes of these functions are small
-    for (activation, slope) in [
+    for (function, slope) in [
         (MathFunction::Activation(Activation::Tanh), 2e-3),
         (MathFunction::Activation(Activation::Sigmoid), 1e-1),
         (MathFunction::Activation(Activation::Relu), 0.0),
     ] {
-        let image = image_between(activation, [-7.0, -4.0], 0.1).expect("every argument has one");
-        assert!(image.slope <= slope, "{activation}");
+        let image = image_between(function, [-7.0, -4.0], 0.1).expect("every argument has one");
+        assert!(image.slope <= slope, "{function}");
     }
 }
 
-/// An expansion is one function of one argument with the activation's name, words separated by
-/// underscores.
+/// An expansion is one function of one argument with the name of the math function, words
+/// separated by underscores.
 #[test]
 fn names_are_readable() {
-    for activation in all() {
+    for function in all() {
         for accuracy in Accuracy::ALL {
-            assert_eq!(
-                expand(activation, accuracy, &[true]).name.replace('_', ""),
-                activation.name()
-            );
+            assert_eq!(expand(function, accuracy, &[true]).name.replace('_', ""), function.name());
         }
-        assert_eq!(MathFunction::from_label(&activation.label()), Some(activation));
+        assert_eq!(MathFunction::from_label(&function.label()), Some(function));
     }
 }
 
 /// Clamps and scaling keep the smallest f32 results.
 #[test]
 fn tails_go_down_to_the_smallest_number() {
-    for activation in [
+    for function in [
         MathFunction::Activation(Activation::Sigmoid),
         MathFunction::Activation(Activation::Softplus),
         MathFunction::Exp,
     ] {
         for fused in [true, false] {
             let values =
-                evaluate(&expansion(activation, Accuracy::Exact, fused), &[&[-103.9_f32, -100.0]]);
-            assert_eq!(values[0].to_bits(), 1, "{activation}");
-            assert_eq!(values[1], (-100.0_f64).exp() as f32, "{activation}");
+                evaluate(&expansion(function, Accuracy::Exact, fused), &[&[-103.9_f32, -100.0]]);
+            assert_eq!(values[0].to_bits(), 1, "{function}");
+            assert_eq!(values[1], (-100.0_f64).exp() as f32, "{function}");
         }
     }
 }
@@ -684,12 +674,12 @@ fn odd_functions_are_odd() {
         MathFunction::Sin,
         MathFunction::Atan,
     ];
-    for (activation, accuracy, fused) in profiles().filter(|(a, ..)| odd.contains(a)) {
-        let function = expansion(activation, accuracy, fused);
-        let (a, b) = (evaluate(&function, &[&points]), evaluate(&function, &[&negative]));
+    for (function, accuracy, fused) in profiles().filter(|(a, ..)| odd.contains(a)) {
+        let expanded = expansion(function, accuracy, fused);
+        let (a, b) = (evaluate(&expanded, &[&points]), evaluate(&expanded, &[&negative]));
         assert!(
             a.iter().zip(&b).all(|(a, b)| a.to_bits() ^ b.to_bits() == 0x8000_0000),
-            "{activation}"
+            "{function}"
         );
     }
 }
@@ -722,7 +712,7 @@ fn runs_of_neighbours(all: bool) -> Vec<std::ops::RangeInclusive<i32>> {
 /// at most 2^-22 (sigmoid) or 2^-20 (tanh) of the value. All values stay between the limits.
 #[test]
 fn sigmoid_and_tanh_rise() {
-    for (activation, limits, steps_down) in [
+    for (function, limits, steps_down) in [
         (
             MathFunction::Activation(Activation::Sigmoid),
             0.0..=1.0,
@@ -734,7 +724,7 @@ fn sigmoid_and_tanh_rise() {
             [0.0, 2f32.powi(-20), 2f32.powi(-20)],
         ),
     ] {
-        let everything = every_f32_of(activation.name());
+        let everything = every_f32_of(function.name());
         if everything == Some(false) {
             continue;
         }
@@ -742,14 +732,14 @@ fn sigmoid_and_tanh_rise() {
         for (accuracy, fused) in
             Accuracy::ALL.into_iter().flat_map(|accuracy| [(accuracy, true), (accuracy, false)])
         {
-            let function = expansion(activation, accuracy, fused);
+            let expanded = expansion(function, accuracy, fused);
             let (mut falls, mut largest) = (0, 0.0);
             for run in &runs {
                 let points: Vec<f32> = run.clone().map(neighbour).collect();
-                let values = evaluate(&function, &[&points]);
+                let values = evaluate(&expanded, &[&points]);
                 assert!(
                     values.iter().all(|y| limits.contains(y)),
-                    "{activation}, {}",
+                    "{function}, {}",
                     accuracy.name()
                 );
                 for fall in values.windows(2).filter(|pair| pair[1] < pair[0]) {
@@ -757,7 +747,7 @@ fn sigmoid_and_tanh_rise() {
                     largest = f32::max(largest, (fall[0] - fall[1]) / fall[0].abs());
                 }
             }
-            let named = named((activation, accuracy, fused));
+            let named = named((function, accuracy, fused));
             println!("{named}: {falls} steps down, at most {largest:e} of the value");
             assert!(
                 largest <= steps_down[accuracy as usize],

@@ -1,7 +1,7 @@
 use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, constant, select_less,
 };
-use crate::kernel::Function;
+use crate::kernel::ScalarFunction;
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |[alpha, _], v| exact(alpha.into(), v),
@@ -29,7 +29,7 @@ fn image(alpha: f64, magnitude: f64) -> Image {
     }
 }
 
-fn expand(alpha: f32) -> Function {
+fn expand(alpha: f32) -> ScalarFunction {
     let (body, x) = FunctionBuilder::new(
         "thresholded_relu",
         &format!("x, or 0 where x is below {alpha:?}; NaN stays NaN."),

@@ -3,7 +3,7 @@ use super::{
     Constants, Definition, ErrorBound, Evidence, FunctionBuilder, Image, add, constant,
     select_less, sub,
 };
-use crate::kernel::{Expr, Function, LaneOp};
+use crate::kernel::{Expr, LaneOp, ScalarFunction};
 
 pub(super) const DEFINITION: Definition = Definition {
     exact: |_, v| v.trunc(),
@@ -18,7 +18,7 @@ pub(super) const DEFINITION: Definition = Definition {
     constants: Constants::Rounded,
 };
 
-fn expand() -> Function {
+fn expand() -> ScalarFunction {
     let (mut body, x) = FunctionBuilder::new("truncate", "x without its fraction.");
     let whole = nearest(&mut body, &x);
     let less = body.float("less", sub(&whole, &constant(1.0)));

@@ -47,7 +47,7 @@ pub struct Report {
     pub variables: Vec<Variable>,
     /// The remaining operations, each after its operands; operations of a loop's body come after
     /// the loop.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<LayerReport>,
     /// The kernels in the order of execution.
     pub kernels: Vec<Kernel>,
     /// Eliminated layers of the model file, by type: computed when compiling, or without effect.
@@ -136,7 +136,7 @@ pub enum TensorSource {
 
 /// An operation.
 #[derive(Clone, Debug, Serialize)]
-pub struct Layer {
+pub struct LayerReport {
     /// The name in the model; any text.
     pub name: String,
     /// The type in the model.
@@ -403,7 +403,7 @@ fn layers(
     plan: &Plan,
     body: BodyRef<'_>,
     operand: impl Fn(Source) -> TensorSource,
-) -> Vec<Layer> {
+) -> Vec<LayerReport> {
     let mut layers = Vec::new();
     level(model, &model.nodes, None, 1, &operand, &mut layers);
     let nodes = model.all_nodes();
@@ -495,10 +495,10 @@ fn level(
     within: Option<usize>,
     runs: u64,
     operand: &impl Fn(Source) -> TensorSource,
-    layers: &mut Vec<Layer>,
+    layers: &mut Vec<LayerReport>,
 ) {
     for node in nodes {
-        layers.push(Layer {
+        layers.push(LayerReport {
             name: node.name.clone(),
             kind: node.kind.clone(),
             within,
@@ -540,7 +540,7 @@ fn kernels(
     model: &CoreModel,
     plan: &Plan,
     (body, isa): (BodyRef<'_>, &Isa),
-    layers: &[Layer],
+    layers: &[LayerReport],
     offset_of: impl Fn(BufferId) -> Option<usize>,
 ) -> Vec<Kernel> {
     let nodes = model.all_nodes();

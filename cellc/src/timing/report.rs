@@ -11,7 +11,7 @@ use super::turns::{Samples, Turn, measure};
 use crate::arch::Isa;
 
 /// A contender: generated code or another library.
-pub struct Row {
+pub struct ContenderRow {
     /// The language or library.
     pub name: String,
     /// The instruction set. `None` if unknown.
@@ -26,7 +26,7 @@ pub struct Row {
     pub agreement: Agreement,
 }
 
-impl Row {
+impl ContenderRow {
     /// True for code by cellc with default options and the workload's function.
     fn is_cellc(&self) -> bool {
         self.name.starts_with("cellc") && self.other_function.is_none() && self.trade.is_none()
@@ -102,7 +102,7 @@ pub struct Report {
     /// The work of a call.
     pub work: LeastWork,
     /// The contenders.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ContenderRow>,
     /// The runs, at least one.
     pub runs: Vec<Run>,
     /// Contenders that cannot run, with the reason.
@@ -171,8 +171,9 @@ impl Report {
     pub fn over_default(&self, row: usize) -> Option<Ratio> {
         let this = &self.rows[row];
         let default = |isa: Option<&str>| {
-            let is_it =
-                |row: &Row| row.is_cellc() && row.name == this.name && row.isa.as_deref() == isa;
+            let is_it = |row: &ContenderRow| {
+                row.is_cellc() && row.name == this.name && row.isa.as_deref() == isa
+            };
             self.rows.iter().position(is_it).filter(|_| this.trade.is_some())
         };
         // without a default row for the row's instruction set, machines run a body of an
@@ -272,7 +273,7 @@ impl fmt::Display for Report {
         let column =
             format!("{:>8}{} {:>8}  {over:>11}{}", "floor x", spread(None), "median", spread(None));
         let head = ["ns best", "median", "x cellc", "error"];
-        let labels: Vec<String> = rows.iter().map(Row::label).collect();
+        let labels: Vec<String> = rows.iter().map(ContenderRow::label).collect();
         let width = labels.iter().map(String::len).fold(22, usize::max);
         writeln!(
             f,

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::arch;
 use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
-use crate::report::{Done, Layer, Measured, Report};
+use crate::report::{Done, LayerReport, Measured, Report};
 use crate::request::Language;
 
 use super::arguments::InspectArguments;
@@ -102,7 +102,7 @@ fn clock(hertz: f64, compilation: &Compilation, isa: usize) -> Result<(f64, u64)
 }
 
 /// The treatment of a layer by the compiler, in words.
-fn done(layer: &Layer, report: &Report) -> String {
+fn done(layer: &LayerReport, report: &Report) -> String {
     let kernel = layer.kernel.map_or("", |k| &report.kernels[k].name);
     match layer.done {
         Done::Computed => kernel.to_owned(),

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use crate::estimate::rounded;
 use crate::report::{
-    ALIKE_IN_TIME, ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, Layer, Ram, Report,
-    TargetCost, TensorSource, Totals,
+    ALIKE_IN_TIME, ArithmeticCost, Arithmetics, Clock, Flash, InF32, InputRole, LayerReport, Ram,
+    Report, TargetCost, TensorSource, Totals,
 };
 
 use super::done;
@@ -349,8 +349,8 @@ fn frequency(hertz: f64) -> String {
 }
 
 /// The number of loops around a layer.
-fn depth(layer: &Layer, report: &Report) -> usize {
-    let around = |layer: &&Layer| layer.within.map(|i| &report.layers[i]);
+fn depth(layer: &LayerReport, report: &Report) -> usize {
+    let around = |layer: &&LayerReport| layer.within.map(|i| &report.layers[i]);
     std::iter::successors(Some(layer), around).count() - 1
 }
 

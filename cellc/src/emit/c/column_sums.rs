@@ -12,7 +12,7 @@ pub(super) const COLUMNS: [usize; 3] = [1, 2, 4];
 
 /// The operands of products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Of {
+enum DotOperands {
     /// Quads of bytes.
     Quads,
     /// Pairs of 16 bits.
@@ -25,7 +25,7 @@ enum Of {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ColumnSums {
     columns: usize,
-    dots: Of,
+    dots: DotOperands,
     /// The number of vectors per column outside the loop.
     rest: usize,
     /// True if the function has a loop.
@@ -39,9 +39,9 @@ impl ColumnSums {
     pub(super) fn new(tiles: &Tiles, weights: Element, isa: &Isa) -> (Self, usize) {
         let (iterations, rest) = tiles.iterations(isa.code.rows);
         let dots = match (tiles.in_word, weights) {
-            (4, _) => Of::Quads,
-            (_, Element::I8Pair) => Of::PairsOfBytes,
-            _ => Of::Pairs,
+            (4, _) => DotOperands::Quads,
+            (_, Element::I8Pair) => DotOperands::PairsOfBytes,
+            _ => DotOperands::Pairs,
         };
         let is_apart = tiles.step > tiles.columns * tiles.abreast;
         (
@@ -57,7 +57,7 @@ impl ColumnSums {
         for (columns, rest) in
             COLUMNS.into_iter().flat_map(|columns| (0..rests).map(move |rest| (columns, rest)))
         {
-            for dots in [Of::Quads, Of::Pairs, Of::PairsOfBytes] {
+            for dots in [DotOperands::Quads, DotOperands::Pairs, DotOperands::PairsOfBytes] {
                 let variant = |has_loop, is_apart| Self { columns, dots, rest, has_loop, is_apart };
                 functions.extend([
                     variant(false, false),
@@ -73,9 +73,9 @@ impl ColumnSums {
     /// The name in the file.
     pub(super) fn name(self, prefix: &str) -> String {
         let suffix = match self.dots {
-            Of::Quads => "quads",
-            Of::Pairs => "pairs",
-            Of::PairsOfBytes => "pairs_of_bytes",
+            DotOperands::Quads => "quads",
+            DotOperands::Pairs => "pairs",
+            DotOperands::PairsOfBytes => "pairs_of_bytes",
         };
         let looped = if self.has_loop { "_looped" } else { "" };
         let apart = if self.is_apart { "_apart" } else { "" };
@@ -85,7 +85,7 @@ impl ColumnSums {
     /// The arguments after the addresses of weights, elements and sums.
     pub(super) fn arguments(self, iterations: usize, tiles: &Tiles) -> String {
         let beyond = (tiles.step - tiles.columns * tiles.abreast)
-            * if self.dots == Of::PairsOfBytes { 2 } else { 4 };
+            * if self.dots == DotOperands::PairsOfBytes { 2 } else { 4 };
         let mut text = String::new();
         for (_, value) in [(self.has_loop, iterations), (self.is_apart, beyond)]
             .into_iter()
@@ -104,7 +104,7 @@ impl ColumnSums {
         [float, bits]: [&str; 2],
     ) -> (String, String) {
         let how = isa.c.across.expect("emit: what adds across lanes has a text");
-        let weights = if self.dots == Of::PairsOfBytes { "uint16_t" } else { "float" };
+        let weights = if self.dots == DotOperands::PairsOfBytes { "uint16_t" } else { "float" };
         let optional = [(self.has_loop, "turns"), (self.is_apart, "beyond")];
         let present = || optional.iter().filter(|(has, _)| *has).map(|(_, name)| *name);
         let params: String = present().map(|name| format!(", size_t {name}")).collect();
@@ -125,7 +125,8 @@ impl ColumnSums {
             let end = if at + 1 < lines.len() { "\\n\\t" } else { "" };
             let _ = writeln!(body, "        \"{line}{end}\"");
         }
-        let pointer = if self.dots == Of::PairsOfBytes { how.pointer_to_bytes } else { "+r" };
+        let pointer =
+            if self.dots == DotOperands::PairsOfBytes { how.pointer_to_bytes } else { "+r" };
         let mut outputs = vec![
             format!("[weights]\"{pointer}\"(weights)"),
             "[elements]\"+r\"(elements)".to_owned(),
@@ -152,9 +153,9 @@ impl ColumnSums {
     /// The instructions.
     fn lines(self, how: &CAcross, sums: &[String], at_once: usize) -> Vec<String> {
         let (first, next, load) = match self.dots {
-            Of::Quads => (how.quads, how.add_quads, how.weights),
-            Of::Pairs => (how.pairs, how.add_pairs, how.weights),
-            Of::PairsOfBytes => (how.pairs, how.add_pairs, how.pairs_of_bytes),
+            DotOperands::Quads => (how.quads, how.add_quads, how.weights),
+            DotOperands::Pairs => (how.pairs, how.add_pairs, how.weights),
+            DotOperands::PairsOfBytes => (how.pairs, how.add_pairs, how.pairs_of_bytes),
         };
         let of_sum = |template: &str, sum: &String| template.replace("{0}", sum);
         let mut lines = Vec::new();

@@ -11,7 +11,7 @@ use super::stored::Stored;
 use super::text::Text;
 use crate::emit::names::Scope;
 use crate::kernel::{
-    Base, BodyRef, BufferId, Expr, Function, Kernel, Local, Loops, Place, Stmt, WindowId,
+    Base, BodyRef, BufferId, Expr, Kernel, Local, Loops, Place, ScalarFunction, Stmt, WindowId,
 };
 
 /// The statements after the leading stores of 0 in private memory.
@@ -83,7 +83,13 @@ impl FileNames {
         }
     }
 
-    fn function(&self, function: &Function, name: &str, lanes: usize, dialect: &mut impl Dialect) {
+    fn function(
+        &self,
+        function: &ScalarFunction,
+        name: &str,
+        lanes: usize,
+        dialect: &mut impl Dialect,
+    ) {
         let mut scope = Scope::within(Rc::clone(&self.outer));
         let mut names = vec![String::new(); function.locals.len()];
         for (name, param) in names.iter_mut().zip(&function.locals).take(function.params) {

@@ -3,12 +3,12 @@
 use super::rows::{Accumulation, Accumulator};
 use super::sums::{add, added};
 use super::terms::{Elements, Vectors};
-use super::{PanelWeights, Rows, SumVector, first_row, suffix};
+use super::{PanelWeights, RowGroup, SumVector, first_row, suffix};
 use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::lower::builder::op;
 use crate::plan::{Choice, DotWord, Microkernel, Panels, Phase};
 
-impl Rows<'_, '_, '_> {
+impl RowGroup<'_, '_, '_> {
     /// The sums over the rows of one phase: the chains, added up and scaled. One list for each of
     /// `vectors`, with an entry per part. `None` for parts of sums without weights in the phase.
     pub(super) fn accumulate(

@@ -1,12 +1,12 @@
 //! The micro-kernel for blocks of weights that are not zero, each with the index of its inputs.
 
-use super::Rows;
+use super::RowGroup;
 use super::terms::{Terms, Vectors};
 use crate::kernel::{BlockSums, Place, Stmt};
 use crate::lower::builder::load;
 use crate::plan::{Phase, PresentBlocks};
 
-impl Rows<'_, '_, '_> {
+impl RowGroup<'_, '_, '_> {
     /// The sums of a phase for one row. Each panel has the columns of each sum of the phase.
     pub(super) fn block_terms(
         &mut self,

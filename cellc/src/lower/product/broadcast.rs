@@ -1,7 +1,7 @@
 //! The micro-kernel for f32: a vector of weights times one element in every lane.
 
-use super::Rows;
-use super::rows::{Accumulator, Broadcasts, Factor, MultiplyAdd, Row};
+use super::RowGroup;
+use super::rows::{Accumulator, Broadcasts, Factor, MultiplyAdd, WeightRow};
 use crate::kernel::{Expr, LaneOp, Stmt};
 
 /// Multiply-adds of vectors of weights and broadcast elements.
@@ -9,7 +9,7 @@ use crate::kernel::{Expr, LaneOp, Stmt};
 pub(super) struct Broadcast(Broadcasts);
 
 impl MultiplyAdd for Broadcast {
-    fn begin(&mut self, _: &mut Rows<'_, '_, '_>, _: &mut Vec<Stmt>, _: Row<'_>) {
+    fn begin(&mut self, _: &mut RowGroup<'_, '_, '_>, _: &mut Vec<Stmt>, _: WeightRow<'_>) {
         self.0.clear();
     }
 
@@ -17,9 +17,9 @@ impl MultiplyAdd for Broadcast {
     /// several vectors.
     fn weight(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         accumulator: &Accumulator,
     ) -> Expr {
         let weight = row.weights(rows, accumulator);
@@ -31,9 +31,9 @@ impl MultiplyAdd for Broadcast {
 
     fn factor(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         factor: Factor,
     ) -> (LaneOp, Expr) {
         (LaneOp::MulAdd, self.0.element(rows, body, row, factor))

@@ -1,8 +1,8 @@
 //! The micro-kernel for dot products in each lane: a vector of words of weights times one word of
 //! elements in every lane.
 
-use super::Rows;
-use super::rows::{Accumulator, Broadcasts, Factor, MultiplyAdd, Row};
+use super::RowGroup;
+use super::rows::{Accumulator, Broadcasts, Factor, MultiplyAdd, WeightRow};
 use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::plan::DotWord;
 
@@ -19,16 +19,16 @@ impl Dot {
 }
 
 impl MultiplyAdd for Dot {
-    fn begin(&mut self, _: &mut Rows<'_, '_, '_>, _: &mut Vec<Stmt>, _: Row<'_>) {
+    fn begin(&mut self, _: &mut RowGroup<'_, '_, '_>, _: &mut Vec<Stmt>, _: WeightRow<'_>) {
         self.elements.clear();
     }
 
     /// The operation that multiplies also loads the weights, if one operand multiplies them.
     fn weight(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         accumulator: &Accumulator,
     ) -> Expr {
         let weight = row.weights(rows, accumulator);
@@ -40,9 +40,9 @@ impl MultiplyAdd for Dot {
 
     fn factor(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         factor: Factor,
     ) -> (LaneOp, Expr) {
         let operation = self.word.operations()[factor.part];

@@ -1,12 +1,12 @@
 //! The micro-kernel for dot products across lanes.
 
 use super::terms::Vectors;
-use super::{PanelWeights, Rows, SumVector, first_row, lane_sums};
+use super::{PanelWeights, RowGroup, SumVector, first_row, lane_sums};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Tiles};
 use crate::lower::builder::{load, op};
 use crate::plan::{Panels, Phase};
 
-impl Rows<'_, '_, '_> {
+impl RowGroup<'_, '_, '_> {
     /// The sums over the rows of one phase, with operations that add the products of all lanes to
     /// one sum. Lanes are neighbouring elements of an operand; each column has a sum of its own.
     /// Scratch memory collects the sums of a vector of columns.

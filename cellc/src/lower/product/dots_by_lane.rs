@@ -1,8 +1,8 @@
 //! The micro-kernel for dot products by lane: a vector of words of weights times one lane of a
 //! vector of words of elements.
 
-use super::Rows;
-use super::rows::{Accumulator, Broadcasts, Factor, MultiplyAdd, Row};
+use super::RowGroup;
+use super::rows::{Accumulator, Broadcasts, Factor, MultiplyAdd, WeightRow};
 use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::lower::builder::{load, op};
 use crate::plan::DotWord;
@@ -34,9 +34,9 @@ impl ByLane {
     /// its lanes.
     fn vector(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         operand: usize,
     ) -> Expr {
         if let Some(vector) = &self.vectors[operand] {
@@ -53,7 +53,7 @@ impl ByLane {
 }
 
 impl MultiplyAdd for ByLane {
-    fn begin(&mut self, rows: &mut Rows<'_, '_, '_>, _: &mut Vec<Stmt>, row: Row<'_>) {
+    fn begin(&mut self, rows: &mut RowGroup<'_, '_, '_>, _: &mut Vec<Stmt>, row: WeightRow<'_>) {
         self.elements.clear();
         if row.k.is_multiple_of(rows.lanes()) {
             self.vectors.fill(None);
@@ -64,9 +64,9 @@ impl MultiplyAdd for ByLane {
     /// several vectors.
     fn weight(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         accumulator: &Accumulator,
     ) -> Expr {
         let weight = row.weights(rows, accumulator);
@@ -78,9 +78,9 @@ impl MultiplyAdd for ByLane {
 
     fn factor(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         factor: Factor,
     ) -> (LaneOp, Expr) {
         let lanes = rows.lanes();

@@ -1,7 +1,7 @@
 //! The early phases of single rows: x and h terms, followed by the pointwise part.
 
 use super::terms::{Multiplied, Terms};
-use super::{Column, Panel, PanelWeights, Rows, Stage, SumVector, Sums, add, finished_at_once};
+use super::{Column, Panel, PanelWeights, RowGroup, Stage, SumVector, Sums, add, finished_at_once};
 use crate::kernel::{BufferId, Expr, Place, Stmt};
 use crate::lower::builder::load;
 use crate::plan::{self, Panels, Phase, Sum, Tiling};
@@ -31,14 +31,14 @@ impl EarlyPanel<'_> {
     }
 }
 
-impl<'a, 'm> Rows<'_, 'a, 'm> {
+impl<'a, 'm> RowGroup<'_, 'a, 'm> {
     /// The early phases of one row.
     pub(super) fn early_row(
         &mut self,
         operands: &Multiplied,
         columns: &[Column],
-        activate: &impl Fn(&mut Rows<'_, 'a, 'm>, usize, Expr) -> Expr,
-        finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+        activate: &impl Fn(&mut RowGroup<'_, 'a, 'm>, usize, Expr) -> Expr,
+        finish: &mut impl FnMut(&mut RowGroup<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let product = self.product();
         let stored = self.runs_buffer();
@@ -100,7 +100,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         &mut self,
         early: &EarlyPanel<'_>,
         (group, passes): (usize, &[Vec<(usize, usize)>]),
-        finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+        finish: &mut impl FnMut(&mut RowGroup<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let (sums, panels, late) = (&self.product().sums, early.panels, self.late_column(early));
         let is_early = |part: &SumVector| late.is_none() || !sums[part.sum].is_late();
@@ -139,8 +139,8 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         &mut self,
         early: &EarlyPanel<'_>,
         stored: Place,
-        activate: &impl Fn(&mut Rows<'_, 'a, 'm>, usize, Expr) -> Expr,
-        finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+        activate: &impl Fn(&mut RowGroup<'_, 'a, 'm>, usize, Expr) -> Expr,
+        finish: &mut impl FnMut(&mut RowGroup<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let EarlyPanel { panels, weights, places, given, .. } = *early;
         let (sums, late) = (&self.product().sums, self.late_column(early));

@@ -2,12 +2,12 @@
 //! elements of neighbouring rows are neighbours in memory.
 
 use super::sums::added;
-use super::{Rows, SumVector, lane_sums, suffix};
+use super::{RowGroup, SumVector, lane_sums, suffix};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
 use crate::lower::builder::{load, op};
 use crate::plan::Phase;
 
-impl Rows<'_, '_, '_> {
+impl RowGroup<'_, '_, '_> {
     /// The sums of one column for each operand, with lanes as chains. Scratch memory passes the
     /// lanes to the final additions.
     pub(super) fn accumulate_lanes(

@@ -1,7 +1,7 @@
 //! The late phase of single rows: the terms of r.h.
 
 use super::terms::Terms;
-use super::{Column, Panel, PanelColumns, PanelWeights, Rows, Stage, SumVector, Sums, add};
+use super::{Column, Panel, PanelColumns, PanelWeights, RowGroup, Stage, SumVector, Sums, add};
 use crate::kernel::{Place, Stmt};
 use crate::lower::builder::load;
 use crate::plan::{self, Panels, Phase};
@@ -16,13 +16,13 @@ pub(super) struct LateSum<'t> {
     pub(super) pointwise_columns: usize,
 }
 
-impl<'a, 'm> Rows<'_, 'a, 'm> {
+impl<'a, 'm> RowGroup<'_, 'a, 'm> {
     /// The late phase of one row.
     pub(super) fn late_row(
         &mut self,
         late: &LateSum<'_>,
         columns: &[Column],
-        finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+        finish: &mut impl FnMut(&mut RowGroup<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let mut walked = columns.to_vec();
         walked.extend(late.terms.sums().map(|place| Column::new("h_sums", place, false)));
@@ -55,7 +55,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         late: &LateSum<'_>,
         panels: &Panels,
         pass: &PanelColumns,
-        finish: &mut impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+        finish: &mut impl FnMut(&mut RowGroup<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let mut body = Vec::new();
         let mut parts = self.parts(&pass.vectors);

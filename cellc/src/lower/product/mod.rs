@@ -40,7 +40,7 @@ pub(super) use sums::{Sums, add, added};
 use terms::{Elements, Multiplied, Terms, Vectors};
 
 /// The rows of a product that one set of statements computes. Several rows share each weight load.
-pub(super) struct Rows<'b, 'a, 'm> {
+pub(super) struct RowGroup<'b, 'a, 'm> {
     pub(super) builder: &'b mut KernelBuilder<'a, 'm>,
     pub(super) plan: &'m ProductPlan,
     /// The packed weights of the product.
@@ -74,7 +74,7 @@ pub(super) struct Operands {
 pub(super) enum X {
     /// The elements of x, `input_size` per row.
     Elements(Place),
-    /// The x terms of all sums, computed by [`Rows::input_sums`].
+    /// The x terms of all sums, computed by [`RowGroup::input_sums`].
     Sums(Place),
     /// The elements of x as taps of a delay line, for a single row.
     Taps(TapPlaces),
@@ -97,7 +97,7 @@ fn finished_at_once(isa: &Isa) -> usize {
     (isa.registers / 4).max(1)
 }
 
-impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
+impl<'b, 'a, 'm> RowGroup<'b, 'a, 'm> {
     /// The rows of a product, `count` of them computed together.
     pub(super) fn new(
         builder: &'b mut KernelBuilder<'a, 'm>,
@@ -182,8 +182,8 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         &mut self,
         operands: Operands,
         columns: &[Column],
-        activate: impl Fn(&mut Rows<'_, 'a, 'm>, usize, Expr) -> Expr,
-        mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+        activate: impl Fn(&mut RowGroup<'_, 'a, 'm>, usize, Expr) -> Expr,
+        mut finish: impl FnMut(&mut RowGroup<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let product = self.product();
         if self.stores_sums() {
@@ -228,7 +228,7 @@ impl<'b, 'a, 'm> Rows<'b, 'a, 'm> {
         sum: usize,
         x_terms: Option<Place>,
         columns: &[Column],
-        mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+        mut finish: impl FnMut(&mut RowGroup<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         if self.stores_sums() {
             let mut stmts = self.stored_sums(Stage::Late, &[(Phase::ResetHidden, operand)]);

@@ -1,19 +1,19 @@
 //! Loops over the rows of operands.
 
 use super::terms::Terms;
-use super::{Column, Rows};
+use super::{Column, RowGroup};
 use crate::kernel::{Place, Stmt, Walk};
 use crate::lower::builder::KernelBuilder;
 use crate::plan::Phase;
 
-impl<'a, 'm> Rows<'_, 'a, 'm> {
+impl<'a, 'm> RowGroup<'_, 'a, 'm> {
     /// A loop over rows. `body` receives the terms of the row and the place of the row in each of
     /// `columns`.
     pub(super) fn each_row(
         &mut self,
         terms: &[(Phase, Option<&Terms>)],
         columns: &[Column],
-        mut body: impl FnMut(&mut Rows<'_, 'a, 'm>, Vec<Terms>, &[Column]) -> Vec<Stmt>,
+        mut body: impl FnMut(&mut RowGroup<'_, 'a, 'm>, Vec<Terms>, &[Column]) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let product = self.product();
         let terms: Vec<_> =
@@ -45,7 +45,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
                     false => *column,
                 })
                 .collect();
-            body(&mut Rows::new(builder, (plan, weights), 1, None), terms, &columns)
+            body(&mut RowGroup::new(builder, (plan, weights), 1, None), terms, &columns)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Operands of a product: vectors of elements, quantised if the weights are integers.
 
-use super::Rows;
+use super::RowGroup;
 use super::operand_rows::for_rows;
 use super::terms::{Elements, Terms, Vectors};
 use crate::kernel::{BLOCK_INPUTS, Place, Stmt};
@@ -104,7 +104,7 @@ impl PackedWords {
     }
 }
 
-impl Rows<'_, '_, '_> {
+impl RowGroup<'_, '_, '_> {
     /// The choice of the plan for a phase and panels of `columns` columns.
     pub(in crate::lower) fn choice(&self, phase: Phase, columns: usize) -> Choice {
         self.plan.choice(phase, columns, self.count, self.isa())

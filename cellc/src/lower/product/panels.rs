@@ -1,6 +1,6 @@
 //! Loops over the panels of a product, and over passes of columns within a panel.
 
-use super::Rows;
+use super::RowGroup;
 use crate::kernel::{BufferId, Place, Stmt};
 use crate::plan::{self, Blocks, Panels};
 
@@ -19,7 +19,7 @@ pub(in crate::lower) struct Column {
     /// of one of two threads, and scratch memory.
     pub(in crate::lower) relative: bool,
     /// True if the column stores the x terms of late sums. Used only if x terms are
-    /// [deferred](Rows::keeps_late_apart).
+    /// [deferred](RowGroup::keeps_late_apart).
     pub(in crate::lower) takes_late: bool,
 }
 
@@ -83,7 +83,7 @@ pub(super) enum Stage {
     Late,
 }
 
-impl<'a, 'm> Rows<'_, 'a, 'm> {
+impl<'a, 'm> RowGroup<'_, 'a, 'm> {
     /// A loop over the panels of a group. `body` receives the weights of the stage, if `weights`
     /// names one, and the place of the panel in each of `columns`.
     pub(super) fn panels(

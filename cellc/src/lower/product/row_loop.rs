@@ -1,16 +1,16 @@
 //! The loop over the rows of weights of a phase, with the multiply-adds of a micro-kernel.
 
-use super::Rows;
+use super::RowGroup;
 use super::broadcast::Broadcast;
 use super::dot::Dot;
 use super::dots_by_lane::ByLane;
-use super::rows::{Accumulation, Factor, MultiplyAdd, Row};
+use super::rows::{Accumulation, Factor, MultiplyAdd, WeightRow};
 use super::smlad::{self, Smlad};
 use crate::kernel::{Expr, Place, Stmt};
 use crate::lower::builder::op;
 use crate::plan::{Choice, Microkernel};
 
-impl Rows<'_, '_, '_> {
+impl RowGroup<'_, '_, '_> {
     /// Adds the terms of all rows: a loop over rows, several per iteration, then the remaining
     /// rows. The window of an iteration spans its rows and `between` elements more, from the first
     /// sum's rows to the last sum's rows, and ends `short` elements early.
@@ -88,7 +88,7 @@ impl Rows<'_, '_, '_> {
         let mut body = Vec::new();
         let mut multiply_add = Self::multiply_add(kernel, elements.len());
         for k in 0..count {
-            let row = Row { sum, first, elements, element: k, k, count };
+            let row = WeightRow { sum, first, elements, element: k, k, count };
             self.add_row(&mut body, &mut *multiply_add, row);
         }
         body
@@ -109,7 +109,7 @@ impl Rows<'_, '_, '_> {
         &mut self,
         body: &mut Vec<Stmt>,
         kernel: &mut dyn MultiplyAdd,
-        row: Row<'_>,
+        row: WeightRow<'_>,
     ) {
         kernel.begin(self, body, row);
         for group in row.loaded_together(kernel.most_together(), self.lanes() == 1) {

@@ -1,6 +1,6 @@
 //! A row of weights and its accumulators, shared by the micro-kernels that multiply row by row.
 
-use super::Rows;
+use super::RowGroup;
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
 use crate::lower::builder::op;
 use crate::plan::DotWord;
@@ -36,7 +36,7 @@ pub(super) struct Accumulation {
 
 /// One row of weights in an iteration of the loop over rows.
 #[derive(Clone, Copy)]
-pub(super) struct Row<'s> {
+pub(super) struct WeightRow<'s> {
     /// The sums that the row adds to.
     pub(super) sum: &'s Accumulation,
     /// The start of the first row of the iteration.
@@ -70,14 +70,14 @@ pub(super) trait MultiplyAdd {
     }
 
     /// Begins a row.
-    fn begin(&mut self, rows: &mut Rows<'_, '_, '_>, body: &mut Vec<Stmt>, row: Row<'_>);
+    fn begin(&mut self, rows: &mut RowGroup<'_, '_, '_>, body: &mut Vec<Stmt>, row: WeightRow<'_>);
 
     /// The weights of a row for an accumulator.
     fn weight(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         accumulator: &Accumulator,
     ) -> Expr;
 
@@ -85,9 +85,9 @@ pub(super) trait MultiplyAdd {
     /// weights by.
     fn factor(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         factor: Factor,
     ) -> (LaneOp, Expr);
 }
@@ -116,9 +116,9 @@ impl Broadcasts {
     /// A variable that has an element in every lane.
     pub(super) fn element(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         factor: Factor,
     ) -> Expr {
         let key = |known: &Factor| (known.operand, known.part, known.lanes);
@@ -141,9 +141,9 @@ impl Broadcasts {
     }
 }
 
-impl Row<'_> {
+impl WeightRow<'_> {
     /// The weights of an accumulator.
-    pub(super) fn weights(&self, rows: &Rows<'_, '_, '_>, accumulator: &Accumulator) -> Expr {
+    pub(super) fn weights(&self, rows: &RowGroup<'_, '_, '_>, accumulator: &Accumulator) -> Expr {
         rows.weight(self.first, self.sum.len, self.k, accumulator.at, accumulator.lanes)
     }
 

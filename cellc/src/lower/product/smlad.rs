@@ -1,8 +1,8 @@
 //! The micro-kernel for one lane whose words are loaded in pairs, of neighbouring rows and of
 //! neighbouring columns (`LDRD`, `LDM`, `SMLAD`).
 
-use super::Rows;
-use super::rows::{Accumulator, Broadcasts, Factor, MultiplyAdd, Row};
+use super::RowGroup;
+use super::rows::{Accumulator, Broadcasts, Factor, MultiplyAdd, WeightRow};
 use crate::encoding::WeightFormat;
 use crate::kernel::{Expr, LaneOp, Stmt};
 use crate::lower::builder::{load, op};
@@ -37,7 +37,7 @@ impl MultiplyAdd for Smlad {
     }
 
     /// One instruction loads the words of rows k and k + 1, if row k + 1 exists.
-    fn begin(&mut self, rows: &mut Rows<'_, '_, '_>, body: &mut Vec<Stmt>, row: Row<'_>) {
+    fn begin(&mut self, rows: &mut RowGroup<'_, '_, '_>, body: &mut Vec<Stmt>, row: WeightRow<'_>) {
         self.elements.clear();
         let [parts] = row.elements else { return };
         for (factor, value) in self.next.drain(..) {
@@ -62,9 +62,9 @@ impl MultiplyAdd for Smlad {
 
     fn weight(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         accumulator: &Accumulator,
     ) -> Expr {
         let is_bytes = rows.product().layout.format == WeightFormat::Int8Pair;
@@ -81,9 +81,9 @@ impl MultiplyAdd for Smlad {
 
     fn factor(
         &mut self,
-        rows: &mut Rows<'_, '_, '_>,
+        rows: &mut RowGroup<'_, '_, '_>,
         body: &mut Vec<Stmt>,
-        row: Row<'_>,
+        row: WeightRow<'_>,
         factor: Factor,
     ) -> (LaneOp, Expr) {
         let operation = self.word.operations()[factor.part];

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::terms::{Terms, Vectors};
-use super::{Column, Panel, PanelWeights, Rows, Stage, SumVector, Sums, add, finished_at_once};
+use super::{Column, Panel, PanelWeights, RowGroup, Stage, SumVector, Sums, add, finished_at_once};
 use crate::kernel::{Expr, Place, Stmt};
 use crate::lower::builder::{copy, load};
 use crate::plan::{self, Panels, Phase};
@@ -18,7 +18,7 @@ pub(super) enum StoredSums {
     InputTerms,
 }
 
-impl<'a, 'm> Rows<'_, 'a, 'm> {
+impl<'a, 'm> RowGroup<'_, 'a, 'm> {
     /// Computes the x terms of all rows into `to`, for [`X::Sums`].
     pub(in crate::lower) fn input_sums(&mut self, x: Place, to: Place) -> Vec<Stmt> {
         let width = self.product().active(Phase::Input);
@@ -191,7 +191,7 @@ impl<'a, 'm> Rows<'_, 'a, 'm> {
         &mut self,
         which: Range<usize>,
         columns: &[Column],
-        mut finish: impl FnMut(&mut Rows<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
+        mut finish: impl FnMut(&mut RowGroup<'_, 'a, 'm>, &mut Vec<Stmt>, &Panel<'_>, Vec<Sums>),
     ) -> Vec<Stmt> {
         let product = self.product();
         let mut stmts = Vec::new();

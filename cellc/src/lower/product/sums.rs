@@ -1,7 +1,7 @@
 //! The sums of a panel: their vectors, scales and biases.
 
 use super::terms::Terms;
-use super::{PanelWeights, Rows};
+use super::{PanelWeights, RowGroup};
 use crate::encoding::WeightFormat;
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
 use crate::lower::builder::{load, op};
@@ -30,7 +30,7 @@ pub(in crate::lower) struct Sums {
     pub(in crate::lower) active: bool,
 }
 
-impl<'a, 'm> Rows<'_, 'a, 'm> {
+impl<'a, 'm> RowGroup<'_, 'a, 'm> {
     /// Loads the weights of `lanes` columns from column `at` on, for row `row` of the matrix at
     /// `rows` with `len` columns per row. With interleaved words, the lanes are rows of one column.
     pub(super) fn weight(

@@ -1,16 +1,16 @@
 //! The multiply-adds of an x whose elements are the taps of a delay line.
 
-use super::rows::{Accumulation, Row};
-use super::{Rows, TapPlaces};
+use super::rows::{Accumulation, WeightRow};
+use super::{RowGroup, TapPlaces};
 use crate::kernel::{Place, Stmt};
 use crate::plan::Microkernel;
 
 /// Upper limit for taps of a channel whose multiply-adds are unrolled.
 const MOST_IN_LINE: usize = 16;
 
-impl Rows<'_, '_, '_> {
+impl RowGroup<'_, '_, '_> {
     /// Adds the terms of all taps: a loop over channels, for each the earlier taps and the newest.
-    /// The arguments are those of [`Rows::add_rows`].
+    /// The arguments are those of [`RowGroup::add_rows`].
     pub(super) fn add_taps(
         &mut self,
         body: &mut Vec<Stmt>,
@@ -69,7 +69,7 @@ impl Rows<'_, '_, '_> {
         element: Place,
     ) {
         let elements = [vec![element]];
-        let row = Row { sum, first, elements: &elements, element: 0, k, count: k + 1 };
+        let row = WeightRow { sum, first, elements: &elements, element: 0, k, count: k + 1 };
         self.add_row(body, &mut *Self::multiply_add(Microkernel::Broadcast, 1), row);
     }
 }

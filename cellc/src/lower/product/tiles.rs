@@ -1,10 +1,10 @@
 //! The micro-kernel for tiles: the integer sums of all rows of a phase.
 
-use super::{Rows, first_row};
+use super::{RowGroup, first_row};
 use crate::kernel::{Place, Stmt, Tiles};
 use crate::plan::Phase;
 
-impl Rows<'_, '_, '_> {
+impl RowGroup<'_, '_, '_> {
     /// The sums of a phase of all rows, computed by tiles. A row has, for each panel, the columns
     /// of each sum of the phase.
     pub(super) fn tiles(&mut self, body: &mut Vec<Stmt>, phase: Phase, elements: Place) -> Place {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::graph::{Content, End, Node, Row};
 use crate::report::words::{cut, grouped, shapes, visible, wrap};
-use crate::report::{Done, Kernel, Layer, Report};
+use crate::report::{Done, Kernel, LayerReport, Report};
 
 /// Height of a line of text.
 pub(super) const LINE: f64 = 17.0;
@@ -204,7 +204,7 @@ fn kernel(all: &[usize], report: &Report) -> Vec<Text> {
     lines
 }
 
-fn layer_lines(layer: &Layer) -> Vec<Text> {
+fn layer_lines(layer: &LayerReport) -> Vec<Text> {
     let caption = format!("{} {}", visible(&layer.kind), cut(&layer.name, NAME));
     let out = shapes(&layer.shapes);
     match layer.done {
@@ -230,7 +230,7 @@ fn line(row: &Row, report: &Report) -> Text {
             ..text("keeps", format!("{}: {}", names(end), role(end)))
         },
         Row::Kernels { all, own } => {
-            let layers: Vec<&Layer> = all[..*own]
+            let layers: Vec<&LayerReport> = all[..*own]
                 .iter()
                 .flat_map(|&k| &report.kernels[k].layers)
                 .map(|&i| &report.layers[i])
@@ -249,7 +249,7 @@ fn line(row: &Row, report: &Report) -> Text {
 }
 
 /// The caption of the layers of a line: `Conv conv1 + PRelu [1, 16]`.
-fn named(first: &Layer, layers: &[&Layer]) -> String {
+fn named(first: &LayerReport, layers: &[&LayerReport]) -> String {
     let kind = visible(&first.kind);
     let name = cut(&first.name, NAME);
     // exporters often put the type into the name

@@ -247,7 +247,9 @@ fn head(report: &Report) -> Vec<Text> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Done, Folded, Kernel, Layer, Output, TensorSource, Totals, Variable};
+    use crate::report::{
+        Done, Folded, Kernel, LayerReport, Output, TensorSource, Totals, Variable,
+    };
     use quick_xml::Reader;
     use quick_xml::events::Event;
 
@@ -268,8 +270,8 @@ mod tests {
         count
     }
 
-    fn layer(name: &str, inputs: Vec<TensorSource>, done: Done) -> Layer {
-        Layer {
+    fn layer(name: &str, inputs: Vec<TensorSource>, done: Done) -> LayerReport {
+        LayerReport {
             name: name.to_owned(),
             kind: "Layer".to_owned(),
             within: None,
@@ -287,7 +289,7 @@ mod tests {
     }
 
     /// A report on layers with one output, the last layer. Each computed layer has a kernel.
-    fn report(name: &str, mut layers: Vec<Layer>) -> Report {
+    fn report(name: &str, mut layers: Vec<LayerReport>) -> Report {
         let computed: Vec<usize> =
             (0..layers.len()).filter(|&i| layers[i].done == Done::Computed).collect();
         let mut kernels = Vec::new();

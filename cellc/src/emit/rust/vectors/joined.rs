@@ -6,7 +6,7 @@ use super::forms::Forms;
 use super::lines::{flowed, formatted};
 use super::macros::Form;
 use super::methods::method;
-use super::operations::{Of, Operation, Shape};
+use super::operations::{Operation, OperationTrait, Shape};
 use super::used::{DOTS, Used, lane_function};
 
 /// The traits of dot products, with the implementations that are equal for all instruction sets:
@@ -84,7 +84,7 @@ impl<A: Vector<LA>, B: Vector<LB>, {parameters}> Vector<L>
 {{
 {bits}{}}}
 ",
-        methods(Of::Vector)
+        methods(OperationTrait::Vector)
     );
     if used.has_bits() {
         let _ = write!(
@@ -92,7 +92,7 @@ impl<A: Vector<LA>, B: Vector<LB>, {parameters}> Vector<L>
             "impl<A: Bits<LA>, B: Bits<LB>, {parameters}> Bits<L>
     for Joined<A, B, LA, LB, L>
 {{\n{}}}\n",
-            methods(Of::Bits)
+            methods(OperationTrait::Bits)
         );
     }
     out
@@ -112,6 +112,6 @@ macro_rules! both {
 
 /// The implementation of `Bits` for `u32`, the bits of one lane.
 pub(super) fn u32_bits(used: &Used) -> String {
-    let methods: String = used.operations(Of::Bits).map(Operation::of_u32).collect();
+    let methods: String = used.operations(OperationTrait::Bits).map(Operation::of_u32).collect();
     formatted(&format!("impl Bits<1> for u32 {{\n{methods}}}\n"))
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::lines::flowed;
 use super::methods::{Kind, of_all_lanes, with_operands};
-use super::operations::{Of, Operation, Shape};
+use super::operations::{Operation, OperationTrait, Shape};
 use super::used::Used;
 use crate::emit::text::filled;
 
@@ -20,7 +20,8 @@ pub(in crate::emit) enum Form {
 
 /// The operations with an expression per register.
 pub(super) fn expressions(used: &Used) -> impl Iterator<Item = &'static Operation> + '_ {
-    let operations = used.operations(Of::Vector).chain(used.operations(Of::Bits));
+    let operations =
+        used.operations(OperationTrait::Vector).chain(used.operations(OperationTrait::Bits));
     operations.filter(|operation| operation.shape != Shape::Provided)
 }
 
@@ -40,10 +41,10 @@ pub(super) fn lanes_arguments(all: impl Iterator<Item = (&'static str, usize, St
 }
 
 /// The implementation of a trait in a macro.
-fn implementation(set: Of, lanes: &str, methods: &str) -> String {
+fn implementation(set: OperationTrait, lanes: &str, methods: &str) -> String {
     let (name, ty, bits) = match set {
-        Of::Vector => ("Vector", "$vector", ""),
-        Of::Bits => ("Bits", "$bits", ""),
+        OperationTrait::Vector => ("Vector", "$vector", ""),
+        OperationTrait::Bits => ("Bits", "$bits", ""),
     };
     format!("        impl {name}<{lanes}> for {ty} {{\n{bits}{methods}        }}\n")
 }
@@ -57,7 +58,7 @@ pub(super) fn body(used: &Used, kind: Kind, form: Form) -> String {
         let (lists, others): (Vec<_>, Vec<_>) =
             used.operations(set).partition(|operation| is_listed(operation));
         let methods: String = others.into_iter().map(|operation| operation.text(kind)).collect();
-        let prefix = if set == Of::Vector { "" } else { "bits_" };
+        let prefix = if set == OperationTrait::Vector { "" } else { "bits_" };
         methods + &if lists.is_empty() { String::new() } else { of_all_lanes(prefix) }
     };
     let has_bits = used.has_bits();
@@ -69,14 +70,15 @@ pub(super) fn body(used: &Used, kind: Kind, form: Form) -> String {
     let mut body = format!(
         "        #[derive(Clone, Copy)]\n        pub(super) struct $vector(pub(super) {fields});\n"
     );
-    body += &implementation(Of::Vector, lanes, &(ty + &methods(Of::Vector)));
+    body +=
+        &implementation(OperationTrait::Vector, lanes, &(ty + &methods(OperationTrait::Vector)));
     if has_bits && kind != Kind::Number {
         let _ = write!(
             body,
             "        #[derive(Clone, Copy)]\n        pub(super) struct $bits(pub(super) \
              {integers});\n"
         );
-        body += &implementation(Of::Bits, lanes, &methods(Of::Bits));
+        body += &implementation(OperationTrait::Bits, lanes, &methods(OperationTrait::Bits));
     }
     body
 }
@@ -88,7 +90,8 @@ pub(super) fn lists(used: &Used) -> Vec<(Vec<&'static Operation>, &'static str)>
             .filter(|operation| matches!(operation.shape, Shape::Lanes(_)))
             .collect()
     };
-    let lists: [(Vec<_>, _); 2] = [(in_lanes(Of::Vector), ""), (in_lanes(Of::Bits), "bits_")];
+    let lists: [(Vec<_>, _); 2] =
+        [(in_lanes(OperationTrait::Vector), ""), (in_lanes(OperationTrait::Bits), "bits_")];
     lists.into_iter().filter(|(list, _)| !list.is_empty()).collect()
 }
 

@@ -2,7 +2,7 @@
 //! side.
 
 use super::lines::LINE;
-use super::operations::{Of, Operation, Shape};
+use super::operations::{Operation, OperationTrait, Shape};
 
 /// The representation of a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Operation {
     }
 
     fn number(&self) -> &'static str {
-        if self.set == Of::Bits { "u32" } else { "f32" }
+        if self.set == OperationTrait::Bits { "u32" } else { "f32" }
     }
 
     /// The head of the method, for a number of lanes or a parameter.

@@ -24,7 +24,7 @@ use std::fmt::Write;
 use self::joined::{dots, joined, u32_bits};
 use self::lines::formatted;
 use self::macros::{dot, number, register};
-use self::operations::{Of, Operation, Shape};
+use self::operations::{Operation, OperationTrait, Shape};
 use self::shared_items::{OF_NUMBERS, SHARED, with_needs};
 use self::sums::{columns, row_sums, weights};
 use crate::arch::{Arch, RustVector};
@@ -106,7 +106,7 @@ pub(super) fn shared(
 fn helpers(used: &Used, forms: &Forms) -> BTreeSet<&'static str> {
     let mut names = forms.helpers.clone();
     names.extend(used.shared.union(&used.by_path));
-    for operation in used.operations(Of::Vector) {
+    for operation in used.operations(OperationTrait::Vector) {
         match operation.shape {
             Shape::Provided => names.extend(operation.helpers),
             Shape::From(_) if forms.joined => _ = names.insert("part_of"),
@@ -139,7 +139,7 @@ fn traits(used: &Used) -> String {
     let declared = |set| used.operations(set).map(Operation::declared).collect::<String>();
     let mut out = String::new();
     if !used.operations.is_empty() {
-        let vector = declared(Of::Vector);
+        let vector = declared(OperationTrait::Vector);
         let _ = write!(
             out,
             "/// `L` numbers, and what kernels compute of them.\npub(super) trait Vector<const L: \
@@ -147,7 +147,7 @@ fn traits(used: &Used) -> String {
         );
     }
     if has_bits {
-        let bits = declared(Of::Bits);
+        let bits = declared(OperationTrait::Bits);
         let _ = write!(
             out,
             "/// The bits of `L` numbers.\npub(super) trait Bits<const L: usize>: Copy {{ {bits} \

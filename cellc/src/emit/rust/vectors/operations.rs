@@ -2,7 +2,7 @@
 
 /// The trait of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum OperationTrait {
     Vector,
     /// The trait of the bits of vectors.
     Bits,
@@ -29,7 +29,7 @@ pub(super) enum Shape {
 
 pub(super) struct Operation {
     pub(super) name: &'static str,
-    pub(super) set: Of,
+    pub(super) set: OperationTrait,
     pub(super) shape: Shape,
     /// Doc comment.
     pub(super) doc: &'static str,
@@ -45,7 +45,7 @@ pub(super) struct Operation {
 /// An operation without calls of other operations.
 const fn operation(
     name: &'static str,
-    set: Of,
+    set: OperationTrait,
     shape: Shape,
     doc: &'static str,
     lane: &'static str,
@@ -61,10 +61,18 @@ const fn provided(
     doc: &'static str,
     lane: &'static str,
 ) -> Operation {
-    Operation { name, set: Of::Vector, shape: Shape::Provided, doc, lane, needs, helpers }
+    Operation {
+        name,
+        set: OperationTrait::Vector,
+        shape: Shape::Provided,
+        doc,
+        lane,
+        needs,
+        helpers,
+    }
 }
 
-use Of::{Bits, Vector};
+use OperationTrait::{Bits, Vector};
 use Shape::{From, Lanes, OfBits, Shift, Splat, To, ToBits};
 
 /// All operations, in the order of traits and macros.

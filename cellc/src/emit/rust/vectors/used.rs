@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::operations::{OPERATIONS, Of, Operation};
+use super::operations::{OPERATIONS, Operation, OperationTrait};
 use super::shared_items::OF_NUMBERS;
 use crate::arch::{Arch, Isa};
 use crate::emit::text::Word;
@@ -214,7 +214,7 @@ impl Used {
         has_vectors: bool,
     ) -> impl Iterator<Item = &'static str> + '_ {
         let functions = self.shared.iter().copied().filter(|name| !OF_NUMBERS.contains(name));
-        let has_bits = self.operations(Of::Bits).next().is_some();
+        let has_bits = self.operations(OperationTrait::Bits).next().is_some();
         let traits = [("Bits", has_bits), ("Vector", has_vectors)];
         let traits = traits.into_iter().filter_map(|(name, is_named)| is_named.then_some(name));
         self.named(file).chain(traits).chain(functions)
@@ -244,7 +244,10 @@ impl Used {
         self.processors.extend(rows.map(|row| row.processor).collect::<Vec<_>>());
     }
 
-    pub(super) fn operations(&self, set: Of) -> impl Iterator<Item = &'static Operation> + '_ {
+    pub(super) fn operations(
+        &self,
+        set: OperationTrait,
+    ) -> impl Iterator<Item = &'static Operation> + '_ {
         OPERATIONS.iter().filter(move |operation| {
             operation.set == set && self.operations.contains(operation.name)
         })
@@ -263,6 +266,6 @@ impl Used {
         let converts = ["to_bits", "from_bits", "from_signed"]
             .iter()
             .any(|name| self.operations.contains(name));
-        converts || !self.dots.is_empty() || self.operations(Of::Bits).next().is_some()
+        converts || !self.dots.is_empty() || self.operations(OperationTrait::Bits).next().is_some()
     }
 }
