@@ -692,7 +692,7 @@ fn files_of_sound_have_samples_and_channels() {
         let mut arguments = arguments!["run", nam, "--input", files[0], "--output", files[1]];
         arguments.extend(more.iter().map(OsString::from));
         place.cellc(&arguments).succeeded();
-        read_npy(&place.path(&format!("out_{input}")))
+        read_npy(&place.path(format!("out_{input}")))
     };
     write("both.npy", &[9, 2, 1, 1], (0..18).map(|i| sample(i / 2, i % 2)).collect());
     let (shape, both) = run("both.npy", &["--batch", "2"]);
