@@ -4,7 +4,7 @@ use super::pytorch_export::export_again;
 use crate::check::subject::CheckContext;
 use crate::core::element_count;
 use crate::diagnostic::{
-    Cause, Diagnostic, Diagnostics, Message, Origin, Setting, message, quoted,
+    Cause, Diagnostic, Diagnostics, Message, Origin, Problem, Setting, message, quoted,
 };
 use crate::model::limits::MOST_ELEMENTS;
 use crate::model::{Dim, ElementType, Node, Op, Value, shape_text};
@@ -44,7 +44,7 @@ impl InputShapes<'_, '_> {
         valid: impl Into<Message>,
         help: impl Into<Message>,
     ) {
-        self.diagnostics.push(refusal(node, origin, found, valid, help));
+        self.diagnostics.push(refusal(node, origin, Problem::new(found, valid, help)));
     }
 
     /// The shape of each input. `None` after an error, or if later options may fix a size.
@@ -174,8 +174,8 @@ impl InputShapes<'_, '_> {
         let found =
             format!("the input has the shape {}: not every size is known", shape_text(stated));
         let valid = "sizes that are fixed when compiling";
-        let refusal = refusal(node, &value.origin, found, valid, help).cause(Cause::OpenSizes);
-        self.diagnostics.push(refusal);
+        let refusal = refusal(node, &value.origin, Problem::new(found, valid, help));
+        self.diagnostics.push(refusal.cause(Cause::OpenSizes));
     }
 
     /// Refuses an input whose shape in the model contradicts a size: 0, or the batch size.
@@ -227,8 +227,8 @@ impl InputShapes<'_, '_> {
             (None, None) => {
                 // `advise_sizes` replaces the help by a shape that works
                 let help = message!("give its shape, by {}", flag::SHAPE.setting());
-                let found = "an input without a shape";
-                let refusal = refusal(node, &value.origin, found, "a shape", help);
+                let problem = Problem::new("an input without a shape", "a shape", help);
+                let refusal = refusal(node, &value.origin, problem);
                 self.diagnostics.push(refusal.cause(Cause::NoShape));
                 None
             }

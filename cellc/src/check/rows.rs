@@ -4,11 +4,11 @@
 use super::subject::CheckContext;
 use crate::core::streams::{RowKind, repeated_shapes};
 use crate::core::{CoreModel, element_count};
-use crate::diagnostic::{Diagnostic, Diagnostics, message, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Problem, message, quoted};
 use crate::model::Model;
 use crate::request::flag;
 use crate::rules::report::{at_layer, layer_named, whole_model};
-use crate::rules::size_limits::too_large_text;
+use crate::rules::size_limits::larger_than;
 
 /// Refuses operations whose work would differ between rows (loops that end by a condition, computed
 /// tables, outputs of a run-time length), streams without a state, and tensors that have more
@@ -29,11 +29,14 @@ pub(crate) fn rows(
     if let Some((shape, size)) = largest
         && size.is_none_or(|size| size > most)
     {
-        let [text, valid, _] = too_large_text(shape, most);
         let name = name(kind);
-        let found = format!("{text}, in each of {count} {name}");
-        let problem = Diagnostic::error(whole_model(model), found).valid(valid);
-        diagnostics.push(problem.help(message!("give fewer {}, {}", name, flag::BATCH.setting())));
+        let problem = larger_than(shape, most);
+        let problem = Problem {
+            found: message!("{}, in each of {} {}", problem.found, count, name),
+            help: message!("give fewer {}, {}", name, flag::BATCH.setting()),
+            ..problem
+        };
+        diagnostics.push(problem.at(whole_model(model)));
     }
     (diagnostics.0.len() == before).then_some(())
 }

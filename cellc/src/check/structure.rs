@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::check::subject::CheckContext;
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Problem};
 use crate::model::limits::MOST_NESTED;
 use crate::model::{Branch, If, Loop, Model, Node, Op, OpFacts, ValueId};
 use crate::rules::cell::{CellPort, roles};
@@ -29,7 +29,7 @@ impl Structure<'_, '_> {
         valid: impl Into<Message>,
         help: &str,
     ) {
-        self.diagnostics.push(refusal(node, &node.origin, found, valid, help));
+        self.diagnostics.push(refusal(node, &node.origin, Problem::new(found, valid, help)));
     }
 
     /// True if the structure of a graph and of the bodies in it is legal.

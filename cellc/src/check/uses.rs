@@ -1,6 +1,6 @@
 //! The uses of the inputs, found before the other checks of inputs.
 
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{Diagnostics, Problem};
 use crate::model::{Dim, Elements, Loop, LoopInput, Model, Node, Op, ValueId};
 use crate::rules::cell::{CellPort, roles};
 use crate::rules::input_sizes::Uses;
@@ -24,7 +24,7 @@ pub(super) fn uses(model: &Model, diagnostics: &mut Diagnostics) -> Vec<Uses> {
             let valid =
                 format!("an input that is {weights} of cells and nothing else, or none of them");
             let help = "declare two inputs and give both the same contents";
-            diagnostics.push(refusal(node, &node.origin, found, valid, help));
+            diagnostics.push(refusal(node, &node.origin, Problem::new(found, valid, help)));
         }
     }
     by_input

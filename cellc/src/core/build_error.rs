@@ -1,5 +1,7 @@
 //! The reasons why a builder refuses a part of a core model.
 
+use crate::diagnostic::Problem;
+
 /// The reason why a tensor or an operation cannot be built.
 #[derive(Clone, Debug)]
 pub(crate) enum BuildError {
@@ -9,8 +11,8 @@ pub(crate) enum BuildError {
     Operations,
     /// A tensor of this shape has no elements.
     NoElements(Vec<usize>),
-    /// More dimensions than the limit. The texts: what was found, what is valid, and help.
-    Dims([String; 3]),
+    /// More dimensions than the limit.
+    Dims(Problem),
     /// More elements than the limit.
     Elements { shape: Vec<usize>, most: usize },
     /// The results of all operations on constants take more bytes than the limit.

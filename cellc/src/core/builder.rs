@@ -261,8 +261,8 @@ impl CoreBuilder {
         if shape.contains(&0) {
             return Err(BuildError::NoElements(shape.to_vec()));
         }
-        if let Some(text) = wrong_rank(shape.len()) {
-            return Err(BuildError::Dims(text));
+        if let Some(problem) = wrong_rank(shape.len()) {
+            return Err(BuildError::Dims(problem));
         }
         if element_count(shape).is_none_or(|n| n > most) {
             return Err(BuildError::Elements { shape: shape.to_vec(), most });

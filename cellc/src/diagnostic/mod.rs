@@ -1,6 +1,7 @@
 //! Diagnostics: problem, place and remedy.
 
 mod message;
+mod problem;
 mod remedies;
 mod render;
 mod setting;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 pub use message::Message;
 pub(crate) use message::{holes, message};
+pub use problem::Problem;
 pub(crate) use remedies::{EXAMPLE_STEPS, WITHOUT_PROJECTIONS};
 pub use setting::{FlagNames, Setting, option};
 pub(crate) use setting::{in_shell, method, method_name};

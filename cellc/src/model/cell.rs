@@ -2,6 +2,7 @@
 
 use super::limits::MOST_UNITS;
 use super::{Activation, ActivationLists, Spelling};
+use crate::diagnostic::Problem;
 
 /// The place of the reset gate of a GRU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -335,22 +336,21 @@ impl Cell {
         [format!("an integer from 1 to {MOST_UNITS}"), "write the length of the state h".to_owned()]
     }
 
-    /// What was found, which numbers of units are valid, and help, for a number of units that no
-    /// cell has. `None` for a legal number. `name` is the attribute's name in the input.
-    pub fn wrong_hidden_size(&self, name: &str) -> Option<[String; 3]> {
+    /// The refusal of a number of units that no cell has. `None` for a legal number. `name` is the
+    /// attribute's name in the input.
+    pub fn wrong_hidden_size(&self, name: &str) -> Option<Problem> {
         let is_legal = (1..=MOST_UNITS).contains(&self.hidden_size);
         let [valid, help] = Self::valid_hidden_size();
-        (!is_legal).then(|| [format!("{name} is {}", self.hidden_size), valid, help])
+        (!is_legal).then(|| Problem::new(format!("{name} is {}", self.hidden_size), valid, help))
     }
 
-    /// What was found, which lists are valid, and help, for activations that are too many or too
-    /// few, or lists that the input format does not have. `None` for legal lists. `direction`: the
-    /// direction of a sequence, `None` for a cell.
+    /// The refusal of too many or too few activations, and of lists that the input format does not
+    /// have. `None` for legal lists. `direction`: the direction of a sequence, `None` for a cell.
     pub fn wrong_activations(
         &self,
         direction: Option<Direction>,
         spelling: &Spelling,
-    ) -> Option<[String; 3]> {
+    ) -> Option<Problem> {
         let defaults = self.kind.default_activations();
         let (given, wanted) = (self.activations.len(), defaults.len());
         let is_twice = direction == Some(Direction::Bidirectional) && given == 2 * wanted;
@@ -363,11 +363,11 @@ impl Cell {
             ActivationLists::ForAll if is_twice => {
                 let (forward, reverse) = self.activations.split_at(wanted);
                 return (forward != reverse).then(|| {
-                    [
-                        "activations that differ between the directions".to_owned(),
-                        "the same for both, given once or twice".to_owned(),
-                        "write a forward and a reverse sequence of their own".to_owned(),
-                    ]
+                    Problem::new(
+                        "activations that differ between the directions",
+                        "the same for both, given once or twice",
+                        "write a forward and a reverse sequence of their own",
+                    )
                 });
             }
             ActivationLists::ForAll => is_one_list,
@@ -391,11 +391,11 @@ impl Cell {
         if spelling.activation_lists == ActivationLists::ForEach && directions > 1 {
             let valid = format!("{}: {roles}, for each direction", directions * wanted);
             let help = "name those of the forward direction, then those of the reverse one";
-            return Some([format!("{found} for each direction"), valid, help.to_owned()]);
+            return Some(Problem::new(format!("{found} for each direction"), valid, help));
         }
         let names: Vec<String> = defaults.iter().map(|a| a.label()).collect();
         let help = format!("write {roles}; or leave {name} out for {}", names.join(", "));
-        Some([found, format!("{wanted}: {roles}"), help])
+        Some(Problem::new(found, format!("{wanted}: {roles}"), help))
     }
 
     /// The bound of a `clip` attribute, the same for every input format. As in OpenVINO, `None`

@@ -6,15 +6,15 @@ use super::{
     Activation, Cell, Composed, Direction, Elementwise, Heads, LinearAttention, MathFunction,
     Normalization, Numbers, Op, PARAMETERS, Primitive, Sampling, Spelling, Unary, counted,
 };
-use crate::diagnostic::quoted;
+use crate::diagnostic::{Problem, quoted};
 
 /// One or several attributes whose value is refused.
 #[derive(Debug)]
 pub(crate) struct WrongAttribute {
     /// The name of the attribute to which the error points.
     pub(crate) attribute: &'static str,
-    /// What was found, what is valid, and help.
-    pub(crate) text: [String; 3],
+    /// The problem of the value.
+    pub(crate) problem: Problem,
 }
 
 impl WrongAttribute {
@@ -24,7 +24,7 @@ impl WrongAttribute {
         found: String,
         valid: &str,
     ) -> Self {
-        Self { attribute, text: [found, valid.to_owned(), format!("correct {to_correct}")] }
+        Self { attribute, problem: Problem::new(found, valid, format!("correct {to_correct}")) }
     }
 
     /// The rule for real-valued attributes: a finite number. The rule does not hold for the bounds
@@ -53,8 +53,8 @@ impl Op {
             Numbers::Parameters(function) => function.wrong_parameters(),
             Numbers::Epsilon(eps) => {
                 let attribute = Normalization::EPS;
-                let text = wrong_epsilon(eps.into());
-                text.into_iter().map(|text| WrongAttribute { attribute, text }).collect()
+                let problem = wrong_epsilon(eps.into());
+                problem.into_iter().map(|problem| WrongAttribute { attribute, problem }).collect()
             }
             Numbers::BlockSize(0) => {
                 let found = "blocks of 0".to_owned();
@@ -149,16 +149,15 @@ impl LinearAttention {
             Heads::Axis => None,
             Heads::Joined { queries, keys, .. } => self.heads.wrong_numbers([queries, keys, keys]),
         };
-        let heads = heads.map(|text| WrongAttribute { attribute: "q_num_heads", text });
+        let heads = heads.map(|problem| WrongAttribute { attribute: "q_num_heads", problem });
         scale.into_iter().chain(heads).collect()
     }
 }
 
 impl Heads {
     /// The refusal of numbers of heads of queries, keys and values that are not positive, or that
-    /// are no multiples: what was found, what is valid, and help. `numbers`: the heads of queries,
-    /// of keys and of values.
-    pub(crate) fn wrong_numbers(self, numbers: [i64; 3]) -> Option<[String; 3]> {
+    /// are no multiples. `numbers`: the heads of queries, of keys and of values.
+    pub(crate) fn wrong_numbers(self, numbers: [i64; 3]) -> Option<Problem> {
         let [queries, keys, values] = numbers;
         let (valid, may_share) = match self {
             Self::Joined { shares_queries: false, .. } => {
@@ -170,12 +169,12 @@ impl Heads {
         let is_legal = numbers.iter().all(|&number| number > 0)
             && divides(keys, values)
             && (divides(values, queries) || may_share && divides(queries, values));
-        let text = || {
+        let problem = || {
             let found =
                 format!("{queries} heads of queries, {keys} of keys and {values} of values");
-            [found, valid.to_owned(), "correct the numbers of heads".to_owned()]
+            Problem::new(found, valid, "correct the numbers of heads")
         };
-        (!is_legal).then(text)
+        (!is_legal).then(problem)
     }
 }
 
@@ -189,14 +188,14 @@ impl Cell {
         spelling: &Spelling,
     ) -> Vec<WrongAttribute> {
         let name = spelling.hidden_size;
-        if let Some(text) = self.wrong_hidden_size(name) {
-            return vec![WrongAttribute { attribute: name, text }];
+        if let Some(problem) = self.wrong_hidden_size(name) {
+            return vec![WrongAttribute { attribute: name, problem }];
         }
         let list = self.wrong_activations(direction, spelling);
         let each = self.activations.iter().flat_map(|activation| activation.wrong_parameters());
-        let each = each.map(|wrong| wrong.text);
+        let each = each.map(|wrong| wrong.problem);
         let attribute = spelling.activations;
-        list.into_iter().chain(each).map(|text| WrongAttribute { attribute, text }).collect()
+        list.into_iter().chain(each).map(|problem| WrongAttribute { attribute, problem }).collect()
     }
 }
 
@@ -210,21 +209,23 @@ pub(crate) fn wrong_count(count: usize, least: usize) -> Option<String> {
     }
 }
 
-/// The refusal of a tensor of too many dimensions: what was found, what is valid, and help.
-pub(crate) fn wrong_rank(rank: usize) -> Option<[String; 3]> {
-    let found = format!("a tensor of {rank} dimensions");
-    let text = [found, format!("{MOST_DIMS} or fewer"), "reshape it to fewer".to_owned()];
-    (rank > MOST_DIMS).then_some(text)
+/// The refusal of a tensor of too many dimensions.
+pub(crate) fn wrong_rank(rank: usize) -> Option<Problem> {
+    let problem = || {
+        let found = format!("a tensor of {rank} dimensions");
+        Problem::new(found, format!("{MOST_DIMS} or fewer"), "reshape it to fewer")
+    };
+    (rank > MOST_DIMS).then(problem)
 }
 
 /// The refusal of a stride, a dilation, a pad or a size along an axis whose magnitude is above the
-/// limit: what was found, what is valid, and help.
-pub(crate) fn wrong_extent(what: &str, number: i64) -> Option<[String; 3]> {
-    let text = || {
+/// limit.
+pub(crate) fn wrong_extent(what: &str, number: i64) -> Option<Problem> {
+    let problem = || {
         let valid = format!("at most {MOST_ALONG_AXIS} along an axis");
-        [format!("{what} of {number}"), valid, "correct the number".to_owned()]
+        Problem::new(format!("{what} of {number}"), valid, "correct the number")
     };
-    (number.unsigned_abs() > MOST_ALONG_AXIS as u64).then(text)
+    (number.unsigned_abs() > MOST_ALONG_AXIS as u64).then(problem)
 }
 
 /// The valid number of earlier samples that an amplifier model keeps, in words. `None` if `values`
@@ -233,37 +234,36 @@ pub(crate) fn wrong_past(values: u64) -> Option<String> {
     (values > MOST_PAST).then(|| format!("up to {MOST_PAST} values of the past"))
 }
 
-/// The refusal of the epsilon of a normalization: what was found, what is valid, and help.
-fn wrong_epsilon(epsilon: f64) -> Option<[String; 3]> {
-    let text = || {
+/// The refusal of the epsilon of a normalization.
+fn wrong_epsilon(epsilon: f64) -> Option<Problem> {
+    let problem = || {
         let found = format!("a normalization with an epsilon of {}", epsilon as f32);
-        [found, "a finite number of 0 or more".to_owned(), "correct the number".to_owned()]
+        Problem::new(found, "a finite number of 0 or more", "correct the number")
     };
-    (!(epsilon.is_finite() && epsilon >= 0.0)).then(text)
+    (!(epsilon.is_finite() && epsilon >= 0.0)).then(problem)
 }
 
 /// The refusal of an epsilon, or of a variance and an epsilon whose sum is 0 or negative, as a
-/// normalization divides by the root of the sum: what was found, what is valid, and help.
-pub(crate) fn wrong_deviation(variance: f64, epsilon: f64) -> Option<[String; 3]> {
-    let text = || {
+/// normalization divides by the root of the sum.
+pub(crate) fn wrong_deviation(variance: f64, epsilon: f64) -> Option<Problem> {
+    let problem = || {
         let found =
             format!("a variance of {} and an epsilon of {}", variance as f32, epsilon as f32);
-        [found, "a sum above 0".to_owned(), "correct the variance, or raise the epsilon".to_owned()]
+        Problem::new(found, "a sum above 0", "correct the variance, or raise the epsilon")
     };
-    wrong_epsilon(epsilon).or_else(|| (variance + epsilon <= 0.0).then(text))
+    wrong_epsilon(epsilon).or_else(|| (variance + epsilon <= 0.0).then(problem))
 }
 
 /// The number of groups or of heads that divide sizes into equal parts. `part`: "group" or "head".
 /// Each size has its noun in the singular: `(4, "input channel")`.
 ///
 /// # Errors
-/// Unless the number is positive and divides all sizes, none of them 0: what was found, what is
-/// valid, and help.
+/// Unless the number is positive and divides all sizes, none of them 0.
 pub(crate) fn legal_groups(
     part: &str,
     number: i64,
     sizes: &[(usize, &str)],
-) -> Result<usize, [String; 3]> {
+) -> Result<usize, Problem> {
     let divides = |number: &usize| {
         *number > 0 && sizes.iter().all(|&(size, _)| size > 0 && size.is_multiple_of(*number))
     };
@@ -272,18 +272,16 @@ pub(crate) fn legal_groups(
         let all: Vec<String> = sizes.iter().map(|&(size, noun)| counted(size, noun)).collect();
         let mut divided: Vec<String> = sizes.iter().map(|(size, _)| size.to_string()).collect();
         divided.dedup();
-        [
+        Problem::new(
             format!("{number} {part}{plural} for {}", all.join(" and ")),
             format!("a positive divisor of {}", divided.join(" and of ")),
             format!("correct the number of {part}s, or the shapes"),
-        ]
+        )
     })
 }
 
-/// The refusal of names that no activation of a cell has: what was found, what is valid, and help.
-pub(crate) fn unknown_activations<'n>(
-    names: impl IntoIterator<Item = &'n str>,
-) -> Option<[String; 3]> {
+/// The refusal of names that no activation of a cell has.
+pub(crate) fn unknown_activations<'n>(names: impl IntoIterator<Item = &'n str>) -> Option<Problem> {
     const MOST_NAMED: usize = 5;
     let unknown = names.into_iter().filter(|name| Activation::takes(name).is_none());
     let mut shown: Vec<String> = unknown.map(|name| quoted(name.trim())).collect();
@@ -293,20 +291,20 @@ pub(crate) fn unknown_activations<'n>(
         shown.truncate(MOST_NAMED);
         shown.push(more);
     }
-    let text = || {
+    let problem = || {
         let found = format!("unknown activation{plural} {}", shown.join(", "));
         let valid = format!("{}, in any letter case", Activation::NAMES.join(", "));
-        [found, valid, "correct the name".to_owned()]
+        Problem::new(found, valid, "correct the name")
     };
-    (!shown.is_empty()).then(text)
+    (!shown.is_empty()).then(problem)
 }
 
 /// The index of an axis of a tensor of `rank` dimensions; a negative axis counts from the end.
 /// `ends`: 1 if the axis may equal the rank.
 ///
 /// # Errors
-/// For an axis that the tensor does not have: what was found, what is valid, and help.
-pub(crate) fn legal_axis(axis: i64, rank: usize, ends: usize) -> Result<usize, [String; 3]> {
+/// For an axis that the tensor does not have.
+pub(crate) fn legal_axis(axis: i64, rank: usize, ends: usize) -> Result<usize, Problem> {
     let from_front = |rank: i64| if axis < 0 { axis.checked_add(rank) } else { Some(axis) };
     let index = i64::try_from(rank).ok().and_then(from_front);
     let index = index.and_then(|index| usize::try_from(index).ok());
@@ -316,6 +314,6 @@ pub(crate) fn legal_axis(axis: i64, rank: usize, ends: usize) -> Result<usize, [
             count => format!("{} to {}", -(rank as i64), count - 1),
         };
         let found = format!("the axis {axis} of a tensor of {rank} dimensions");
-        [found, valid, "correct the axis, or the shape of the tensor".to_owned()]
+        Problem::new(found, valid, "correct the axis, or the shape of the tensor")
     })
 }

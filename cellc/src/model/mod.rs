@@ -43,7 +43,7 @@ pub use op::{
     Blocks, Branch, BroadcastMode, Convolution, Dft, GatherNd, Groups, If, Loop, LoopInput,
     LoopOutput, Nearest, NoAxes, Normalization, OneHot, Op, OutputSizes, PadMode, Padding, Pool,
     PoolKind, Reduce, Reduction, Resize, ResizeBy, ReverseSequence, Rounding, RunningSum, Sampling,
-    Scaling, SliceMasks, Slicing, Softmax, SpectralWindow, TopKAttributes, Unread, Window,
+    Scaling, SliceMasks, Slicing, Softmax, SpectralWindow, TopKAttributes, Window,
 };
 pub use size::ModelSize;
 pub use spelling::{ActivationLists, Spelling};

@@ -3,7 +3,7 @@
 use super::{
     Binary, Cell, Dim, Direction, ElementType, Elementwise, LinearAttention, Model, Tensor, ValueId,
 };
-use crate::diagnostic::Message;
+use crate::diagnostic::Problem;
 
 /// The operation of a node. Inputs and outputs are in the order listed here: readers reorder
 /// inputs, outputs, dimensions and gates of other formats.
@@ -153,9 +153,9 @@ pub enum Op {
         /// True for zeros below the diagonal.
         upper: bool,
     },
-    /// An operation that the reader does not support, in a branch of an [`If`]. An error unless the
-    /// condition is a constant that rules the branch out.
-    Unread(Box<Unread>),
+    /// An operation that the reader does not support, in a branch of an [`If`]: the error of the
+    /// reader, reported unless the condition is a constant that rules the branch out.
+    Unread(Box<Problem>),
     /// A matrix with ones on a diagonal. Inputs: rows, columns, offset above the main diagonal.
     Eye,
     /// A rotation of elements along axes. Inputs: data, shifts, axes.
@@ -623,17 +623,6 @@ pub struct Branch {
     pub body: Model,
     /// By Parameter of the body: the index of the node's input.
     pub inputs: Vec<usize>,
-}
-
-/// The error of a reader in a branch, reported only if the branch is compiled.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Unread {
-    /// What the file has.
-    pub found: Message,
-    /// What cellc supports instead.
-    pub valid: Message,
-    /// The help of the error.
-    pub help: Message,
 }
 
 /// The source of a body's Parameter.

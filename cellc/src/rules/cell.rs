@@ -1,7 +1,7 @@
 //! Legality of recurrent cells and sequences, and hints for wrong shapes.
 
 use crate::core::Known;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, WITHOUT_PROJECTIONS};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Problem, WITHOUT_PROJECTIONS};
 use crate::model::{
     Activation, Cell, CellKind, Direction, Model, Node, Op, ResetGate, Spelling, shape_text,
 };
@@ -198,19 +198,16 @@ fn parts_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool
             parts => format!("{parts} * {}", node.spelling.hidden_size),
         };
         let help = "connect a B of zeros if the cell has no bias";
-        diagnostics.push(refusal(
-            node,
-            &node.origin,
-            format!("{op} without B"),
-            format!("B of shape [{size}]"),
-            help,
-        ));
+        let valid = format!("B of shape [{size}]");
+        let problem = Problem::new(format!("{op} without B"), valid, help);
+        diagnostics.push(refusal(node, &node.origin, problem));
         is_legal = false;
     }
     let lstm = cell.kind.has_cell_state();
     if !lstm && (cell.peepholes || cell.coupled.is_some()) {
         let found = format!("{op} with peepholes or input_forget");
-        diagnostics.push(refusal(node, &node.origin, found, "an LSTM with them", MALFORMED));
+        let problem = Problem::new(found, "an LSTM with them", MALFORMED);
+        diagnostics.push(refusal(node, &node.origin, problem));
         is_legal = false;
     }
     if !cell.kind.family().has_variants() {
@@ -237,7 +234,8 @@ fn is_as_specified(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool
     let before = diagnostics.0.len();
     let mut refuse = |name: &str, found: String, valid: String, help: String| {
         let origin = node.attribute_origin(name);
-        diagnostics.push(refusal(node, origin, format!("{op} with {found}"), valid, help));
+        let problem = Problem::new(format!("{op} with {found}"), valid, help);
+        diagnostics.push(refusal(node, origin, problem));
     };
     let Spelling { linear_before_reset, activations, clip, direction, .. } = *node.spelling;
     if cell.kind.reset_gate() == Some(ResetGate::AfterMatMul) {
@@ -275,13 +273,9 @@ fn types_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool
         if *role == CellPort::Lengths {
             if element.is_float() {
                 let help = "give the number of steps of each row as integers";
-                diagnostics.push(refusal(
-                    node,
-                    origin,
-                    format!("{name} is {}", element.name()),
-                    "i32, i64",
-                    help,
-                ));
+                let found = format!("{name} is {}", element.name());
+                let problem = Problem::new(found, "i32, i64", help);
+                diagnostics.push(refusal(node, origin, problem));
                 is_legal = false;
             }
             continue;
@@ -290,7 +284,7 @@ fn types_are_legal(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> bool
         if !element.is_float() {
             let found = format!("{name} is {}", element.name());
             let help = "convert it to f32, if its integers are meant as such";
-            diagnostics.push(refusal(node, origin, found, floats(), help));
+            diagnostics.push(refusal(node, origin, Problem::new(found, floats(), help)));
             is_legal = false;
         }
     }
@@ -319,7 +313,8 @@ fn legal_sizes(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> Option<C
              (proj_size)"
         );
         let help = format!("PyTorch's export loses the projections; {WITHOUT_PROJECTIONS}");
-        diagnostics.push(refusal(node, &node.origin, found, "an h and a c of one size", help));
+        let problem = Problem::new(found, "an h and a c of one size", help);
+        diagnostics.push(refusal(node, &node.origin, problem));
         return None;
     }
     let rank = if sequence { 3 } else { 2 };
@@ -345,13 +340,8 @@ fn legal_sizes(recurrent: &Recurrent, diagnostics: &mut Diagnostics) -> Option<C
         let (found, help) = advice(recurrent, role, shape, &wanted);
         let sizes = recurrent.sizes_in_words(role, &wanted);
         let valid = format!("{sizes}: {}", meaning(recurrent, role));
-        diagnostics.push(refusal(
-            node,
-            &recurrent.model.values[node.inputs[port].0].origin,
-            found,
-            valid,
-            help,
-        ));
+        let origin = &recurrent.model.values[node.inputs[port].0].origin;
+        diagnostics.push(refusal(node, origin, Problem::new(found, valid, help)));
     }
     Some(CellSizes { batch: batch?, steps: steps?, input: input? }).filter(|_| is_legal)
 }
@@ -384,7 +374,8 @@ fn refuse_hidden_size(recurrent: &Recurrent, other: usize, diagnostics: &mut Dia
         });
     let valid = format!("{}, or {name} {other}", names.collect::<Vec<_>>().join(", "));
     let help = format!("write {name}={other}, or give tensors of the other size");
-    diagnostics.push(refusal(node, node.attribute_origin(name), found, valid, help));
+    let problem = Problem::new(found, valid, help);
+    diagnostics.push(refusal(node, node.attribute_origin(name), problem));
 }
 
 /// The required sizes of an input, each with its letter; `None` allows any size. `of_x`: N, T and I

@@ -1,6 +1,6 @@
 //! Diagnostics about nodes of a model, about layers by their names, and about the whole model.
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Problem};
 use crate::model::{ElementType, Model, Node, WrongAttribute};
 
 /// The help for a malformed model, which no reader makes.
@@ -11,15 +11,9 @@ pub(crate) const MALFORMED: &str =
 pub(crate) const UNDEFINED: &str = "correct the constants it is given";
 
 /// The error of a node, at `origin` or, if unknown, at the place of the node.
-pub(crate) fn refusal(
-    node: &Node,
-    origin: &Origin,
-    found: impl Into<Message>,
-    valid: impl Into<Message>,
-    help: impl Into<Message>,
-) -> Diagnostic {
+pub(crate) fn refusal(node: &Node, origin: &Origin, problem: Problem) -> Diagnostic {
     let origin = if *origin == Origin::Unknown { &node.origin } else { origin };
-    Diagnostic::error(origin.clone(), found).layer(node.label()).valid(valid).help(help)
+    problem.at(origin.clone()).layer(node.label())
 }
 
 /// Refuses a node for each wrong attribute. True if no attribute is wrong.
@@ -28,9 +22,9 @@ pub(crate) fn attributes_are_legal(
     wrong: &[WrongAttribute],
     diagnostics: &mut Diagnostics,
 ) -> bool {
-    for WrongAttribute { attribute, text } in wrong {
-        let [found, valid, help] = text.clone();
-        diagnostics.push(refusal(node, node.attribute_origin(attribute), found, valid, help));
+    for WrongAttribute { attribute, problem } in wrong {
+        let origin = node.attribute_origin(attribute);
+        diagnostics.push(refusal(node, origin, problem.clone()));
     }
     wrong.is_empty()
 }

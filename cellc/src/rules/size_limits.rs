@@ -1,7 +1,7 @@
 //! Limits for the sizes of inputs and outputs, of the whole model and of its source.
 
 use crate::core::{CoreModel, CoreNode, CoreOp, Work, element_count};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Problem, message};
 use crate::model::limits::{MOST_ELEMENTS_IN_ALL, MOST_INTERFACE_BYTES, MOST_UNROLLED};
 use crate::model::{ElementType, Model, Node, shape_text, wrong_count};
 use crate::request::flag;
@@ -79,19 +79,18 @@ pub(crate) fn source_size(
     }
 }
 
-/// The refusal of a tensor with more elements than a limit.
+/// The error of a tensor with more elements than a limit.
 pub(crate) fn too_large(node: &Node, origin: &Origin, shape: &[usize], most: usize) -> Diagnostic {
-    let [found, valid, help] = too_large_text(shape, most);
-    refusal(node, origin, found, valid, help)
+    refusal(node, origin, larger_than(shape, most))
 }
 
-/// The texts of the refusal of a tensor with more elements than a limit.
-pub(crate) fn too_large_text(shape: &[usize], most: usize) -> [String; 3] {
+/// The problem of a tensor with more elements than a limit.
+pub(crate) fn larger_than(shape: &[usize], most: usize) -> Problem {
     let bytes = element_count(shape).and_then(|count| count.checked_mul(4));
     let bytes = bytes.map_or_else(String::new, |bytes| format!(": {bytes} bytes"));
     let found = format!("a tensor of shape {}{bytes}", shape_text(shape));
     let valid = format!("{most} elements, {} bytes, or fewer", 4 * most);
-    [found, valid, "split the model".to_owned()]
+    Problem::new(found, valid, "split the model")
 }
 
 fn bytes(shape: &[usize], element: usize) -> usize {

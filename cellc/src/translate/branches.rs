@@ -6,9 +6,9 @@ use super::operands::shapes_differ;
 use super::refusal::Refusal;
 use super::translator::Translator;
 use crate::core::{Geometry, Known};
-use crate::diagnostic::{Message, Setting, Severity, message, quoted};
+use crate::diagnostic::{Message, Problem, Setting, Severity, message, quoted};
 use crate::model::{
-    Branch, Comparison, ElementType, Elementwise, If, Logic, Node, Op, Primitive, Unread, ValueId,
+    Branch, Comparison, ElementType, Elementwise, If, Logic, Node, Op, Primitive, ValueId,
     shape_text,
 };
 use crate::request::flag;
@@ -85,8 +85,8 @@ impl<'a> Translator<'_, 'a> {
 
     /// Refuses an operation that the reader does not support. The operation may be needed, as no
     /// constant condition rules out its branch.
-    pub(super) fn unread(&mut self, node: &Node, why: &Unread) {
-        self.refuse(node, Refusal::new(&why.found, &why.valid, &why.help));
+    pub(super) fn unread(&mut self, node: &Node, problem: &Problem) {
+        self.refuse(node, problem.clone().into());
     }
 
     /// The results of one branch of a run-time condition. `holds`: the condition that selects the

@@ -152,9 +152,7 @@ fn constants(function: &str, names: [&str; 2], inputs: &[Known]) -> Rule<[f32; 2
 
 /// Refuses a wrong parameter.
 fn legal(wrong: Option<WrongAttribute>) -> Rule<()> {
-    let Some(wrong) = wrong else { return Ok(()) };
-    let [found, valid, help] = wrong.text;
-    Err(Refusal::new(found, valid, help))
+    wrong.map_or(Ok(()), |wrong| Err(wrong.problem.into()))
 }
 
 /// Computes the remainder of a division.

@@ -119,8 +119,8 @@ fn batch_norm(core: &mut CoreBuilder, inputs: &[Known], eps: f32) -> Rule<Known>
     let [scale, shift, mean, variance] = &numbers[..] else { return Err(Refusal::Reported) };
     if let Some(constant) = variance.tensor() {
         let wrong = |i: usize| wrong_deviation(constant.get_f64(i), f64::from(eps));
-        if let Some([found, valid, help]) = (0..constant.len()).find_map(wrong) {
-            return Err(Refusal::new(found, valid, help));
+        if let Some(problem) = (0..constant.len()).find_map(wrong) {
+            return Err(problem.into());
         }
     }
     let constants = [scale, shift, mean, variance].map(|known| known.tensor().cloned());

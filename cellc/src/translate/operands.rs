@@ -56,9 +56,8 @@ impl Operands<'_> {
 
     /// The index of an axis; a negative axis counts from the end.
     pub(super) fn axis(&self, axis: i64, rank: usize) -> Rule<usize> {
-        legal_axis(axis, rank, 0).map_err(|[found, valid, help]| {
-            let origin = self.node.attribute_origin(self.node.spelling.axis);
-            Refusal::at(origin, found, valid, help)
+        legal_axis(axis, rank, 0).map_err(|problem| {
+            Refusal::from(problem).located(self.node.attribute_origin(self.node.spelling.axis))
         })
     }
 
@@ -115,7 +114,7 @@ impl Operands<'_> {
 /// number in messages.
 pub(super) fn legal_extents(what: &str, numbers: impl IntoIterator<Item = i64>) -> Rule<()> {
     match numbers.into_iter().find_map(|number| wrong_extent(what, number)) {
-        Some([found, valid, help]) => Err(Refusal::new(found, valid, help)),
+        Some(problem) => Err(problem.into()),
         None => Ok(()),
     }
 }

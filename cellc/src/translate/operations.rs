@@ -42,7 +42,7 @@ impl<'a> Translator<'_, 'a> {
                 self.read_value(node, variable, declared);
             }
             Op::Assign { ref variable } => self.assign(node, variable),
-            Op::Unread(ref why) => self.unread(node, why),
+            Op::Unread(ref problem) => self.unread(node, problem),
             Op::Loop(ref body) => self.iterate(node, body),
             Op::If(ref choice) => self.choose(node, choice),
             Op::Slice => self.slice(node),

@@ -1,11 +1,11 @@
 //! The reasons why a rule does not translate a node.
 
 use crate::core::BuildError;
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Problem, Severity};
 use crate::model::limits::{FOLDED_PER_BYTE, FOLDS_PER_BYTE, MOST_FOLDED, MOST_OPERATIONS};
 use crate::model::{Node, shape_text};
 use crate::rules::report::{UNDEFINED, refusal};
-use crate::rules::size_limits::too_large_text;
+use crate::rules::size_limits::larger_than;
 
 /// The reason why a rule does not translate a node.
 #[derive(Debug)]
@@ -24,9 +24,7 @@ pub(super) type Rule<T> = Result<T, Refusal>;
 pub(super) struct RefusalReason {
     /// The place of the error. [`Origin::Unknown`]: the place of the node.
     origin: Origin,
-    found: Message,
-    valid: Message,
-    help: Message,
+    problem: Problem,
     repetition: Repetition,
 }
 
@@ -48,7 +46,7 @@ impl Refusal {
         valid: impl Into<Message>,
         help: impl Into<Message>,
     ) -> Self {
-        Self::at(&Origin::Unknown, found, valid, help)
+        Self::from(Problem::new(found, valid, help))
     }
 
     /// An error at a place in the input. [`Origin::Unknown`]: at the place of the node.
@@ -58,15 +56,15 @@ impl Refusal {
         valid: impl Into<Message>,
         help: impl Into<Message>,
     ) -> Self {
-        let (found, valid, help) = (found.into(), valid.into(), help.into());
-        let origin = origin.clone();
-        Self::Because(Box::new(RefusalReason {
-            origin,
-            found,
-            valid,
-            help,
-            repetition: Repetition::Always,
-        }))
+        Self::from(Problem::new(found, valid, help)).located(origin)
+    }
+
+    /// The error at a place in the input. [`Origin::Unknown`]: at the place of the node.
+    pub(super) fn located(mut self, origin: &Origin) -> Self {
+        if let Self::Because(reason) = &mut self {
+            reason.origin = origin.clone();
+        }
+        self
     }
 
     /// The error, reported only if no error was reported before.
@@ -94,7 +92,7 @@ impl Refusal {
     /// The diagnostic of a node. `None` if earlier reports make it superfluous.
     pub(super) fn diagnostic(self, node: &Node, reported: &Diagnostics) -> Option<Diagnostic> {
         let Self::Because(reason) = self else { return None };
-        let RefusalReason { origin, found, valid, help, repetition } = *reason;
+        let RefusalReason { origin, problem, repetition } = *reason;
         let label = Some(node.label());
         let is_superfluous = match repetition {
             Repetition::Always => false,
@@ -103,14 +101,15 @@ impl Refusal {
             }
             Repetition::OncePerModel => reported.has_errors(),
         };
-        (!is_superfluous).then(|| refusal(node, &origin, found, valid, help))
+        (!is_superfluous).then(|| refusal(node, &origin, problem))
     }
 }
 
-/// What was found, what is valid, and help: the texts of the rules for attributes.
-impl From<[String; 3]> for Refusal {
-    fn from([found, valid, help]: [String; 3]) -> Self {
-        Self::new(found, valid, help)
+/// An error at the place of the node.
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        let (origin, repetition) = (Origin::Unknown, Repetition::Always);
+        Self::Because(Box::new(RefusalReason { origin, problem, repetition }))
     }
 }
 
@@ -128,8 +127,8 @@ impl From<BuildError> for Refusal {
                 let help = "an empty tensor has no use: remove the layer";
                 Self::new(found, "sizes of 1 or more", help)
             }
-            BuildError::Dims(text) => text.into(),
-            BuildError::Elements { shape, most } => too_large_text(&shape, most).into(),
+            BuildError::Dims(problem) => problem.into(),
+            BuildError::Elements { shape, most } => larger_than(&shape, most).into(),
             BuildError::FoldedBytes { bytes, most } => {
                 let found = format!("operations on constants give {bytes} bytes");
                 let valid = format!(

@@ -1,7 +1,7 @@
 //! Inputs with weights of cells that other operations also read.
 
 use crate::core::{CoreModel, CoreNode, CoreOp, Source, WeightSource, needed};
-use crate::diagnostic::{Diagnostics, quoted};
+use crate::diagnostic::{Diagnostics, Problem, quoted};
 use crate::model::Model;
 use crate::rules::report::refusal;
 
@@ -30,7 +30,7 @@ pub(crate) fn unpack_weights_read_as_data(
         );
         let help = "declare two inputs and give both the same contents";
         let valid = "an input for the weights of one of them";
-        diagnostics.push(refusal(node, &node.origin, found, valid, help));
+        diagnostics.push(refusal(node, &node.origin, Problem::new(found, valid, help)));
     }
 }
 

@@ -6,8 +6,7 @@
 //! the signal.
 
 use super::rate::Rates;
-use super::refusal;
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Problem, quoted};
 use crate::front::graph::Graph;
 use crate::front::keys::Spanned;
 use crate::model::{
@@ -78,17 +77,15 @@ pub(super) fn groups_are_legal(
     key_path: &str,
 ) -> Result<(), Diagnostic> {
     let sizes = [(inputs, "input"), (outputs, "output")];
-    match legal_groups("group", groups as i64, &sizes) {
-        Ok(_) => Ok(()),
-        Err([found, valid, help]) => Err(refusal(key_path, found).valid(valid).help(help)),
-    }
+    let wrong = |problem: Problem| problem.at(Origin::Unknown).layer(key_path);
+    legal_groups("group", groups as i64, &sizes).map(|_| ()).map_err(wrong)
 }
 
 /// The standard deviation: the root of `variance + epsilon`. Refuses sums that are not above 0, and
 /// negative epsilons.
 pub(super) fn deviation(variance: f64, epsilon: f64, key_path: &str) -> Result<f64, Diagnostic> {
     match wrong_deviation(variance, epsilon) {
-        Some([found, valid, help]) => Err(refusal(key_path, found).valid(valid).help(help)),
+        Some(problem) => Err(problem.at(Origin::Unknown).layer(key_path)),
         None => Ok((variance + epsilon).sqrt()),
     }
 }

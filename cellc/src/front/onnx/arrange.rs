@@ -58,8 +58,8 @@ pub(super) fn eye_like(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Out
         None => reader.element(x),
         Some(stated) => match element_type(i32::try_from(stated).unwrap_or(0)) {
             Ok(element) => element,
-            Err(wrong) => {
-                reader.error(format!("dtype={stated}: {}", wrong.found), wrong.valid, wrong.help);
+            Err(problem) => {
+                reader.report(problem.of(&format!("dtype={stated}")));
                 return None;
             }
         },

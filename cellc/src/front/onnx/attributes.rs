@@ -2,16 +2,19 @@
 //! is an error.
 
 use super::proto::{AttributeProto, GraphProto, SparseTensorProto, TensorProto};
-use crate::diagnostic::quoted;
+use crate::diagnostic::{Problem, quoted};
 use crate::model::WrongAttribute;
+
+/// The help for a wrong attribute.
+const HELP: &str = "correct the attribute, or export the model again";
 
 /// The attributes not taken yet. The methods that take an attribute return `None` if the attribute
 /// is missing or, after a problem, if its value is wrong.
 pub(super) struct Attributes {
     operator: &'static str,
     left: Vec<AttributeProto>,
-    /// Problems found, each with a description of valid input.
-    pub(super) problems: Vec<(String, String)>,
+    /// Problems found.
+    pub(super) problems: Vec<Problem>,
 }
 
 /// A type of attribute in words.
@@ -64,10 +67,8 @@ impl Attributes {
             attributes.iter().map(|a| a.name.as_deref().unwrap_or_default()).collect();
         names.sort_unstable();
         for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
-            problems.push((
-                format!("the attribute {} is given twice", quoted(pair[0])),
-                "each attribute once".to_owned(),
-            ));
+            let found = format!("the attribute {} is given twice", quoted(pair[0]));
+            problems.push(Problem::new(found, "each attribute once", HELP));
         }
         Self { operator, left: attributes, problems }
     }
@@ -88,7 +89,8 @@ impl Attributes {
             return Some(attribute);
         }
         let valid = types.iter().map(|&t| type_name(t)).collect::<Vec<_>>().join(" or ");
-        self.problems.push((format!("the attribute {name} is {}", type_name(found)), valid));
+        let found = format!("the attribute {name} is {}", type_name(found));
+        self.problems.push(Problem::new(found, valid, HELP));
         None
     }
 
@@ -125,7 +127,7 @@ impl Attributes {
 
     fn is_finite(&mut self, name: &'static str, number: f32) -> bool {
         let wrong = WrongAttribute::not_finite(self.operator, name, number);
-        let problem = wrong.map(|WrongAttribute { text: [found, valid, _], .. }| (found, valid));
+        let problem = wrong.map(|wrong| Problem { help: HELP.into(), ..wrong.problem });
         self.problems.extend(problem);
         number.is_finite()
     }
@@ -146,8 +148,8 @@ impl Attributes {
         match String::from_utf8(bytes) {
             Ok(text) => Some(text),
             Err(_) => {
-                self.problems
-                    .push((format!("the attribute {name} is no text"), "UTF-8".to_owned()));
+                let found = format!("the attribute {name} is no text");
+                self.problems.push(Problem::new(found, "UTF-8", HELP));
                 None
             }
         }
@@ -158,8 +160,8 @@ impl Attributes {
         let texts = self.take(name, &[8])?.strings;
         let texts: Result<Vec<String>, _> = texts.into_iter().map(String::from_utf8).collect();
         if texts.is_err() {
-            self.problems
-                .push((format!("the attribute {name} is no list of texts"), "UTF-8".to_owned()));
+            let found = format!("the attribute {name} is no list of texts");
+            self.problems.push(Problem::new(found, "UTF-8", HELP));
         }
         texts.ok()
     }

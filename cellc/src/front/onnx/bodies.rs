@@ -3,10 +3,9 @@
 use super::graph::{Call, GraphReader, Level, Outputs};
 use super::lists::{Appended, Sequence};
 use super::proto::GraphProto;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Problem, Severity};
 use crate::model::{
-    Binary, Branch, ElementType, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, Unread,
-    ValueId,
+    Binary, Branch, ElementType, If, Loop, LoopInput, LoopOutput, Op, Slicing, Tensor, ValueId,
 };
 
 /// The element types of a body's Results.
@@ -59,7 +58,7 @@ fn unread(
         let (name, _) = label.split_once(" (").unwrap_or_default();
         reader.rename((label.clone(), name.trim_matches('"').to_owned()));
         let (valid, help) = (problem.valid.unwrap_or_default(), problem.help.unwrap_or_default());
-        let op = Op::Unread(Box::new(Unread { found: problem.found, valid, help }));
+        let op = Op::Unread(Box::new(Problem { found: problem.found, valid, help }));
         // the first operation has the outputs of the branch
         let types = if at == 0 { elements.to_vec() } else { Vec::new() };
         for value in reader.ops_of(op, Vec::new(), types, Vec::new()) {

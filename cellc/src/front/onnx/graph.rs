@@ -9,7 +9,7 @@ use super::lists::Sequence;
 use super::nodes::Functions;
 use super::proto::{GraphProto, SparseTensorProto, TensorProto, Versions};
 use super::tensors::{Folder, TensorRefusal};
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Problem, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::front::{not_finite, not_finite_in};
 use crate::model::limits::MOST_NESTED;
@@ -87,10 +87,8 @@ impl<'f> GraphReader<'f> {
     }
 
     /// Reports an error of the file as a whole.
-    pub(super) fn refuse(&mut self, wrong: TensorRefusal) {
-        let problem =
-            Diagnostic::error(Origin::Unknown, wrong.found).valid(wrong.valid).help(wrong.help);
-        self.diagnostics.push(problem);
+    pub(super) fn refuse(&mut self, problem: Problem) {
+        self.diagnostics.push(problem.at(Origin::Unknown));
     }
 
     /// Reports an error of the current node.
@@ -100,8 +98,12 @@ impl<'f> GraphReader<'f> {
         valid: impl Into<Message>,
         help: impl Into<Message>,
     ) {
-        let problem = Diagnostic::error(Origin::Unknown, found).valid(valid).help(help);
-        self.diagnostics.push(problem.layer(self.label.clone()));
+        self.report(Problem::new(found, valid, help));
+    }
+
+    /// Reports a problem of the current node.
+    pub(super) fn report(&mut self, problem: Problem) {
+        self.diagnostics.push(problem.at(Origin::Unknown).layer(self.label.clone()));
     }
 
     /// Refuses the current node because a required attribute or input is missing.
@@ -487,9 +489,9 @@ impl<'f> GraphReader<'f> {
             Err(wrong) => wrong,
         };
         match &wrong.file {
-            None => self.error(wrong.found, wrong.valid, wrong.help),
+            None => self.report(wrong.problem),
             // one error for each file, not for each tensor in the file
-            Some(file) if self.folder.refused.insert(file.clone()) => self.refuse(wrong),
+            Some(file) if self.folder.refused.insert(file.clone()) => self.refuse(wrong.problem),
             Some(_) => {}
         }
         None

@@ -9,7 +9,7 @@ use prost::Message;
 use super::proto::{
     AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, Versions,
 };
-use crate::diagnostic::quoted;
+use crate::diagnostic::{Problem, quoted};
 use crate::model::counted;
 
 /// The most nodes of a model. Each call of a function adds the function's nodes.
@@ -60,28 +60,20 @@ pub(super) fn versions(imports: &[OperatorSetIdProto]) -> (Versions, Vec<String>
 /// The functions of a file, by domain, name and overload.
 pub(super) type Functions = HashMap<(String, String, String), FunctionProto>;
 
-/// Error message and advice for a graph whose calls of functions cannot be expanded, or with too
-/// many nodes.
-pub(super) struct Unexpanded {
-    pub(super) found: String,
-    pub(super) valid: String,
-    pub(super) help: &'static str,
-}
-
-fn too_many_nodes() -> Unexpanded {
+fn too_many_nodes() -> Problem {
     let found =
         format!("more than {MOST_NODES_IN_FILE} nodes, those of functions counted at each call");
     above_limit(found, "simplify the model")
 }
 
 /// The refusal of a model above a limit of nodes, calls or bytes.
-fn above_limit(found: String, help: &'static str) -> Unexpanded {
-    Unexpanded { found, valid: "fewer".to_owned(), help }
+fn above_limit(found: String, help: &'static str) -> Problem {
+    Problem::new(found, "fewer", help)
 }
 
 /// The refusal of a call with an input, an output or an attribute that the function does not
 /// declare.
-fn undeclared(function: &FunctionProto, call: &NodeProto) -> Option<Unexpanded> {
+fn undeclared(function: &FunctionProto, call: &NodeProto) -> Option<Problem> {
     let context = format!("in a call of the function {}", quoted(call.op_type.as_deref()?));
     let given = |names: &[String]| names.iter().rposition(|name| !name.is_empty());
     let counts = [
@@ -92,7 +84,7 @@ fn undeclared(function: &FunctionProto, call: &NodeProto) -> Option<Unexpanded> 
         if let Some(last) = last.filter(|&last| last >= most) {
             let found = format!("{} {context}", counted(last + 1, what));
             let valid = format!("at most {}", counted(most, what));
-            return Some(Unexpanded { found, valid, help: "correct the call" });
+            return Some(Problem::new(found, valid, "correct the call"));
         }
     }
     let of_defaults = function.attribute_proto.iter().filter_map(|own| own.name.as_deref());
@@ -100,14 +92,12 @@ fn undeclared(function: &FunctionProto, call: &NodeProto) -> Option<Unexpanded> 
         function.attribute.iter().map(|name| &name[..]).chain(of_defaults).collect();
     let names = call.attribute.iter().map(|own| own.name.as_deref().unwrap_or_default());
     let name = { names }.find(|name| !declared.contains(name))?;
-    Some(Unexpanded {
-        found: format!("the attribute {} {context}", quoted(name)),
-        valid: match declared[..] {
-            [] => "no attribute".to_owned(),
-            _ => declared.join(", "),
-        },
-        help: "correct the call",
-    })
+    let valid = match declared[..] {
+        [] => "no attribute".to_owned(),
+        _ => declared.join(", "),
+    };
+    let found = format!("the attribute {} {context}", quoted(name));
+    Some(Problem::new(found, valid, "correct the call"))
 }
 
 /// All graphs in a node's attributes.
@@ -123,12 +113,15 @@ fn nodes_of(node: &NodeProto) -> usize {
 
 /// The nodes with every function call replaced by the function's body. `count` grows by one for
 /// each node returned. Nodes of nested graphs grow it when the graphs are read.
+///
+/// # Errors
+/// For a graph whose calls of functions cannot be expanded, or with too many nodes.
 pub(super) fn expanded(
     nodes: Vec<NodeProto>,
     versions: &Arc<Versions>,
     functions: &Functions,
     count: &mut usize,
-) -> Result<Vec<OnnxNode>, Unexpanded> {
+) -> Result<Vec<OnnxNode>, Problem> {
     let mut done = Vec::new();
     let version_in = |proto: &NodeProto, versions: &Versions| {
         versions.get(domain(proto.domain.as_deref())).copied().unwrap_or(0)

@@ -136,8 +136,7 @@ pub(super) fn clipped(
     let (min, max) = (number(least, f32::NEG_INFINITY), number(most, f32::INFINITY));
     let lower = if max < min { max } else { min };
     if let Some(wrong) = WrongAttribute::wrong_bounds("Clip", [lower, max]) {
-        let [found, valid, help] = wrong.text;
-        reader.error(found, valid, help);
+        reader.report(wrong.problem);
         return None;
     }
     if let Some(least) = least {
@@ -319,8 +318,8 @@ pub(super) fn cast(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
     let to = call.attributes.int("to").unwrap_or(0);
     match element_type(i32::try_from(to).unwrap_or(0)) {
         Ok(element) => Some(vec![reader.op_of(Op::Convert, vec![call.x()], element)]),
-        Err(wrong) => {
-            reader.error(format!("to={to}: {}", wrong.found), wrong.valid, wrong.help);
+        Err(problem) => {
+            reader.report(problem.of(&format!("to={to}")));
             None
         }
     }
@@ -684,8 +683,8 @@ pub(super) fn within_rank(
 ) -> Option<i64> {
     match legal_axis(axis, reader.rank(x).unwrap_or(MOST_DIMS), ends) {
         Ok(_) => Some(axis),
-        Err([found, valid, help]) => {
-            reader.error(found, valid, help);
+        Err(problem) => {
+            reader.report(problem);
             None
         }
     }

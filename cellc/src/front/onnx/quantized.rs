@@ -132,8 +132,8 @@ fn output_type(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<Opti
     };
     match element_type(i32::try_from(given).unwrap_or(0)) {
         Ok(element) => Some(Some(element)),
-        Err(wrong) => {
-            reader.error(format!("output_dtype={given}: {}", wrong.found), wrong.valid, wrong.help);
+        Err(problem) => {
+            reader.report(problem.of(&format!("output_dtype={given}")));
             None
         }
     }

@@ -7,7 +7,7 @@ use super::quantized::{Dynamic, centred, compute, product};
 use super::recurrent::{activations, clip_of, coupled_gates, direction_of, entry, hidden_size};
 use crate::model::{
     Activation, Binary, BroadcastMode, Cell, CellKind, Direction, ElementType, LedgerEntry, Loop,
-    LoopInput, LoopOutput, Op, Slicing, Unary, ValueId, WrongAttribute,
+    LoopInput, LoopOutput, Op, Slicing, Unary, ValueId,
 };
 
 const F32: ElementType = ElementType::F32;
@@ -148,9 +148,7 @@ fn attributes(
     let cell = Cell { activations: activations.clone(), ..Cell::new(CellKind::Lstm, size) };
     let wrong = cell.wrong_attributes(Some(direction), reader.level().graph.spelling());
     let is_wrong = !wrong.is_empty();
-    for WrongAttribute { text: [found, valid, help], .. } in wrong {
-        reader.error(found, valid, help);
-    }
+    wrong.into_iter().for_each(|wrong| reader.report(wrong.problem));
     if is_wrong {
         return None;
     }

@@ -281,8 +281,8 @@ pub(super) fn activations(
     let mut activations = Vec::new();
     for name in &names {
         let Some(takes) = Activation::takes(name) else {
-            if let Some([found, valid, help]) = unknown_activations([&name[..]]) {
-                reader.error(found, valid, help);
+            if let Some(problem) = unknown_activations([&name[..]]) {
+                reader.report(problem);
             }
             return None;
         };

@@ -409,8 +409,8 @@ pub(super) fn empty(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Output
     let stated = call.attributes.int("dtype").unwrap_or(1);
     match super::tensors::element_type(i32::try_from(stated).unwrap_or(0)) {
         Ok(element) => Some(vec![reader.sequence_value(Sequence::default(), element)]),
-        Err(wrong) => {
-            reader.error(format!("dtype={stated}: {}", wrong.found), wrong.valid, wrong.help);
+        Err(problem) => {
+            reader.report(problem.of(&format!("dtype={stated}")));
             None
         }
     }

@@ -42,11 +42,7 @@ pub(super) fn stft(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Outputs
 fn output_type(reader: &mut GraphReader<'_>, call: &mut Call<'_>) -> Option<ElementType> {
     let stated = call.attributes.int("output_datatype").unwrap_or(1);
     let element = element_type(i32::try_from(stated).unwrap_or(0));
-    element
-        .map_err(|w| {
-            reader.error(format!("output_datatype={stated}: {}", w.found), w.valid, w.help)
-        })
-        .ok()
+    element.map_err(|problem| reader.report(problem.of(&format!("output_datatype={stated}")))).ok()
 }
 
 /// HannWindow, HammingWindow and BlackmanWindow: a sum of cosines with the factors `cosines`.

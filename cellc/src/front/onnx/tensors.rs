@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::proto::{SparseTensorProto, StringStringEntryProto, TensorProto};
-use crate::diagnostic::quoted;
+use crate::diagnostic::{Message, Problem, quoted};
 use crate::front::bounded;
 use crate::model::{ElementType, Tensor};
 
@@ -20,30 +20,30 @@ const MOST_SPARSE: usize = 1 << 25;
 /// `data_location` of a tensor with data in another file.
 const EXTERNAL: i32 = 1;
 
-/// Error message of a refused tensor, element type, graph or file.
+/// The refusal of a tensor.
 pub(super) struct TensorRefusal {
-    pub(super) found: String,
-    pub(super) valid: String,
-    pub(super) help: &'static str,
+    pub(super) problem: Problem,
     /// Name of the external file if the file as a whole is refused.
     pub(super) file: Option<String>,
 }
 
 impl TensorRefusal {
     /// A refusal that does not concern an external file as a whole.
-    pub(super) fn new(
-        found: impl Into<String>,
-        valid: impl Into<String>,
-        help: &'static str,
-    ) -> Self {
-        Self { found: found.into(), valid: valid.into(), help, file: None }
+    fn new(found: impl Into<Message>, valid: impl Into<Message>, help: &'static str) -> Self {
+        Problem::new(found, valid, help).into()
+    }
+}
+
+impl From<Problem> for TensorRefusal {
+    fn from(problem: Problem) -> Self {
+        Self { problem, file: None }
     }
 }
 
 const SAVE_AGAIN: &str = "export the model again";
 
 /// The element type for a number of `TensorProto.DataType`.
-pub(super) fn element_type(number: i32) -> Result<ElementType, TensorRefusal> {
+pub(super) fn element_type(number: i32) -> Result<ElementType, Problem> {
     Ok(match number {
         1 => ElementType::F32,
         2 => ElementType::U8,
@@ -69,7 +69,7 @@ pub(super) fn element_type(number: i32) -> Result<ElementType, TensorRefusal> {
                 _ => format!("element type {other}"),
             };
             let valid = "float, float16, bfloat16, double, bool, integers of 4 to 64 bits";
-            return Err(TensorRefusal::new(name, valid, "convert the tensor to float"));
+            return Err(Problem::new(name, valid, "convert the tensor to float"));
         }
     })
 }

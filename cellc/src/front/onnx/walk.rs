@@ -8,15 +8,15 @@ use std::sync::Arc;
 use super::attributes::Attributes;
 use super::dated;
 use super::graph::{Call, GraphReader, Level};
-use super::nodes::{Functions, OnnxNode, Unexpanded, domain, expanded, needed, versions};
+use super::nodes::{Functions, OnnxNode, domain, expanded, needed, versions};
 use super::proto::{
     DimensionProto, FunctionProto, GraphProto, ModelProto, SparseTensorProto, TensorProto,
     TypeProto, ValueInfoProto, Versions,
 };
 use super::remedies;
 use super::supported::{self, LATEST, OLDEST, Supported};
-use super::tensors::{Folder, TensorRefusal, element_type};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
+use super::tensors::{Folder, element_type};
+use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Problem, quoted};
 use crate::model::{AxisName, Dim, ElementType, Model, ValueId, counted};
 use crate::request::NamedSize;
 
@@ -58,7 +58,7 @@ impl<'f> GraphReader<'f> {
             read_body: |reader, graph, parameters| reader.body(graph, parameters),
         };
         for name in twice {
-            reader.refuse(TensorRefusal::new(
+            reader.refuse(Problem::new(
                 format!("two versions of the operator set {}", quoted(&name)),
                 "one version of each",
                 "export the model again",
@@ -77,7 +77,7 @@ impl<'f> GraphReader<'f> {
                     graph.name.clone().filter(|name| !name.is_empty());
                 reader.body(graph, None);
             }
-            None => reader.refuse(TensorRefusal::new(
+            None => reader.refuse(Problem::new(
                 "a model without a graph",
                 "a graph",
                 "export the model again",
@@ -93,7 +93,7 @@ impl<'f> GraphReader<'f> {
     fn version(&mut self, ir_version: i64) {
         if ir_version < 3 {
             let found = format!("IR version {ir_version}");
-            self.refuse(TensorRefusal::new(
+            self.refuse(Problem::new(
                 found,
                 "3 or later",
                 "export the model again, with a newer exporter",
@@ -107,7 +107,7 @@ impl<'f> GraphReader<'f> {
                 let found = format!("operator set {}", version.unwrap_or(1));
                 let valid = format!("{OLDEST} to {LATEST}");
                 let help = "convert the model: onnx.version_converter.convert_version(model, 17)";
-                self.refuse(TensorRefusal::new(found, valid, help));
+                self.refuse(Problem::new(found, valid, help));
             }
         }
     }
@@ -136,7 +136,7 @@ impl<'f> GraphReader<'f> {
             let name = quoted(&key.1);
             if self.functions.insert(key, function).is_some() {
                 let found = format!("the function {name} is defined twice");
-                self.refuse(TensorRefusal::new(
+                self.refuse(Problem::new(
                     found,
                     "one definition of each function",
                     "export the model again",
@@ -152,10 +152,7 @@ impl<'f> GraphReader<'f> {
         let versions = graph.versions.as_ref().unwrap_or(&self.versions);
         let nodes = match expanded(graph.node.clone(), versions, &self.functions, &mut self.count) {
             Ok(nodes) => nodes,
-            Err(Unexpanded { found, valid, help }) => {
-                self.refuse(TensorRefusal::new(found, valid, help));
-                return;
-            }
+            Err(problem) => return self.refuse(problem),
         };
         let outputs = graph.output.iter().filter_map(|output| output.name.as_deref());
         let (nodes_needed, read) = needed(&nodes, outputs);
@@ -201,7 +198,7 @@ impl<'f> GraphReader<'f> {
             let name = name.clone().unwrap_or_default();
             if !known.insert(name.clone()) {
                 let found = format!("two initializers called {}", quoted(&name));
-                self.refuse(TensorRefusal::new(
+                self.refuse(Problem::new(
                     found,
                     "one initializer of each name",
                     "export the model again",
@@ -350,8 +347,8 @@ impl<'f> GraphReader<'f> {
         };
         let element = match element_type(tensor.elem_type.unwrap_or(0)) {
             Ok(element) => element,
-            Err(wrong) => {
-                self.error(wrong.found, wrong.valid, wrong.help);
+            Err(problem) => {
+                self.report(problem);
                 return None;
             }
         };
@@ -458,9 +455,7 @@ impl<'f> GraphReader<'f> {
         let mut call = Call { version, inputs, written, read, attributes: &mut attributes };
         let values = (row.lower)(self, &mut call);
         let problems = std::mem::take(&mut attributes.problems);
-        for (found, valid) in problems {
-            self.error(found, valid, "correct the attribute, or export the model again");
-        }
+        problems.into_iter().for_each(|problem| self.report(problem));
         if self.errors() > before {
             return;
         }

@@ -283,8 +283,8 @@ impl<'a> GraphReader<'a, '_> {
         let Some(wrong) = WrongAttribute::not_finite(type_name, name, number) else {
             return Some(number);
         };
-        let ([found, valid, help], given) = (wrong.text, self.given(data, name)?);
-        self.error(data.index, given.origin, found, valid, help);
+        let given = self.given(data, name)?;
+        self.report(data.index, wrong.problem.at(given.origin));
         None
     }
 

@@ -4,7 +4,7 @@ use super::attributes::{Data, GivenAttribute};
 use super::kinds::LayerType;
 use super::layers::GraphReader;
 use super::text::{cut, parse_integer};
-use crate::diagnostic::{Origin, quoted};
+use crate::diagnostic::{Origin, Problem, message, quoted};
 use crate::model::{
     Activation, ActivationError, Cell, Coupled, Direction, Family, LedgerEntry, LstmGateOrder,
     PARAMETERS, ResetGate, WeightLayout, parse_f32, unknown_activations,
@@ -303,11 +303,11 @@ impl GraphReader<'_, '_> {
     ) -> Option<Vec<&'t str>> {
         // an empty text is an empty list, which `check` refuses
         let texts = given.text.split(',').filter(|_| !given.text.trim().is_empty());
-        let Some([found, valid, help]) = unknown_activations(texts.clone()) else {
+        let Some(problem) = unknown_activations(texts.clone()) else {
             return Some(texts.collect());
         };
-        let valid = format!("{valid}, separated by commas");
-        self.error(index, given.origin.clone(), found, valid, help);
+        let valid = message!("{}, separated by commas", problem.valid);
+        self.report(index, Problem { valid, ..problem }.at(given.origin.clone()));
         None
     }
 

@@ -6,7 +6,7 @@ use super::kinds::LayerType;
 use super::text::{parse_dim, parse_integer};
 use super::weights::BinFile;
 use super::xml::{AttributeId, Document, ElementId};
-use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Severity, quoted};
+use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Problem, Severity, quoted};
 use crate::front::graph::Graph;
 use crate::model::{ActivationLists, Dim, LedgerEntry, Op, Spelling, ValueId, wrong_rank};
 
@@ -166,7 +166,7 @@ impl<'a, 'w> GraphReader<'a, 'w> {
         valid: impl Into<Message>,
         help: impl Into<Message>,
     ) {
-        self.report(index, Diagnostic::error(origin, found).valid(valid).help(help));
+        self.report(index, Problem::new(found, valid, help).at(origin));
     }
 
     /// Reports a warning about a layer.
@@ -250,8 +250,8 @@ impl<'a, 'w> GraphReader<'a, 'w> {
                     }
                 }
             }
-            if let Some([found, valid, help]) = wrong_rank(dims.len()) {
-                self.error(index, document.origin(element), found, valid, help);
+            if let Some(problem) = wrong_rank(dims.len()) {
+                self.report(index, problem.at(document.origin(element)));
             }
             let names = document.attribute(element, "names").map_or("", |a| document.value(a));
             ports.push(Port {

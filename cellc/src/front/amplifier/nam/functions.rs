@@ -4,7 +4,7 @@ use super::super::causal::{Causal, Signal};
 use super::super::json::Json;
 use super::super::refusal;
 use super::config::Config;
-use crate::diagnostic::{Diagnostic, quoted};
+use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::math::exact;
 use crate::model::{Activation, Composed, MathFunction, Unary, WrongAttribute, counted};
 
@@ -109,9 +109,8 @@ impl Function {
             "LeakyHardtanh" | "LeakyHardTanh" => {
                 let [min, max] = [number("min_val", -1.0)?, number("max_val", 1.0)?];
                 if let Some(wrong) = WrongAttribute::wrong_bounds(name, [min, max]) {
-                    let [found, valid, _] = wrong.text;
-                    let help = "correct min_val or max_val";
-                    return Err(refusal(key_path, found).valid(valid).help(help));
+                    let problem = wrong.problem.at(Origin::Unknown).layer(key_path);
+                    return Err(problem.help("correct min_val or max_val"));
                 }
                 let [min_slope, max_slope] =
                     [number("min_slope", 0.01)?, number("max_slope", 0.01)?];
