@@ -1,7 +1,7 @@
 //! The surface of a generated file: the items around its kernels, their order, and the words and
 //! lists for their texts.
 
-use super::names::{Field, Interface, Phase};
+use super::names::{Field, Phase};
 use super::record::record;
 use super::signature::Signature;
 use super::text::{List, Word, when};
@@ -91,25 +91,52 @@ impl Contents<'_> {
         .collect()
     }
 
-    /// The lists for texts of both languages: tensors, and optional parts of a file.
+    /// The lists for texts of both languages: instruction sets, tensors, and optional parts of a
+    /// file.
     pub(super) fn lists(&self, own: &dyn OwnWords) -> Vec<List> {
-        let keeps = self.interface.sets_memory();
-        let is_empty = !keeps && self.interface.block_len == 0;
+        let mut lists = self.isa_lists(own);
+        lists.extend(self.tensor_lists());
+        lists.extend(self.state_lists(own));
+        lists.extend(self.memory_lists());
+        lists.extend(self.option_lists());
+        lists
+    }
+
+    /// The lists of instruction sets, and of their detection.
+    fn isa_lists(&self, own: &dyn OwnWords) -> Vec<List> {
+        let words = |isas: &mut dyn Iterator<Item = &'static Isa>| {
+            isas.map(|isa| own.isa(isa)).collect::<Vec<_>>()
+        };
+        let mut isas = self.isas.iter().map(|planned| planned.isa);
+        let mut chosen = isas.clone().filter(|isa| isa.question().is_none());
+        vec![
+            ("isas", words(&mut isas)),
+            ("chosen", words(&mut chosen)),
+            ("asked, best first", words(&mut self.best_first().into_iter())),
+            when("asks", self.asked().next().is_some()),
+            when("isas to choose", self.interface.has_isas()),
+            when("flushes", self.flushed_before().next().is_some()),
+            when("advances", self.advances()),
+        ]
+    }
+
+    /// The lists of inputs, weights and outputs.
+    fn tensor_lists(&self) -> Vec<List> {
         let (interface, upper) = (self.interface, self.interface.function.to_ascii_uppercase());
         let words = |field: &Field| tensors::words(field, &upper);
         let words_of = |fields: &[Field]| fields.iter().map(words).collect::<Vec<_>>();
-        let with = |field: &Field, word, value: &str| {
-            [words(field), vec![(word, value.to_owned())]].concat()
-        };
         let kinds = [
             (&interface.inputs, "input"),
             (&interface.weights, "weights"),
             (&interface.outputs, "output"),
             (&interface.variables, "variable"),
         ];
-        let kinds = kinds
-            .into_iter()
-            .flat_map(|(fields, kind)| fields.iter().map(move |field| (field, kind)));
+        let fields = kinds.into_iter().flat_map(|(fields, kind)| {
+            let upper = &upper;
+            fields.iter().map(move |field| {
+                [tensors::words(field, upper), vec![("KIND", kind.to_owned())]].concat()
+            })
+        });
         let mut elements =
             interface.inputs.iter().chain(&interface.outputs).map(|field| field.element);
         let integers = interface.layout.alternates
@@ -117,13 +144,30 @@ impl Contents<'_> {
             || self.packed.run_time_pairs > 0
             || elements.any(|element| element != Element::F32);
         let each_step = interface.step_tensors().filter(|tensor| tensor.each_step);
+        vec![
+            ("fields", fields.collect()),
+            ("inputs", words_of(&interface.inputs)),
+            ("outputs", words_of(&interface.outputs)),
+            ("weights", words_of(&interface.weights)),
+            ("step inputs", interface.step_inputs().map(words).collect()),
+            ("each step", each_step.map(|tensor| words(tensor.field)).collect()),
+            when("rows", interface.inputs.iter().any(|field| !tensors::flat(field))),
+            when("rows written", interface.outputs.iter().any(|field| !tensors::flat(field))),
+            when("integers", integers),
+        ]
+    }
+
+    /// The lists of variables and of states of the struct, of tensors that may share memory, and of
+    /// functions of many steps.
+    fn state_lists(&self, own: &dyn OwnWords) -> Vec<List> {
+        let (interface, upper) = (self.interface, self.interface.function.to_ascii_uppercase());
+        let words = |field: &Field| tensors::words(field, &upper);
         let becomes = |field: &Field, output: &Field, own: Vec<Word>| {
-            [with(field, "OUTPUT", &output.name), own].concat()
+            [words(field), vec![("OUTPUT", output.name.clone())], own].concat()
         };
         let pair = interface
             .in_place()
             .map(|(input, output)| becomes(input, output, own.in_place(input, output)));
-        let pair_of = |is: bool| pair.iter().filter(|_| is).cloned().collect::<Vec<_>>();
         let pair_of_steps = interface.in_place().zip(interface.steps.as_ref()).is_some_and(
             |((input, output), steps)| steps.inputs[input.index] && steps.outputs[output.index],
         );
@@ -131,126 +175,54 @@ impl Contents<'_> {
             |(state, output): (&Field, &Field)| becomes(state, output, own.state(state, output));
         let variable =
             |(at, field): (usize, &Field)| [words(field), own.variable(at, field)].concat();
-        let flushes = self.flushed_before().next().is_some();
-        let all_isas = || self.isas.iter().map(|planned| planned.isa);
-        let mut lists = vec![
-            ("isas", all_isas().map(|isa| own.isa(isa)).collect()),
-            (
-                "known when asked",
-                all_isas()
-                    .filter(|_| self.asked().next().is_some())
-                    .map(|isa| own.isa(isa))
-                    .collect(),
-            ),
-            ("asked, best first", self.best_first().into_iter().map(|isa| own.isa(isa)).collect()),
-            (
-                "chosen",
-                all_isas().filter(|isa| isa.question().is_none()).map(|isa| own.isa(isa)).collect(),
-            ),
-            when("asks", self.asked().next().is_some()),
-            when("isas to choose", interface.has_isas()),
-            when("one isa", !interface.has_isas()),
-            when("flushes", flushes),
-            when("advances", self.advances()),
-            when("advances on an isa", interface.has_isas() && self.advances()),
-            (
-                "isas when chosen",
-                all_isas().filter(|_| interface.has_isas()).map(|isa| own.isa(isa)).collect(),
-            ),
-            when("rows", interface.inputs.iter().any(|field| !tensors::flat(field))),
-            when("rows written", interface.outputs.iter().any(|field| !tensors::flat(field))),
-            ("fields", kinds.map(|(field, kind)| with(field, "KIND", kind)).collect()),
-            ("inputs", words_of(&interface.inputs)),
-            ("outputs", words_of(&interface.outputs)),
-            ("weights", words_of(&interface.weights)),
+        let is_filled = |field: &Field| {
+            !interface.layout.loads_weights
+                && interface.layout.delay_lines.contains_key(&field.index)
+                && self.initial(field).is_some_and(|initial| initial.repeat > 1)
+        };
+        vec![
             ("variables", interface.variables.iter().enumerate().map(variable).collect()),
             ("variables in order", interface.ordered_variables().map(words).collect()),
-            ("step inputs", interface.step_inputs().map(words).collect()),
-            ("each step", each_step.map(|tensor| words(tensor.field)).collect()),
+            when("filled rows", interface.variables.iter().any(is_filled)),
             ("states", self.states().map(kept).collect()),
-            ("states with a pool", self.states().filter(|_| interface.pool).map(kept).collect()),
-            ("in place", pair_of(true)),
-            ("in place with a copy", pair_of(self.copies())),
-            when("not in place", interface.in_place.is_none()),
-            when("some inputs", !interface.inputs.is_empty()),
-            when("no step inputs", interface.step_inputs().next().is_none()),
-            when("steps", interface.steps.is_some()),
             when("states that are swapped", interface.swaps_states()),
-            when("some step inputs", interface.step_inputs().next().is_some()),
-            when("pool", interface.pool),
-            when("no pool", !interface.pool),
-            when("packed", !self.is_baked()),
-            when("packed pairs", self.packed.run_time_pairs > 0),
-            when("no packed pairs", self.packed.run_time_pairs == 0),
-            when("baked", self.is_baked()),
-            when("empty memory", is_empty),
-            when("nothing kept", self.keeps_nothing()),
-            when("block", interface.block_len > 0),
-            when("order", interface.layout.alternates),
-            ("phases", self.phases()),
-            when(
-                "nothing to reset",
-                !self.keeps_nothing() && !keeps && interface.states.is_empty(),
-            ),
-            when("integers", integers),
-            when("aligned", self.program.alignment > 4),
-            when("aligned memory", self.program.alignment > 4 && !is_empty),
-            when("not aligned memory", self.program.alignment <= 4 && !is_empty),
-            when("not aligned", self.program.alignment <= 4),
-            when("extensions", self.options.machine.target.c.extensions),
-            when("no extensions", !self.options.machine.target.c.extensions),
+            when("state between steps", self.keeps_states()),
             when("zero at first", self.starts_at_zero()),
-            when("not zero at first", !self.starts_at_zero()),
-        ];
-        lists.extend(self.memory());
-        lists.extend(self.several(pair_of(pair_of_steps)));
-        lists
-    }
-
-    /// The lists for functions of many steps. `of_steps`: the words of the input and output that
-    /// may share memory in a call of many steps.
-    fn several(&self, of_steps: Vec<Vec<Word>>) -> [List; 4] {
-        let several = self.interface.layout.steps_at_once > 1;
-        let only = |is: bool, pair: &[Vec<Word>]| if is { pair.to_vec() } else { Vec::new() };
-        [
-            when("several at once", several),
-            when("no states that are swapped", !self.interface.swaps_states() && !several),
-            ("steps in place", only(!several, &of_steps)),
-            ("steps in place, several at once", only(several, &of_steps)),
+            ("steps in place", pair.clone().filter(|_| pair_of_steps).into_iter().collect()),
+            ("in place", pair.into_iter().collect()),
+            when("copied", self.copies()),
+            when("steps", interface.steps.is_some()),
+            when("several at once", interface.layout.steps_at_once > 1),
+            ("phases", self.phases()),
+            when("order", interface.layout.alternates),
         ]
     }
 
-    /// The lists about the memory of a step: variables or scratch memory alone, provided by the
-    /// caller or by the function.
-    fn memory(&self) -> [List; 17] {
-        let Interface { takes_memory, variables, layout, .. } = self.interface;
-        let has_variables = !variables.is_empty();
-        let is_own = !takes_memory && self.interface.has_memory();
-        let keeps = self.interface.sets_memory();
-        let is_empty = !keeps && self.interface.block_len == 0;
-        let is_filled = |field: &Field| {
-            !layout.loads_weights
-                && layout.delay_lines.contains_key(&field.index)
-                && self.initial(field).is_some_and(|initial| initial.repeat > 1)
-        };
-        [
-            when("memory", self.interface.has_memory()),
-            when("memory that is not empty", has_variables || !is_empty),
-            when("own memory", is_own),
-            when("own memory to set", is_own && keeps),
+    /// The lists about the memory of a step and of packed weights, provided by the caller or by the
+    /// function.
+    fn memory_lists(&self) -> Vec<List> {
+        let interface = self.interface;
+        let keeps = interface.sets_memory();
+        let has_memory = interface.has_memory();
+        vec![
+            when("memory", has_memory),
             when("memory to set", keeps),
-            when("memory of the caller to set", *takes_memory && keeps),
-            when("variables of the caller", *takes_memory && has_variables),
-            when("order of the caller", *takes_memory && keeps && !has_variables),
-            when("state of the caller between steps", *takes_memory && has_variables),
-            when("scratch of the caller", *takes_memory && !has_variables && !is_empty),
-            when("no scratch of the caller", *takes_memory && !has_variables && is_empty),
-            when("own state in order", is_own && layout.alternates),
-            when("own scratch", is_own && !layout.alternates),
-            when("some variables", has_variables),
-            when("filled rows", variables.iter().any(is_filled)),
-            when("keeps states", self.keeps_states()),
-            when("keeps no states", !self.keeps_states()),
+            when("memory of the caller", interface.takes_memory),
+            when("own memory", !interface.takes_memory && has_memory),
+            when("empty memory", !keeps && interface.block_len == 0),
+            when("empty struct", self.keeps_nothing()),
+            when("block", interface.block_len > 0),
+            when("packed", !self.is_baked()),
+            when("packed pairs", self.packed.run_time_pairs > 0),
+            when("aligned", self.program.alignment > 4),
+        ]
+    }
+
+    /// The lists about options of the file.
+    fn option_lists(&self) -> [List; 2] {
+        [
+            when("pool", self.interface.pool),
+            when("extensions", self.options.machine.target.c.extensions),
         ]
     }
 

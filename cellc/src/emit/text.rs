@@ -20,6 +20,10 @@ pub(super) fn when(name: &'static str, is_so: bool) -> List {
 
 /// A text with words replaced. Lines between `//* name` and `//.` are repeated for each entry of
 /// the named list; words of an entry are replaced before `words`.
+///
+/// Lines between `//* some name` and `//.` stand once if the list has an entry, lines below
+/// `//* no name` or `//* not name` if it has none. ` and name` adds a condition: a list that has an
+/// entry, or a name with `some`, `no` or `not`.
 pub(crate) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
     let filled_with = |own: &[Word], text: &str| {
         let words: Vec<_> =
@@ -31,12 +35,45 @@ pub(crate) fn listed(text: &str, lists: &[List], words: &[Word]) -> String {
     for piece in pieces {
         let (name, rest) = piece.split_once('\n').expect("emit: a list has a name");
         let (lines, after) = rest.split_once("//.\n").expect("emit: a list has an end");
-        let found = lists.iter().find(|(other, _)| *other == name);
-        let (_, things) = found.unwrap_or_else(|| panic!("emit: no list is called {name}"));
-        out.extend(things.iter().map(|own| filled_with(own, lines)));
+        out.extend(repetitions(name, lists).iter().map(|own| filled_with(own, lines)));
         out.push_str(&filled_with(&[], after));
     }
     out
+}
+
+/// What stands between the names of a line `//* name and name`.
+const AND: &str = " and ";
+
+/// The words of each repetition of the lines below `//* names`.
+fn repetitions<'l>(names: &str, lists: &'l [List]) -> &'l [Vec<Word>] {
+    let (repeated, conditions) = names.split_once(AND).unwrap_or((names, ""));
+    let mut conditions = conditions.split(AND).filter(|condition| !condition.is_empty());
+    match conditions.all(|condition| !entries(condition, lists).is_empty()) {
+        true => entries(repeated, lists),
+        false => &[],
+    }
+}
+
+/// The entries of a list; for a list with a quantifier, one entry without words if it holds.
+fn entries<'l>(name: &str, lists: &'l [List]) -> &'l [Vec<Word>] {
+    const ONCE: &[Vec<Word>] = &[Vec::new()];
+    let (some, name) = quantified(name);
+    let found = lists.iter().find(|(other, _)| *other == name);
+    let (_, entries) = found.unwrap_or_else(|| panic!("emit: no list is called {name}"));
+    match some {
+        None => entries,
+        Some(some) if some != entries.is_empty() => ONCE,
+        Some(_) => &[],
+    }
+}
+
+/// A name without its quantifier. `Some(true)`: some entry. `Some(false)`: no entry.
+fn quantified(name: &str) -> (Option<bool>, &str) {
+    let quantifiers = [("some ", true), ("no ", false), ("not ", false)];
+    let found = quantifiers.into_iter().find_map(|(quantifier, some)| {
+        name.strip_prefix(quantifier).map(|name| (Some(some), name))
+    });
+    found.unwrap_or((None, name))
 }
 
 /// A text without repeated empty lines.
@@ -82,7 +119,11 @@ pub(super) fn part(text: &'static str, name: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{filled, listed, part, when};
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    use super::{AND, filled, listed, part, quantified, when};
 
     #[test]
     fn what_a_word_becomes_is_no_text() {
@@ -101,6 +142,69 @@ mod tests {
             listed(text, &lists, &words),
             "FIELD\nFIELD a;\nFIELD PREFIX;\nonce\nend FIELD\n"
         );
+    }
+
+    #[test]
+    fn lines_of_a_list_stand_under_conditions() {
+        let fields = vec![vec![("FIELD", "a".to_owned())], vec![("FIELD", "b".to_owned())]];
+        let lists = [("fields", fields), when("so", true), when("otherwise", false)];
+        let cases = [
+            ("fields and so", "a\nb\n"),
+            ("fields and so and otherwise", ""),
+            ("fields and no otherwise", "a\nb\n"),
+            ("some fields", "FIELD\n"),
+            ("no fields", ""),
+            ("not otherwise and some fields", "FIELD\n"),
+            ("some otherwise", ""),
+            ("so and not so", ""),
+        ];
+        for (names, wanted) in cases {
+            let text = format!("//* {names}\nFIELD\n//.\n");
+            assert_eq!(listed(&text, &lists, &[]), wanted, "{names}");
+        }
+    }
+
+    /// The files below a folder, with their texts.
+    fn files(folder: &Path) -> Vec<(PathBuf, String)> {
+        let paths =
+            fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
+        paths
+            .flat_map(|path| match path.is_dir() {
+                true => files(&path),
+                false => {
+                    let text = fs::read_to_string(&path).expect("a text");
+                    vec![(path, text)]
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn printers_offer_the_lists_of_texts_and_no_others() {
+        let all = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/emit"));
+        let is_template = |path: &Path| path.components().any(|part| part.as_os_str() == "text");
+        let (templates, printers): (Vec<_>, Vec<_>) =
+            all.iter().partition(|(path, _)| is_template(path));
+        let lines = templates.iter().flat_map(|(_, text)| text.lines());
+        let asked: BTreeSet<&str> = lines
+            .filter_map(|line| line.strip_prefix("//* "))
+            .flat_map(|names| names.split(AND).map(|name| quantified(name).1))
+            .collect();
+        let printers: Vec<&str> = { printers }
+            .iter()
+            .filter(|(path, _)| !path.ends_with("emit/text.rs"))
+            .map(|(_, text)| &text[..])
+            .collect();
+        let missing: Vec<_> = asked
+            .iter()
+            .filter(|name| !printers.iter().any(|text| text.contains(&format!("\"{name}\""))))
+            .collect();
+        assert!(missing.is_empty(), "no list has the names {missing:?}");
+        let offered = printers.iter().flat_map(|text| text.split("when(\"").skip(1));
+        let offered: BTreeSet<&str> =
+            offered.filter_map(|rest| Some(rest.split_once('"')?.0)).collect();
+        let unused: Vec<_> = offered.difference(&asked).collect();
+        assert!(!offered.is_empty() && unused.is_empty(), "no text has {unused:?}");
     }
 
     #[test]

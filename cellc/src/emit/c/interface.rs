@@ -30,12 +30,8 @@ pub(super) fn lists(file: &CFile<'_>) -> Vec<List> {
         };
         tensors.enumerate().map(words).collect::<Vec<_>>()
     };
-    let by_calls = |things: Vec<Vec<Word>>| if open { Vec::new() } else { things };
     vec![
         when("common", common_file(file).is_some()),
-        when("no steps", !open),
-        ("read by calls", by_calls(calls_by(false))),
-        ("written by calls", by_calls(calls_by(true))),
         ("read", calls_by(false)),
         ("written", calls_by(true)),
     ]

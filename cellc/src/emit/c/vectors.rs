@@ -310,10 +310,7 @@ impl VectorFunction {
             when("extensions", extensions),
             when("bits", extensions && file.in_software()),
             when("bits or floats", extensions && c.float_unit == FloatUnit::Optional),
-            when("floats", !(extensions && file.in_software())),
-            when("slow copies", extensions && c.copies == Copies::ByMemcpy),
-            when("fast copies", extensions && c.copies == Copies::Inlined),
-            when("no extensions", !extensions),
+            when("calls of memcpy", c.copies == Copies::ByMemcpy),
             when("sharing", sharing.is_some()),
             ("fusing", fusing),
         ];

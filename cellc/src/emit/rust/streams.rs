@@ -44,11 +44,6 @@ impl Streams<'_> {
     }
 
     fn lists(&self) -> Vec<List> {
-        let kept_lists: Vec<_> = self.kept().map(|kept| self.kept_words(kept)).collect();
-        let zero = self.file.starts_at_zero();
-        let kept_if = |is: bool| if is { kept_lists.clone() } else { Vec::new() };
-        // a group of one row leaves no remaining rows
-        let rest = |words: Vec<Vec<Word>>| if self.streams > 1 { words } else { Vec::new() };
         let pairs = self.file.states().map(|(state, output)| {
             let outputs = Signature::step(self.file.interface).outputs().expression(output);
             let rows = match flat(output) {
@@ -68,20 +63,13 @@ impl Streams<'_> {
                 "outputs of a group",
                 of_group.iter().map(|tensor| self.output_words(tensor)).collect(),
             ),
-            ("kept", kept_lists.clone()),
-            ("kept at zero", kept_if(zero)),
-            ("kept otherwise", kept_if(!zero)),
+            ("kept", self.kept().map(|kept| self.kept_words(kept)).collect()),
             ("kept in pairs", pairs.collect()),
             ("kept as variables", variables.map(|kept| self.kept_words(kept)).collect()),
+            // a group of one row leaves no remaining rows
             when("several rows", self.streams > 1),
-            (
-                "many inputs",
-                rest(inputs.iter().map(|tensor| self.input_words(tensor.field)).collect()),
-            ),
-            (
-                "many outputs",
-                rest(outputs.iter().map(|tensor| self.output_words(tensor)).collect()),
-            ),
+            ("many inputs", inputs.iter().map(|tensor| self.input_words(tensor.field)).collect()),
+            ("many outputs", outputs.iter().map(|tensor| self.output_words(tensor)).collect()),
         ]
     }
 

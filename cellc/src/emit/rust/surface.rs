@@ -182,7 +182,6 @@ impl RustFile<'_> {
         let words =
             |rows: &mut dyn Iterator<Item = IsaRow>| rows.map(|row| row.words(self)).collect();
         let shared = self.baseline().map(|names| vec![("BASELINE_NAME", names)]);
-        let asks = self.asked().next().is_some();
         let file_lists = vec![
             ("several steps", steps::several(self)),
             ("model's files", digests(&self.sha256)),
@@ -190,7 +189,6 @@ impl RustFile<'_> {
             ("stored", self.stored_words()),
             when("large weights", self.has_large_weights()),
             ("isas", words(&mut rows())),
-            ("known when asked", words(&mut rows().filter(|_| asks))),
             ("chosen", words(&mut rows().filter(|row| row.isa.question().is_none()))),
             ("shared baseline", shared.into_iter().collect()),
         ];

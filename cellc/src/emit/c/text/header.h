@@ -51,7 +51,7 @@ extern "C" {
 /* The instruction sets that a step can run on. */
 typedef enum PREFIX_isa {
 //.
-//* isas when chosen
+//* isas and isas to choose
     ENUMERATOR_NOTED
 //.
 //* isas to choose
@@ -126,7 +126,7 @@ void PREFIX_pack(const PREFIX_weights *weights, PREFIX_packed *packed);
 int PREFIX_load(PREFIX_packed *packed, const void *bytes, size_t size);
 //: memory
 
-//* aligned memory
+//* aligned and not empty memory
 #ifdef __cplusplus
 #define UPPER_ALIGNED alignas(ALIGNMENT)
 #else
@@ -136,7 +136,7 @@ int PREFIX_load(PREFIX_packed *packed, const void *bytes, size_t size);
 /* MEMORY_HOLDS: MEMORY_BYTES bytes, and padding to multiples of ALIGNMENT.
  * Memory from the heap has to come from aligned_alloc. */
 //.
-//* not aligned memory
+//* not aligned and not empty memory
 /* MEMORY_HOLDS: MEMORY_BYTES bytes. */
 //.
 //* empty memory
@@ -160,17 +160,17 @@ typedef struct PREFIX_MEMORY_NAME {
 //.
 } PREFIX_MEMORY_NAME;
 
-//* aligned memory
+//* aligned and not empty memory
 #undef UPPER_ALIGNED
 
 //.
-//* variables of the caller
+//* memory of the caller and some variables
 /* Sets every variable to its initial value: call it before the first step. */
 //.
-//* order of the caller
+//* memory of the caller and order and no variables
 /* Makes memory a PREFIX_MEMORY_NAME: call it before the first step. */
 //.
-//* memory of the caller to set
+//* memory of the caller and memory to set
 void PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME INITIALS_PARAMETER);
 //.
 //: function
@@ -195,7 +195,7 @@ typedef struct PREFIX {
 //* isas to choose
     PREFIX_isa isa;
 //.
-//* nothing kept
+//* empty struct
     unsigned char stateless; /* C wants a member */
 //.
 //* pool
@@ -212,7 +212,7 @@ typedef struct PREFIX {
 //.
 } PREFIX;
 
-//* one isa
+//* no isas to choose
 /* Makes memory a model with AT_FIRST. */
 void PREFIX_init(PREFIX *self PACKED_PARAMETER);
 //.

@@ -24,10 +24,10 @@ static void PREFIX_model_steps(void *instance, size_t steps, const void *const *
 //* steps
     PREFIX_steps(instance, steps POINTERS);
 //.
-//* read by calls
+//* read and no steps
     const FIELD_TYPE *input_AT = inputs[AT];
 //.
-//* written by calls
+//* written and no steps
     FIELD_TYPE *output_AT = outputs[AT];
 //.
 //* no steps
@@ -41,7 +41,7 @@ static const char *PREFIX_model_isa_name(const void *instance) {
 //* isas to choose
     return PREFIX_isa_name(((const PREFIX *)instance)->isa);
 //.
-//* one isa
+//* no isas to choose
     (void)instance;
     return "ONE_NAME";
 //.

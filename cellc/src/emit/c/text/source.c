@@ -58,11 +58,11 @@ void PREFIX_run(RUN_PARAMETERS) {
     PREFIX_run_on(PREFIX_isa_detect(), RUN_NAMES);
 }
 //.
-//* own memory to set
+//* own memory and memory to set
 
 static void PREFIX_MEMORY_SET(PREFIX_MEMORY_NAME *MEMORY_NAME INITIALS_PARAMETER);
 //.
-//* advances on an isa
+//* isas to choose and advances
 
 static void PREFIX_advance(PREFIX_isa isa, ADVANCE_PARAMETERS);
 //.
@@ -70,7 +70,7 @@ static void PREFIX_advance(PREFIX_isa isa, ADVANCE_PARAMETERS);
 
 void PREFIX_run_on(PREFIX_isa isa, RUN_PARAMETERS) {
 //.
-//* one isa
+//* no isas to choose
 
 void PREFIX_run(RUN_PARAMETERS) {
 //.
@@ -81,7 +81,7 @@ void PREFIX_run(RUN_PARAMETERS) {
     PREFIX_MEMORY_NAME own;
     PREFIX_MEMORY_NAME *const MEMORY_NAME = &own;
 //.
-//* own memory to set
+//* own memory and memory to set
     PREFIX_MEMORY_SET(MEMORY_NAME);
 //.
 //* flushed
@@ -91,11 +91,11 @@ void PREFIX_run(RUN_PARAMETERS) {
     const PREFIX_inputs flushed = {FLUSHED_PLACES};
     inputs = &flushed;
 //.
-//* one isa
+//* no isas to choose
     PREFIX_run_ONE_BODY(ADVANCE_NAMES);
 }
 //.
-//* advances on an isa
+//* isas to choose and advances
     PREFIX_advance(isa, ADVANCE_NAMES);
 }
 
@@ -202,7 +202,7 @@ void PREFIX_init(PREFIX *self PACKED_PARAMETER) {
 void PREFIX_init_isa(PREFIX *self, PREFIX_isa isa PACKED_PARAMETER) {
     self->isa = PREFIX_isa_available(isa) ? isa : BASELINE;
 //.
-//* one isa
+//* no isas to choose
 void PREFIX_init(PREFIX *self PACKED_PARAMETER) {
 //.
 //* packed
@@ -229,16 +229,16 @@ void PREFIX_reset(PREFIX *self) {
 //* states
     RESET
 //.
-//* nothing kept
+//* empty struct
     self->stateless = 0;
 //.
-//* nothing to reset
+//* not empty struct and no memory to set and no states
     (void)self;
 //.
 }
 
 void PREFIX_step(PREFIX *restrict self STEP_PARAMETERS) {
-//* in place with a copy
+//* in place and copied
     /* FIELD is still read after OUTPUT is written */
     float PREFIX_copy[FIELD_SIZE];
     if (FIELD == OUTPUT) {
@@ -246,7 +246,7 @@ void PREFIX_step(PREFIX *restrict self STEP_PARAMETERS) {
         FIELD = PREFIX_copy;
     }
 //.
-//* nothing kept
+//* empty struct
     (void)self;
 //.
 //* some inputs
@@ -289,14 +289,14 @@ CONDITION
         return;
     }
 //.
-//* one isa
+//* no isas to choose
     PREFIX_several_ONE_BODY(SEVERAL_PACKED &self->MEMORY_NAME, steps, inputs, outputs);
 //.
 }
 //: steps
 
 void PREFIX_steps(PREFIX *restrict self, size_t steps STEP_PARAMETERS) {
-//* no states that are swapped
+//* no states that are swapped and not several at once
     for (size_t steps_done = 0; steps_done < steps; steps_done++) {
         PREFIX_step(self STEPS_ARGUMENTS);
     }

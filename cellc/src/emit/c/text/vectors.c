@@ -3,7 +3,7 @@ typedef float FLOAT __attribute__((vector_size(BYTES)));
 typedef uint32_t BITS __attribute__((vector_size(BYTES)));
 typedef FLOAT FLOAT_in_memory __attribute__((aligned(4), may_alias));
 //: copy_floats
-//* slow copies
+//* extensions and calls of memcpy
 /* Copies floats by a call of memcpy: a rep movsq of gcc takes up to three times as long. */
 UPPER_INLINE void NAME(float *to, const float *from, size_t count) {
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__OPTIMIZE_SIZE__) && !defined(__CPROVER__)
@@ -12,7 +12,7 @@ UPPER_INLINE void NAME(float *to, const float *from, size_t count) {
     __builtin_memcpy(to, from, count * sizeof(float));
 }
 //.
-//* fast copies
+//* extensions and no calls of memcpy
 /* Copies floats. */
 UPPER_INLINE void NAME(float *to, const float *from, size_t count) {
     __builtin_memcpy(to, from, count * sizeof(float));
@@ -784,7 +784,7 @@ UPPER_INLINE ATTRIBUTE float NAME(float a) {
     const union { float value; uint32_t bits; } same = {a};
     return (same.bits & 0x7fffffffu) < 0x0d800000u ? 0.0f : a;
 //.
-//* floats
+//* no bits
     return IS_SMALL ? 0.0f : a;
 //.
 //* bits or floats

@@ -1,4 +1,4 @@
-//* several gates
+//* not one gate
 /// Sums of products, a vector for each gate.
 trait Sums<V, const W: usize>: Copy {
     /// Adds a row of weights times `x`; the weights of each gate are `apart` elements behind those of the gate before.
@@ -8,7 +8,7 @@ trait Sums<V, const W: usize>: Copy {
     unsafe fn plusWEIGHT_GENERICS(self, row: *const WEIGHT, apart: usize, x: V) -> Self;
 }
 //.
-//* sums
+//* sums and not one gate
 impl<V: Vector<W>, const W: usize> Sums<V, W> for [V; COUNT] {
     #[inline(always)]
     unsafe fn plusWEIGHT_GENERICS(self, row: *const WEIGHT, APART_NAME, x: V) -> Self {
@@ -20,7 +20,7 @@ impl<V: Vector<W>, const W: usize> Sums<V, W> for [V; COUNT] {
     }
 }
 //.
-//* several gates
+//* not one gate
 /// The places of rows of weights: the first row is at element `FIRST`, each other one `STEP` elements behind the one before, and in a row the columns of the `S` gates are `APART` elements apart.
 //.
 //* one gate
@@ -31,7 +31,7 @@ impl<V: Vector<W>, const W: usize> Sums<V, W> for [V; COUNT] {
 //.
 struct Rows<ROW_PARAMETERS>;
 impl<ROW_PARAMETERS> Rows<ROW_ARGUMENTS> {
-//* several gates
+//* not one gate
     /// For each gate, the sum over all rows of its weights in SUMMED_COLUMNS times the row's element.
 //.
 //* one gate
@@ -70,10 +70,10 @@ impl<ROW_PARAMETERS> Rows<ROW_ARGUMENTS> {
             }
             for _ in 0..if AT_ONCE > 1 { K % AT_ONCE } else { K } {
 //.
-//* plain
+//* not unrolled
             for _ in 0..K {
 //.
-//* several gates
+//* not one gate
                 sums = sums.plus(row, APART, V::all(*x));
 //.
 //* one gate
@@ -99,10 +99,10 @@ impl<ROW_PARAMETERS> Rows<ROW_ARGUMENTS> {
         for k in 0..TURNS_AT_ONCE {
             // SAFETY: row and element `k` are among those that the caller promises
 //.
-//* several gates, unrolled
+//* unrolled and not one gate
             sums = unsafe { sums.plus(row.add(STEP * k), APART, V::all(*x.add(k))) };
 //.
-//* one gate, unrolled
+//* unrolled and one gate
             let (weights, x) = unsafe { (&*row.add(STEP * k).cast(), *x.add(k)) };
             let [sum] = sums;
             sums = [CONVERTED(weights).mul_add(V::all(x), sum)];

@@ -20,7 +20,7 @@ impl RowState {
     pub const fn new() -> Self {
         RowState {
 //.
-//* kept at zero
+//* kept and zero at first
             FIELD: [0.0; ROW_LEN],
 //.
 //* zero at first
@@ -31,7 +31,7 @@ impl RowState {
         let state = State::new();
         RowState {
 //.
-//* kept otherwise
+//* kept and not zero at first
             FIELD: FIRST_ROW,
 //.
 //* not zero at first
@@ -169,7 +169,7 @@ impl<'w> TYPE_NAME<'w> {
             return Ok(());
         }
 //.
-//* many inputs
+//* many inputs and several rows
         let mut rows = ROWS_ZERO;
         for (to, from) in rows_MUT.iter_mut().zip(FIELD.as_chunks::<STREAM_COUNT>().1) {
             *to = *from;
@@ -180,7 +180,7 @@ impl<'w> TYPE_NAME<'w> {
         OUTPUTS;
         MANY_STEP;
 //.
-//* many outputs
+//* many outputs and several rows
         for (to, from) in FIELD.as_chunks_mut::<STREAM_COUNT>().1.iter_mut().zip(FROM_ROWS) {
             *to = *from;
         }

@@ -40,7 +40,7 @@ impl Isa {
 //* asks
         match FOUND.load(core::sync::atomic::Ordering::Relaxed) {
 //.
-//* known when asked
+//* isas and asks
             CFG
             ISA_NUMBER => return Isa(Kind::ISA_KIND),
 //.
@@ -236,25 +236,25 @@ impl core::fmt::Display for LoadError {
 impl core::error::Error for LoadError {}
 
 //: memory
-//* state of the caller between steps
+//* memory of the caller and some variables
 /// The state of [`FUNCTION()`] between steps, and its scratch memory.
 //.
-//* scratch of the caller
+//* memory of the caller and no variables and not empty memory
 /// Scratch memory of [`FUNCTION()`]: no result depends on its contents before a step.
 //.
-//* no scratch of the caller
+//* memory of the caller and no variables and empty memory
 /// Empty: a step of this file needs no scratch memory. [`FUNCTION()`] takes it as in files for
 /// other targets.
 //.
-//* own state in order
+//* own memory and order
 /// The order in which weights are read, which changes with each step, and scratch memory.
 //.
-//* own scratch
+//* own memory and no order
 /// Scratch memory of a step.
 //.
 #[unused]
 #[derive(Clone, Debug)]
-//* memory that is not empty
+//* not empty memory
 #[repr(C, align(ALIGNMENT))]
 //.
 PUB struct MEMORY_TYPE {
@@ -424,7 +424,7 @@ impl<'w> TYPE_NAME<'w> {
     #[must_use]
     pub CONST_FN with_isa(isa: Isa, packed: &'w Packed) -> Self {
 //.
-//* one isa
+//* no isas to choose
     /// AT_FIRST.
     #[must_use]
     pub CONST_FN new(packed: &'w Packed) -> Self {
@@ -453,10 +453,10 @@ impl<'w> TYPE_NAME<'w> {
         self.isa
     }
 //.
-//* keeps states
+//* state between steps
     /// Sets the state to ITS_INITIAL_VALUE.
 //.
-//* keeps no states
+//* no state between steps
     /// Does nothing: the model has no state.
 //.
     pub fn reset(&mut self) {
@@ -484,7 +484,7 @@ impl<'w> TYPE_NAME<'w> {
     pub fn step_with(&mut self, pool: &mut dyn Join, STEP_PARAMETERS: ()) {
         STEP_WITH;
 //.
-//* states with a pool
+//* states and pool
         self.FIELD = KEPT;
 //.
 //* pool
@@ -516,7 +516,7 @@ impl<'w> TYPE_NAME<'w> {
         STEP;
     }
 //.
-//* steps in place
+//* steps in place and not several at once
     /// [`Self::steps`] in place: calls [`Self::step_in_place`] for each step of `io`.
     pub fn steps_in_place(&mut self, io: &mut [OUT_ARRAY]) {
         for io in io {
@@ -524,7 +524,7 @@ impl<'w> TYPE_NAME<'w> {
         }
     }
 //.
-//* steps in place, several at once
+//* steps in place and several at once
     /// [`Self::steps`] in place: `io` holds `FIELD` before and `OUTPUT` after.
     pub fn steps_in_place(&mut self, io: &mut [OUT_ARRAY]) {
         for io in io.chunks_mut(AT_ONCE) {
@@ -556,7 +556,7 @@ impl<'w> TYPE_NAME<'w> {
         self.state.FIELD = *FIELD;
     }
 //.
-//* state of the caller between steps
+//* memory of the caller and some variables
     /// The state and the scratch memory of [`FUNCTION()`].
     pub fn state(&self) -> &State {
         &self.state
@@ -567,7 +567,7 @@ impl<'w> TYPE_NAME<'w> {
     }
 //.
 }
-//* baked
+//* not packed
 impl Default for TYPE_NAME {
     fn default() -> Self {
         Self::new()
@@ -617,7 +617,7 @@ impl<'w> ::cellc_runtime::Cell for TYPE_NAME<'w> {
 //* isas to choose
         Self::isa(self).name()
 //.
-//* one isa
+//* no isas to choose
         "ONE_NAME"
 //.
     }

@@ -33,14 +33,10 @@ pub(super) fn row_sums(used: &Used) -> String {
         .map(short_loop)
         .collect();
     let lists = [
-        ("sums", used.sums.iter().filter(|_| !is_one).map(added).collect()),
-        when("several gates", !is_one),
+        ("sums", used.sums.iter().map(added).collect()),
         when("one gate", is_one),
-        when("several gates, unrolled", is_unrolled && !is_one),
-        when("one gate, unrolled", is_unrolled && is_one),
         ("turns", short_loops),
         when("unrolled", is_unrolled),
-        when("plain", !is_unrolled),
     ];
     let sizes = [
         ("TURNS_AT_ONCE", SHORT_LOOP_ITERATIONS.to_string()),
