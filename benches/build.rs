@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 continue;
             }
             let bin = format!("{name}.bin");
-            let (model, _) = openvino::read_bytes(&name, text.as_bytes(), Some((&bin, weights)))?;
+            let model = openvino::read_bytes(&name, text.as_bytes(), Some((&bin, weights)))?.model;
             // a busy core is no other code
             let trades = traded(workload)
                 .filter(|_| variant == Variant::Itself)

@@ -37,6 +37,7 @@ use crate::diagnostic::{Diagnostics, Severity};
 use crate::emit::names::Interface;
 use crate::front::formats::{self, ReadOptions};
 use crate::front::model_file::ModelFile;
+use crate::front::read_model::ReadModel;
 use crate::kernel::Program;
 use crate::lower::lower;
 use crate::model::{Model, SizesOf};
@@ -54,14 +55,14 @@ use crate::stream::steps::one_step;
 use crate::summary;
 use crate::translate::{TranslateInput, translate, unpack_weights_read_as_data};
 
-/// Reads a model file of any format. Returns the model and all warnings.
+/// Reads a model file of any format. The problems of the result are warnings.
 ///
 /// # Errors
 /// All errors in the files, and the errors of the model as far as it was read.
 pub fn read<'a>(
     file: impl Into<ModelFile<'a>>,
     options: &ReadOptions,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+) -> Result<ReadModel, Diagnostics> {
     with_model_errors(formats::read(file, options)?)
 }
 
@@ -70,10 +71,10 @@ pub fn read<'a>(
 /// # Errors
 /// The errors of the reader, and those of the model as far as it was read.
 pub fn with_model_errors(
-    (model, mut problems): (Model, Diagnostics),
-) -> Result<(Model, Diagnostics), Diagnostics> {
+    ReadModel { model, mut problems }: ReadModel,
+) -> Result<ReadModel, Diagnostics> {
     if !problems.has_errors() {
-        return Ok((model, problems));
+        return Ok(ReadModel { model, problems });
     }
     // only a part of the model was read: sizes may be open, values may have no producer
     let options = &Options::default().with_state(State::None);

@@ -17,6 +17,7 @@ use crate::front::keys::Key;
 use crate::front::keys::{Macro, Spanned};
 use crate::front::layer::Declared;
 use crate::front::layer::apple::reset_gate;
+use crate::front::read_model::ReadModel;
 use crate::front::safetensors;
 use crate::model::Model;
 use crate::request::Options;
@@ -97,9 +98,9 @@ fn compiled(declaration: &Declaration, problems: &mut Diagnostics) -> Option<Com
                 Some(file) => with_tensors(declaration, &file, problems)?,
             };
             let model = match declared.model() {
-                Ok((model, warnings)) => {
-                    problems.extend(warnings);
-                    model
+                Ok(read) => {
+                    problems.extend(read.problems);
+                    read.model
                 }
                 Err(wrong) => {
                     problems.extend(wrong);
@@ -143,7 +144,7 @@ fn read(
     };
     let read = compile::read(&path, &options);
     let (model, mut found) = match read {
-        Ok((model, warnings)) => (Some(model), warnings),
+        Ok(ReadModel { model, problems }) => (Some(model), problems),
         Err(refused) => (None, refused),
     };
     for problem in &mut found.0 {

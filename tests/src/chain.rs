@@ -50,12 +50,13 @@ pub fn subject(
         x = file.cell("", "GRUCell", &attributes, &[&x, &h, &w, &r, &b]);
         file.result(&x);
     }
-    let (model, _) = openvino::read_bytes(
+    let model = openvino::read_bytes(
         "chain.xml",
         file.text().as_bytes(),
         Some(("chain.bin", file.weights)),
     )
-    .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
+    .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"))
+    .model;
     let options = options.clone().with_name(Some(name.to_string()));
     let compilation = compile(&model, &options)
         .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));

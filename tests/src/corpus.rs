@@ -96,7 +96,7 @@ pub fn case_in(folder: &Path) -> Result<Case, Diagnostics> {
     let text = fs::read_to_string(folder.join("case.json")).expect("case.json is there");
     let described: Described =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: case.json: {error}"));
-    let (model, _) = compile::read(&folder.join(&described.model), &ReadOptions::default())?;
+    let model = compile::read(&folder.join(&described.model), &ReadOptions::default())?.model;
     let runs = described.runs.iter().map(|run| run.read(folder)).collect();
     let tolerance = described.tolerance.iter().map(|tolerance| tolerance.abs).collect();
     Ok(Case { name: name.into_owned(), origin: described.origin, model, runs, tolerance })

@@ -116,12 +116,13 @@ pub fn subject(
         x = file.operation("MatMul", "opset1", &data, &[&x, &matrix], &[batch, outputs]);
         file.result(&x);
     }
-    let (model, _) = openvino::read_bytes(
+    let model = openvino::read_bytes(
         "given.xml",
         file.text().as_bytes(),
         Some(("given.bin", file.weights)),
     )
-    .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));
+    .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"))
+    .model;
     let options = options.clone().with_name(Some(name.to_owned()));
     let compilation = compile(&model, &options)
         .unwrap_or_else(|problems| panic!("{name} is refused: {problems:?}"));

@@ -6,6 +6,7 @@ use cellc::internals::compile::{compile, with_model_errors};
 use cellc::internals::core::{CoreModel, CoreOp, Parameter};
 use cellc::internals::diagnostic::Diagnostics;
 use cellc::internals::front::openvino;
+use cellc::internals::front::read_model::ReadModel;
 use cellc::internals::model::{ElementType, ResetGate};
 use cellc::internals::random::Random;
 use cellc::{Accuracy, Fma, Options, Precision, Threads, Tuning, Unroll};
@@ -129,7 +130,7 @@ pub fn accepted(
     options: Options,
     seed: u64,
 ) -> Result<(Subject, String), Diagnostics> {
-    let (model, warnings) =
+    let ReadModel { model, problems: warnings } =
         with_model_errors(openvino::read_bytes("net.xml", text, Some(("net.bin", weights)))?)?;
     let options = options.with_name(Some(name.to_owned()));
     let compilation = compile(&model, &options)?;

@@ -9,6 +9,7 @@ use cellc::internals::arch::{AVX2, X86_64};
 use cellc::internals::compile::compile;
 use cellc::internals::compile::core_model;
 use cellc::internals::front::formats::{self, ReadOptions};
+use cellc::internals::front::read_model::ReadModel;
 use cellc::internals::model::Model;
 use cellc::internals::reference::{initial_variables, reference};
 use cellc::{Language, ModelSize, Options};
@@ -51,7 +52,7 @@ fn case(expected: &Path) -> Case {
         name = format!("at_{rate}_");
     }
     name += &model.file_stem().expect("a name").to_string_lossy();
-    let (model, warnings) =
+    let ReadModel { model, problems: warnings } =
         formats::read(&model, &options).unwrap_or_else(|problems| panic!("{name}: {problems}"));
     assert_eq!(warnings.to_string(), "", "{name}");
     let text = fs::read_to_string(expected).expect("what is expected");

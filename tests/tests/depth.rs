@@ -9,6 +9,7 @@ use cellc::internals::bound::bound;
 use cellc::internals::compile::compile;
 use cellc::internals::diagnostic::{Diagnostics, Severity};
 use cellc::internals::front::openvino;
+use cellc::internals::front::read_model::ReadModel;
 use cellc::internals::reference::reference;
 use cellc::{Language, Options};
 use cellc_tests::driver;
@@ -52,8 +53,9 @@ fn binary(file: &mut ModelFile, kind: &str, a: &Port, b: &Port) -> Port {
 }
 
 fn compiled(file: ModelFile) -> Result<Subject, Diagnostics> {
-    let (model, _) =
-        openvino::read_bytes("deep.xml", file.text().as_bytes(), Some(("deep.bin", file.weights)))?;
+    let model =
+        openvino::read_bytes("deep.xml", file.text().as_bytes(), Some(("deep.bin", file.weights)))?
+            .model;
     let compilation = compile(&model, &Options::default().with_name(Some("deep".into())))?;
     Ok(Subject { name: "deep".into(), compilation, calls: Vec::new() })
 }
@@ -294,12 +296,12 @@ fn elements_inside_each_other() {
         let inside = chain(&[1, 2], 1, |file, x, _| unary(file, "ReLU", x))
             .text()
             .replace("</net>", &format!("{open}{close}</net>"));
-        let (_, warnings) =
-            openvino::read_bytes("deep.xml", inside.as_bytes(), None).expect("it is read");
+        let warnings =
+            openvino::read_bytes("deep.xml", inside.as_bytes(), None).expect("it is read").problems;
         assert!(warnings.to_string().contains("is ignored"), "{warnings}");
         // the reader returns the errors of a document beside the model
         let errors = |text: &str| match openvino::read_bytes("deep.xml", text.as_bytes(), None) {
-            Ok((_, diagnostics)) | Err(diagnostics) => {
+            Ok(ReadModel { problems: diagnostics, .. }) | Err(diagnostics) => {
                 let errors = diagnostics.0.iter().filter(|d| d.severity == Severity::Error);
                 errors.map(|error| format!("{error:?}")).collect::<String>()
             }

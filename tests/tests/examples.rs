@@ -140,8 +140,9 @@ fn c_project() {
     assert!(said.contains("instruction set: "), "{said}");
 
     let path = folder.join("model/gru.xml");
-    let (model, _) = cellc::internals::front::formats::read(&path, &Default::default())
-        .expect("the example's model");
+    let model = cellc::internals::front::formats::read(&path, &Default::default())
+        .expect("the example's model")
+        .model;
     let model = cellc::internals::compile::compile(&model, &cellc::Options::default())
         .expect("the example's model")
         .model;

@@ -959,8 +959,9 @@ fn convolutions_that_stay_f32_say_so() {
         let y = file.operation("GroupConvolution", "opset1", &data, &[&x, &w], &out);
         file.result(&y);
         let weights = Some(("net.bin", file.weights.clone()));
-        let (model, _) =
-            openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read");
+        let model = openvino::read_bytes("net.xml", file.text().as_bytes(), weights)
+            .expect("it is read")
+            .model;
         let compiled = |precision: Precision, precision_of: Vec<(String, Precision)>| {
             compile(
                 &model,
@@ -1013,8 +1014,8 @@ fn depthwise_convolutions_have_16_bits_in_either_precision_of_8() {
     let x = file.parameter("x", &WINDOWS[0].x());
     WINDOWS[0].push(&mut file, &x, |count| Random::new(1).even(count, 1.0));
     let weights = Some(("net.bin", file.weights.clone()));
-    let (model, _) =
-        openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read");
+    let model =
+        openvino::read_bytes("net.xml", file.text().as_bytes(), weights).expect("it is read").model;
     for (precision, said) in [
         (
             Precision::Int8,

@@ -179,9 +179,9 @@ fn the_trait_tells_of_variables_and_integers() {
 /// The source of a model in Rust.
 fn in_rust(file: ModelFile) -> String {
     let text = file.text();
-    let (model, _) =
-        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-            .unwrap_or_else(|said| panic!("{said:?}"));
+    let model = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+        .unwrap_or_else(|said| panic!("{said:?}"))
+        .model;
     let compilation =
         compile(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems:?}"));
     let subject = Subject { name: "net".to_owned(), compilation, calls: Vec::new() };

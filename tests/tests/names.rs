@@ -146,9 +146,9 @@ fn compiled(file: ModelFile, options: Options) -> Compilation {
         .text()
         .replace(&format!(",{OPEN},"), ",?,")
         .replace(&format!("<dim>{OPEN}</dim>"), "<dim>-1</dim>");
-    let (model, _) =
-        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-            .unwrap_or_else(|problems| panic!("{problems}"));
+    let model = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+        .unwrap_or_else(|problems| panic!("{problems}"))
+        .model;
     let options = options.with_name(Some(FIXED.to_owned()));
     compile(&model, &options).unwrap_or_else(|problems| panic!("{problems}"))
 }

@@ -65,8 +65,9 @@ fn file() -> (ModelFile, usize) {
 fn subject(accuracy: Accuracy, calls: &[[Vec<f32>; 2]]) -> Subject {
     let (file, _) = file();
     let (text, bin) = (file.text(), file.weights);
-    let (model, _) =
-        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", bin))).expect("a model");
+    let model = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", bin)))
+        .expect("a model")
+        .model;
     let name = format!("net_{}", accuracy.name());
     let options = Options::default()
         .with_name(Some(name.clone()))
@@ -141,9 +142,10 @@ fn nan_is_never_the_best() {
             file.result(port);
         });
         let text = file.text();
-        let (model, _) =
+        let model =
             openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-                .expect("a model");
+                .expect("a model")
+                .model;
         let compilation =
             compile(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         Subject { name: "best".to_owned(), compilation, calls: Vec::new() }

@@ -212,7 +212,7 @@ fn damaged_and_hostile_files_are_refused_with_words_or_right() {
             &bad_folder().join(&file.name).join("model.onnx"),
             &ReadOptions::default(),
         );
-        let compilation = read.and_then(|(model, _)| compile(&model, &Options::default()));
+        let compilation = read.and_then(|read| compile(&read.model, &Options::default()));
         let Hostile { name, why, .. } = file;
         match (compilation, &file.expected[..]) {
             (Ok(_), "reject") => panic!("{name} is read: {why}"),

@@ -16,9 +16,10 @@ fn compilation(case: &str, isas: &[&str], language: Language) -> Compilation {
 }
 
 fn compilation_with(case: &str, isas: &[&str], options: Options) -> Compilation {
-    let (model, _) =
+    let model =
         formats::read(&corpus::folder().join(case).join("model.xml"), &ReadOptions::default())
-            .expect("the corpus is right");
+            .expect("the corpus is right")
+            .model;
     let isas = isas.iter().map(|name| Isa::from_name(name).expect("a known name")).collect();
     let name = Some("tiny".to_string());
     compile(&model, &options.with_name(name).with_isas(Some(isas))).expect("the corpus compiles")
@@ -185,8 +186,9 @@ fn kernels(compilation: &Compilation, isa: &str) -> String {
 
 fn drawn(file: &ModelFile, isas: &[&str], options: Options) -> Compilation {
     let (text, weights) = (file.text(), file.weights.clone());
-    let (model, _) = openvino::read_bytes("tiny.xml", text.as_bytes(), Some(("tiny.bin", weights)))
-        .expect("it is right");
+    let model = openvino::read_bytes("tiny.xml", text.as_bytes(), Some(("tiny.bin", weights)))
+        .expect("it is right")
+        .model;
     let isas = isas.iter().map(|name| Isa::from_name(name).expect("a known name")).collect();
     compile(&model, &options.with_name(Some("tiny".to_string())).with_isas(Some(isas)))
         .expect("it compiles")
@@ -245,8 +247,8 @@ fn intrinsics_are_imported_from_a_module_that_exists() {
     for target in TARGETS {
         for case in ["lstm_cell", "convolutions_2d"] {
             let path = corpus::folder().join(case).join("model.xml");
-            let (model, _) =
-                formats::read(&path, &ReadOptions::default()).expect("the corpus is right");
+            let model =
+                formats::read(&path, &ReadOptions::default()).expect("the corpus is right").model;
             let compilation = compile(&model, &Options::default().with_target(target))
                 .expect("the corpus compiles");
             let [(_, text), ..] = &files(&compilation)[..] else { panic!("a file") };

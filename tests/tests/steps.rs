@@ -299,9 +299,9 @@ fn convolutions(name: &str, behind: usize, steps: Option<usize>) -> Result<Subje
     for more in 0..=behind + 2 {
         text = text.replace(&(OPEN + more).to_string(), "-1");
     }
-    let (model, _) =
-        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-            .map_err(|said| format!("{said:?}"))?;
+    let model = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+        .map_err(|said| format!("{said:?}"))?
+        .model;
     let shape = vec![Some(1), Some(1), steps];
     let options = Options::default()
         .with_name(Some(name.to_owned()))
@@ -469,9 +469,9 @@ fn layer_in(
     for more in OPEN - 8..OPEN + 8 {
         text = text.replace(&more.to_string(), "-1");
     }
-    let (model, _) =
-        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-            .map_err(|said| format!("{said:?}"))?;
+    let model = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+        .map_err(|said| format!("{said:?}"))?
+        .model;
     let shape = vec![Some(1), Some(4), steps];
     let options = Options::default()
         .with_precision(Some(precision))
@@ -844,9 +844,9 @@ fn lstm_with_states() -> Subject {
         file.result(output);
     });
     let text = file.text().replace(&OPEN.to_string(), "-1");
-    let (model, _) =
-        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
-            .unwrap_or_else(|said| panic!("{said:?}"));
+    let model = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)))
+        .unwrap_or_else(|said| panic!("{said:?}"))
+        .model;
     let shape = vec![Some(1), None, Some(2)];
     let options = Options::default()
         .with_name(Some("net".to_owned()))

@@ -37,7 +37,7 @@ fn one_and_rows(k: usize, recipe: &Recipe) -> Option<[Subject; 2]> {
     let file = recipe.file();
     let text = file.text();
     let read = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", file.weights)));
-    let (model, _) = with_model_errors(read.expect("a model")).expect("a model");
+    let model = with_model_errors(read.expect("a model")).expect("a model").model;
     let options = &one.compilation.options;
     let (mut core, _) = core_model(&model, options).expect("a model");
     if !is_taken(&core) {

@@ -470,8 +470,9 @@ fn compiled_or_refused(
 ) -> Result<cellc::internals::compile::Compilation, String> {
     let file = file(cell);
     let (text, bin) = (file.text(), file.weights);
-    let (model, _) =
-        openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", bin))).expect("a model");
+    let model = openvino::read_bytes("net.xml", text.as_bytes(), Some(("net.bin", bin)))
+        .expect("a model")
+        .model;
     compile(&model, options).map_err(|problems| problems.to_string())
 }
 
@@ -514,9 +515,10 @@ fn what_halves_would_wait_for_is_refused() {
     let x = relu.parameter("x", &[4]);
     let relu_of_x = relu.operation("Relu", "opset1", "", &[&x], &[4]);
     relu.result(&relu_of_x);
-    let (model, _) =
+    let model =
         openvino::read_bytes("net.xml", relu.text().as_bytes(), Some(("net.bin", relu.weights)))
-            .expect("a model");
+            .expect("a model")
+            .model;
     assert!(
         compile(&model, &options)
             .expect_err("no cell")

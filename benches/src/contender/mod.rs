@@ -79,8 +79,9 @@ pub(crate) fn model_file(workload: &Workload, variant: Variant) -> PathBuf {
 /// # Errors
 /// If it is gone.
 pub(crate) fn model(workload: &Workload, variant: Variant) -> Result<CoreModel, String> {
-    let (model, _) = formats::read(&model_file(workload, variant), &ReadOptions::default())
-        .map_err(|error| error.to_string())?;
+    let model = formats::read(&model_file(workload, variant), &ReadOptions::default())
+        .map_err(|error| error.to_string())?
+        .model;
     Ok(core_model(&model, &Options::default()).map_err(|error| error.to_string())?.0)
 }
 

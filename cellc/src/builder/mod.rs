@@ -17,6 +17,7 @@ use crate::front::layer::Declared;
 use crate::front::layer::apple;
 use crate::front::layout::GateOrder;
 use crate::front::layout::{Framework, NamedTensor, WeightSet, convert};
+use crate::front::read_model::ReadModel;
 use crate::front::safetensors::{self, Selection};
 use crate::front::weights::{Baked, CellWeights};
 use crate::front::weights_file;
@@ -719,10 +720,10 @@ impl Builder {
                     problems.extend(refused);
                 }
                 let model = declared_model(cell, weights, problems)?;
-                match formats::finished((model, Diagnostics::default()), &options) {
-                    Ok((model, found)) => {
-                        problems.extend(found);
-                        Some(model)
+                match formats::finished(ReadModel::new(model), &options) {
+                    Ok(read) => {
+                        problems.extend(read.problems);
+                        Some(read.model)
                     }
                     Err(refused) => {
                         problems.extend(refused);
@@ -733,7 +734,7 @@ impl Builder {
             BuilderSource::File { model, weights } => {
                 let options = ReadOptions { weights: weights.as_deref(), ..options };
                 let (model, found) = match compile::read(model, &options) {
-                    Ok((model, warnings)) => (Some(model), warnings),
+                    Ok(ReadModel { model, problems }) => (Some(model), problems),
                     Err(refused) => (None, refused),
                 };
                 problems.extend(found);
@@ -774,9 +775,9 @@ fn declared_model(
         cell.weights = Some(Spanned::unplaced(baked));
     }
     match cell.model() {
-        Ok((model, warnings)) => {
-            problems.extend(warnings);
-            Some(model)
+        Ok(read) => {
+            problems.extend(read.problems);
+            Some(read.model)
         }
         Err(wrong) => {
             problems.extend(wrong);

@@ -13,7 +13,8 @@ use crate::diagnostic::in_shell;
 use crate::front::formats::{self, Format, ReadOptions};
 use crate::front::keys::{Key, KeyValue, Keys};
 use crate::front::model_file::ModelFile;
-use crate::model::{InputFile, Model};
+use crate::front::read_model::ReadModel;
+use crate::model::InputFile;
 use crate::request::flag::{Group, ModelSource, positive};
 use crate::request::{Bindings, Language, Options, Precision, Range, State};
 use clap::builder::PossibleValuesParser;
@@ -670,7 +671,7 @@ impl ModelArguments {
     ///
     /// # Errors
     /// Options that do not suit the format, and all problems of the file.
-    pub(crate) fn read(&self) -> Result<(Model, Diagnostics), Failure> {
+    pub(crate) fn read(&self) -> Result<ReadModel, Failure> {
         self.read_with(&self.flags.options.bindings)
     }
 
@@ -678,7 +679,7 @@ impl ModelArguments {
     ///
     /// # Errors
     /// As for [`Self::read`].
-    pub(crate) fn read_with(&self, bindings: &Bindings) -> Result<(Model, Diagnostics), Failure> {
+    pub(crate) fn read_with(&self, bindings: &Bindings) -> Result<ReadModel, Failure> {
         let file = self.file();
         let source = self.recognise()?.source;
         if source == ModelSource::Declaration {

@@ -11,6 +11,7 @@ use crate::bound::states;
 use crate::compile;
 use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::front::read_model::ReadModel;
 use crate::harness::{Executable, Harness, InputElements, Variables};
 use crate::random::Random;
 use crate::reference::{initial_variables, reference};
@@ -37,7 +38,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
         report(&Diagnostics(vec![Diagnostic::warning(Origin::Unknown, found).help(help)]));
     }
     let progress = Progress::start("reading the model");
-    let (model, warnings) = arguments.model.read()?;
+    let ReadModel { model, problems: warnings } = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     progress.stage("compiling");
     let options = arguments.options().with_name(Some("model".to_owned()));

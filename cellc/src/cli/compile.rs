@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Origin, in_shell, quoted};
 use crate::emit::names;
 use crate::emit::{INTERFACE, OutputFile};
 use crate::files::{self, NewFile, OutputTarget};
+use crate::front::read_model::ReadModel;
 use crate::request::{Language, Options, WeightsAs};
 
 use super::Failure;
@@ -54,7 +55,7 @@ pub(crate) fn compile(arguments: &CompileArguments) -> Result<(), Failure> {
     }
 
     let progress = Progress::start("reading the model");
-    let (model, warnings) = arguments.model.read()?;
+    let ReadModel { model, problems: warnings } = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     progress.stage("compiling");
     let mut compilation = compile::compile(&model, &options)?;
@@ -468,8 +469,8 @@ fn refuse_to_overwrite_foreign(source: &Path, new: &[NewFile]) -> Result<(), Fai
     }
 }
 
-/// Refuses to overwrite the files that a model was read from. For example, `cellc gru.xml -o
-/// gru.rs` may write gru.bin, the weights of gru.xml.
+/// Refuses to overwrite the files that a model was read from. For example,
+/// `cellc gru.xml -o gru.rs` may write gru.bin, the weights of gru.xml.
 pub(super) fn refuse_to_overwrite_inputs<'a>(
     read: &[PathBuf],
     option: &str,

@@ -9,6 +9,7 @@ use crate::compile::compile;
 use crate::diagnostic::{Diagnostic, Origin, quoted};
 use crate::emit::record::RECORD;
 use crate::files::{self, NewFile};
+use crate::front::read_model::ReadModel;
 use crate::pack::Layout;
 use crate::request::{Language, Options, WeightsAs};
 
@@ -27,7 +28,7 @@ pub(super) fn pack(arguments: &PackArguments) -> Result<(), Failure> {
     let language = language(like)?;
     let record = record(like)?;
     let options = options(arguments, &record, language)?;
-    let (model, warnings) = arguments.model.read_with(&options.bindings)?;
+    let ReadModel { model, problems: warnings } = arguments.model.read_with(&options.bindings)?;
     report(&warnings);
     let compilation = compile(&model, &options)?;
     report(&compilation.warnings);

@@ -125,9 +125,9 @@ fn joined_lists(items: &str) -> String {
     let mut at = 0;
     while at < lines.len() {
         match joined(&lines[at..]) {
-            Some((line, count)) => {
-                text.push_str(&line);
-                at += count;
+            Some(rewritten) => {
+                text.push_str(&rewritten.text);
+                at += rewritten.lines;
             }
             None => {
                 text.push_str(lines[at]);
@@ -139,9 +139,16 @@ fn joined_lists(items: &str) -> String {
     text
 }
 
-/// The list that begins at the end of the first line, joined to one line, and the number of
-/// replaced lines.
-fn joined(lines: &[&str]) -> Option<(String, usize)> {
+/// The first of some lines of code in another form.
+struct Rewritten {
+    /// The lines in the other form, without the last line break.
+    text: String,
+    /// The number of replaced lines.
+    lines: usize,
+}
+
+/// The list that begins at the end of the first line, joined to one line.
+fn joined(lines: &[&str]) -> Option<Rewritten> {
     let first = lines[0];
     let indent = |line: &str| line.len() - line.trim_start().len();
     let (close, most) = match first {
@@ -163,7 +170,7 @@ fn joined(lines: &[&str]) -> Option<(String, usize)> {
         if indent(element) == indent(first) && part.starts_with(close) {
             line.push_str(if close == '}' { " " } else { "" });
             line.push_str(part);
-            return (line.len() <= most).then_some((line, nth + 1));
+            return (line.len() <= most).then_some(Rewritten { text: line, lines: nth + 1 });
         }
         let is_last = lines.get(nth + 1).is_some_and(|next| indent(next) == indent(first));
         let is_one = indent(element) == indent(first) + 4
@@ -184,7 +191,7 @@ fn compact(items: &str) -> String {
     let lines: Vec<&str> = items.lines().collect();
     let mut at = 0;
     while at < lines.len() {
-        let (compacted, count) = on_one_line(&lines[at..])
+        let rewritten = on_one_line(&lines[at..])
             .or_else(|| block(&lines[at..]))
             .or_else(|| record(&lines[at..]))
             .or_else(|| imports(&lines[at..]))
@@ -192,10 +199,10 @@ fn compact(items: &str) -> String {
             .or_else(|| filled(&lines[at..]))
             .or_else(|| receiver(&lines[at..]))
             .or_else(|| chain(&lines[at..]))
-            .unwrap_or_else(|| (lines[at].to_owned(), 1));
-        text.push_str(&compacted);
+            .unwrap_or_else(|| Rewritten { text: lines[at].to_owned(), lines: 1 });
+        text.push_str(&rewritten.text);
         text.push('\n');
-        at += count;
+        at += rewritten.lines;
     }
     with_attributes(&text)
 }
@@ -225,8 +232,8 @@ fn with_attributes(items: &str) -> String {
 }
 
 /// A function with a body of one line, a value that is a block of one expression, or a conditional
-/// jump, on one line, and the number of replaced lines.
-fn block(lines: &[&str]) -> Option<(String, usize)> {
+/// jump, on one line.
+fn block(lines: &[&str]) -> Option<Rewritten> {
     let (first, start) = (lines[0], lines[0].trim_start());
     let is_function = ["fn ", "pub fn ", "pub const fn ", "pub(super) fn "]
         .iter()
@@ -255,7 +262,7 @@ fn block(lines: &[&str]) -> Option<(String, usize)> {
             return None;
         }
         if is_end {
-            return (nth > 1).then_some((line, nth + 1));
+            return (nth > 1).then_some(Rewritten { text: line, lines: nth + 1 });
         }
     }
     None
@@ -276,9 +283,9 @@ fn is_kept(line: &str) -> bool {
     line.is_empty() || line.contains("//") || line.trim_start().starts_with('#')
 }
 
-/// The statement that begins with the first line, on one line, and the number of replaced lines.
-/// `None` if the statement is too long or on one line already.
-fn on_one_line(lines: &[&str]) -> Option<(String, usize)> {
+/// The statement that begins with the first line, on one line. `None` if the statement is too long
+/// or on one line already.
+fn on_one_line(lines: &[&str]) -> Option<Rewritten> {
     let first = lines[0];
     if is_kept(first) || first.ends_with(['{', ';', ',']) {
         return None;
@@ -310,12 +317,11 @@ fn on_one_line(lines: &[&str]) -> Option<(String, usize)> {
             break;
         }
     }
-    (count > 1).then_some((line, count))
+    (count > 1).then_some(Rewritten { text: line, lines: count })
 }
 
-/// The list that begins at the end of the first line, with several elements on each line, and the
-/// number of replaced lines.
-fn filled(lines: &[&str]) -> Option<(String, usize)> {
+/// The list that begins at the end of the first line, with several elements on each line.
+fn filled(lines: &[&str]) -> Option<Rewritten> {
     let first = lines[0];
     let is_list = first.ends_with(['(', '<', '['])
         && (first.ends_with(" = (") || ![" (", "((", " <"].iter().any(|end| first.ends_with(end)));
@@ -341,12 +347,11 @@ fn filled(lines: &[&str]) -> Option<(String, usize)> {
         line.push_str(element);
     }
     filled_lines.push(format!("{:margin$}{line}", ""));
-    Some((filled_lines.join("\n"), end))
+    Some(Rewritten { text: filled_lines.join("\n"), lines: end })
 }
 
-/// The calls of methods that begin with the first line, with several calls on each line, and the
-/// number of replaced lines.
-fn chain(lines: &[&str]) -> Option<(String, usize)> {
+/// The calls of methods that begin with the first line, with several calls on each line.
+fn chain(lines: &[&str]) -> Option<Rewritten> {
     let is_call = |line: &&&str| {
         let call = line.trim_start();
         indent(line) == indent(lines[0])
@@ -363,11 +368,11 @@ fn chain(lines: &[&str]) -> Option<(String, usize)> {
             None => chained.push((*line).to_owned()),
         }
     }
-    (count > chained.len()).then(|| (chained.join("\n"), count))
+    (count > chained.len()).then(|| Rewritten { text: chained.join("\n"), lines: count })
 }
 
-/// An import of several names on as few lines as possible, and the number of replaced lines.
-fn imports(lines: &[&str]) -> Option<(String, usize)> {
+/// An import of several names on as few lines as possible.
+fn imports(lines: &[&str]) -> Option<Rewritten> {
     let first = lines[0];
     if !first.trim_start().starts_with("use ") || !first.ends_with("::{") {
         return None;
@@ -375,12 +380,12 @@ fn imports(lines: &[&str]) -> Option<(String, usize)> {
     let end = lines.iter().position(|line| line.trim_start() == "};")?;
     let names: Vec<_> = lines[1..end].iter().map(|line| line.trim_start()).collect();
     let line = format!("{first}{}}};", names.join(" ").trim_end_matches(','));
-    (line.len() <= COLUMNS).then_some((line, end + 1))
+    (line.len() <= COLUMNS).then_some(Rewritten { text: line, lines: end + 1 })
 }
 
 /// An arm of a match whose block is one unsafe call: the comment of the call, then the arm without
-/// a block. Also the number of replaced lines.
-fn unsafe_arm(lines: &[&str]) -> Option<(String, usize)> {
+/// a block.
+fn unsafe_arm(lines: &[&str]) -> Option<Rewritten> {
     let [first, comment, call, end, ..] = lines else { return None };
     let is_block = first.ends_with(" => {") && end.trim_start() == "}";
     let is_call = comment.trim_start().starts_with("// SAFETY: ")
@@ -389,12 +394,12 @@ fn unsafe_arm(lines: &[&str]) -> Option<(String, usize)> {
     let line = format!("{} {},", first.trim_end_matches(" {"), call.trim_start());
     let margin = indent(first);
     let text = format!("{:margin$}{}\n{line}", "", comment.trim_start());
-    (is_block && is_call && line.len() <= COLUMNS).then_some((text, 4))
+    (is_block && is_call && line.len() <= COLUMNS).then_some(Rewritten { text, lines: 4 })
 }
 
-/// Calls of methods behind their receiver, as many as the line of the receiver holds, and the
-/// number of replaced lines. The arguments of one call may have lines of their own.
-fn receiver(lines: &[&str]) -> Option<(String, usize)> {
+/// Calls of methods behind their receiver, as many as the line of the receiver holds. The arguments
+/// of one call may have lines of their own.
+fn receiver(lines: &[&str]) -> Option<Rewritten> {
     let first = lines[0];
     let margin = indent(first) + 4;
     let is_call = |line: &&&str| {
@@ -418,7 +423,7 @@ fn receiver(lines: &[&str]) -> Option<(String, usize)> {
         let fits = |count: &usize| joined(first, &lines[1..=*count]).len() <= COLUMNS;
         let is_chain = !lines.get(before + 1).is_some_and(|next| is_call(&next));
         let count = most.into_iter().find(fits).filter(|_| is_chain)?;
-        return Some((joined(first, &lines[1..=count]), count + 1));
+        return Some(Rewritten { text: joined(first, &lines[1..=count]), lines: count + 1 });
     };
     let head = joined(first, &lines[1..=before + 1]);
     let end = lines.iter().skip(before + 2).position(|line| indent(line) <= margin)? + before + 2;
@@ -433,11 +438,11 @@ fn receiver(lines: &[&str]) -> Option<(String, usize)> {
     }
     let arguments = lines[before + 2..end].iter().map(|line| line.get(4..).unwrap_or_default());
     let replaced: Vec<_> = [&*head].into_iter().chain(arguments).chain([&*tail]).collect();
-    Some((replaced.join("\n"), end + after + 1))
+    Some(Rewritten { text: replaced.join("\n"), lines: end + after + 1 })
 }
 
-/// A value of a struct on one line, and the number of replaced lines.
-fn record(lines: &[&str]) -> Option<(String, usize)> {
+/// A value of a struct on one line.
+fn record(lines: &[&str]) -> Option<Rewritten> {
     let start = lines[0].trim_start();
     let is_value = start.strip_suffix(" {").is_some_and(|name| {
         name.starts_with(|c: char| c.is_ascii_uppercase())
@@ -452,7 +457,7 @@ fn record(lines: &[&str]) -> Option<(String, usize)> {
     let line = format!("{} {} }}", lines[0], fields.join(" ").trim_end_matches(','));
     let is_closed =
         indent(lines[end]) == indent(lines[0]) && !lines[1..end].iter().any(|l| is_kept(l));
-    (is_closed && line.len() <= COLUMNS).then_some((line, end + 1))
+    (is_closed && line.len() <= COLUMNS).then_some(Rewritten { text: line, lines: end + 1 })
 }
 
 /// Breaks long lines of code, as prettyplease breaks neither patterns nor arguments of paths.

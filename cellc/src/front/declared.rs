@@ -11,6 +11,7 @@ use super::not_finite;
 use super::stack::Stack;
 use super::weights::{Baked, DenseLayer};
 use crate::diagnostic::{Diagnostic, Diagnostics, message};
+use crate::front::read_model::ReadModel;
 use crate::model::limits::MOST_STATES;
 use crate::model::{Model, Spelling, wrong_count};
 
@@ -194,7 +195,7 @@ impl Declared {
     /// # Errors
     /// All errors of the declaration, including sizes too large to build a model. Without errors
     /// the diagnostics next to the model are warnings.
-    pub(crate) fn model(&self) -> Result<(Model, Diagnostics), Diagnostics> {
+    pub(crate) fn model(&self) -> Result<ReadModel, Diagnostics> {
         let mut problems = self.problems_of_keys();
         problems.extend(self.problems_of_weights());
         if problems.has_errors() {
@@ -210,7 +211,7 @@ impl Declared {
                 }
             },
         };
-        Ok((model, problems))
+        Ok(ReadModel { model, problems })
     }
 
     /// The model of a single layer without head and skip.

@@ -25,6 +25,7 @@ pub mod model_file;
 pub mod onnx;
 #[cfg_attr(not(feature = "read-openvino"), path = "absent/openvino.rs")]
 pub mod openvino;
+pub mod read_model;
 #[cfg(not(all(feature = "read-onnx", feature = "read-openvino", feature = "json")))]
 #[path = "absent/refusal.rs"]
 mod refusal;

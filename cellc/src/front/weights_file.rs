@@ -7,7 +7,8 @@ use super::layout::{Framework, GateOrder};
 use super::model_file::ModelFile;
 use super::safetensors::{FileWeights, Selection, TensorFile, pytorch};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, message, quoted};
-use crate::model::{CellKind, Direction, Family, Model, ResetGate};
+use crate::front::read_model::ReadModel;
+use crate::model::{CellKind, Direction, Family, ResetGate};
 
 /// Prefix of keys in the metadata of a file.
 const METADATA: &str = "cellc.";
@@ -64,12 +65,12 @@ impl Keys {
 ///
 /// # Errors
 /// All missing declarations, and all contradictions to the file.
-pub fn read(file: ModelFile, keys: Keys) -> Result<(Model, Diagnostics), Diagnostics> {
+pub fn read(file: ModelFile, keys: Keys) -> Result<ReadModel, Diagnostics> {
     layers(&super::safetensors::read(file)?, keys)
 }
 
 /// The model of a file of PyTorch's weights in any format, as for [`read`].
-pub(super) fn layers(file: &TensorFile, keys: Keys) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn layers(file: &TensorFile, keys: Keys) -> Result<ReadModel, Diagnostics> {
     let base = |family: Family, hidden, input| {
         let declared_by = match family {
             Family::Rnn => "torch.nn.RNN",
@@ -85,7 +86,7 @@ pub(super) fn layers(file: &TensorFile, keys: Keys) -> Result<(Model, Diagnostic
         ))
     };
     let (declared, left) = declare(file, keys, base)?;
-    let (model, mut problems) = declared.model()?;
+    let ReadModel { model, mut problems } = declared.model()?;
     if let Some(refused) = file.undeclared(&left) {
         return Err(Diagnostics(vec![refused]));
     }
@@ -101,7 +102,7 @@ pub(super) fn layers(file: &TensorFile, keys: Keys) -> Result<(Model, Diagnostic
         problem.help = file.holds_unused(&left, has_head);
         problems.push(problem);
     }
-    Ok((model, problems))
+    Ok(ReadModel { model, problems })
 }
 
 /// The declared layers of a file of PyTorch's weights with their weights, and the unused tensors.

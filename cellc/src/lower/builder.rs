@@ -27,6 +27,27 @@ impl Lowered {
     }
 }
 
+/// A place that moves in a loop.
+#[derive(Clone, Copy)]
+pub(super) struct MovingPlace {
+    /// The name of the moving window in generated code.
+    pub(super) name: &'static str,
+    /// The place in the first iteration.
+    pub(super) start: Place,
+    /// Elements that one iteration uses.
+    pub(super) len: usize,
+    /// Elements between iterations. 0: the place stays.
+    pub(super) stride: usize,
+    pub(super) written: bool,
+}
+
+impl MovingPlace {
+    /// A place that moves by its `len` elements.
+    pub(super) fn new(name: &'static str, start: Place, len: usize, written: bool) -> Self {
+        Self { name, start, len, stride: len, written }
+    }
+}
+
 /// A kernel under construction, with access to the program around the kernel.
 pub(super) struct KernelBuilder<'a, 'm> {
     pub(super) lowering: &'a mut Lowering<'m>,

@@ -1,9 +1,9 @@
 //! Recurrent cells: loops over rows and time steps. [`super::gru`], [`super::lstm`] and
 //! [`super::rnn`] compute one step of the rows that share each load of a weight.
 
-use super::builder::{KernelBuilder, Lowered, copy, flush, op};
+use super::builder::{KernelBuilder, Lowered, MovingPlace, copy, flush, op};
 use super::integers::{between, number};
-use super::memory::PackedWeights;
+use super::memory::PackedProduct;
 use super::pointwise::End;
 use super::product::{RowGroup, X, for_rows, for_tiles};
 use super::step::CellStep;
@@ -17,7 +17,7 @@ use crate::plan::{self, Phase, ProductPlan};
 fn step<'m>(
     builder: &mut KernelBuilder<'_, 'm>,
     step: &CellStep<'_, 'm>,
-    product: (&'m ProductPlan, &'m PackedWeights),
+    product: PackedProduct<'m>,
 ) -> Vec<Stmt> {
     let rows = RowGroup::new(builder, product, step.rows, step.backwards);
     match step.cell.kind {
@@ -56,7 +56,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         Some(self.end(root, cell.hidden_size))
     }
 
-    fn product_of(&self, cell: &CoreCell) -> (&'m ProductPlan, &'m PackedWeights) {
+    fn product_of(&self, cell: &CoreCell) -> PackedProduct<'m> {
         self.lowering.product(cell.outputs()[0])
     }
 
@@ -90,17 +90,17 @@ impl<'m> KernelBuilder<'_, 'm> {
         });
         // of a sequence of one step, y and the last h may both be wanted: h is a copy of y
         let (out, twice) = (y.or(h_out), y.and(h_out));
-        let at_once = product.0.rows_at_once[self.lowering.isa_index];
-        let padded = Padded::new(self, product.0);
+        let at_once = product.plan.rows_at_once[self.lowering.isa_index];
+        let padded = Padded::new(self, product.plan);
         // if only c' is wanted, h' still needs a place
         let unread = (out.is_none() && end.is_none() && padded.is_none())
             .then(|| self.block("unread", at_once * units));
         let count = rows.len();
         let mut begin = Vec::new();
         begin.extend(padded.iter().flat_map(Padded::begin));
-        let panels = half.map_or(0..product.0.panels.len(), |half| half.panels.clone());
-        let several = product.0.panels[panels].iter().any(|panels| panels.count > 1);
-        let backwards = (product.0.alternate && several).then(|| self.backwards(&mut begin));
+        let panels = half.map_or(0..product.plan.panels.len(), |half| half.panels.clone());
+        let several = product.plan.panels[panels].iter().any(|panels| panels.count > 1);
+        let backwards = (product.plan.alternate && several).then(|| self.backwards(&mut begin));
         let tensors = StepTensors { inputs, units, x, h, c, a, out, c_out, second_h: twice };
         let mut rows = tensors.rows();
         let states = rows.len();
@@ -248,8 +248,8 @@ impl<'m> KernelBuilder<'_, 'm> {
             place
         });
         let end = row.end.as_ref().map(|end| {
-            let walk = |(name, place, len, written)| {
-                let (place, walk) = self.walk(&format!("{name}_t"), place, len, written);
+            let walk = |MovingPlace { name, start, len, written, .. }| {
+                let (place, walk) = self.walk(&format!("{name}_t"), start, len, written);
                 walks.push(walk);
                 place
             };
@@ -258,15 +258,15 @@ impl<'m> KernelBuilder<'_, 'm> {
         });
         walks.iter_mut().for_each(|walk| walk.reverse = sequence.reverse);
         let out = y.or(row.own_out).expect("lower: h' has a place");
-        let counter = (length.is_some() || product.0.alternate).then(|| self.counter("t"));
+        let counter = (length.is_some() || product.plan.alternate).then(|| self.counter("t"));
         let mut iteration = Vec::new();
-        let backwards = counter.filter(|_| product.0.alternate).map(|t| {
+        let backwards = counter.filter(|_| product.plan.alternate).map(|t| {
             let var = self.local("backwards", Type { scalar: Scalar::U32, lanes: 1 });
             let value = op(LaneOp::And, vec![Expr::Var(t), Expr::u32(1, 1)]);
             iteration.push(Stmt::Let { var, mutable: false, value });
             var
         });
-        let x = match product.0.input_first {
+        let x = match product.plan.input_first {
             true => X::Sums(x),
             false => {
                 X::Elements(self.flushed_rows(&mut iteration, "x", cell.x, x, cell.input_size))
@@ -306,21 +306,21 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn x_of_steps(
         &mut self,
         row: &SequenceRow<'m>,
-        product: (&'m ProductPlan, &'m PackedWeights),
+        product: PackedProduct<'m>,
         body: &mut Vec<Stmt>,
     ) -> (Place, usize) {
         let (cell, steps) = (row.cell, row.sequence.steps);
         let units = cell.hidden_size;
-        match product.0.input_first {
+        match product.plan.input_first {
             false => (row.at.x, cell.input_size),
             true => {
-                let len = product.0.product.active(Phase::Input) * units;
+                let len = product.plan.product.active(Phase::Input) * units;
                 let sums = self.block("x_sums", steps * len);
                 let rows = [
-                    ("x_rows", row.at.x, cell.input_size, false),
-                    ("x_sums_rows", sums, len, true),
+                    MovingPlace::new("x_rows", row.at.x, cell.input_size, false),
+                    MovingPlace::new("x_sums_rows", sums, len, true),
                 ];
-                let at_once = product.0.rows_at_once[self.lowering.isa_index];
+                let at_once = product.plan.rows_at_once[self.lowering.isa_index];
                 body.extend(for_tiles(self, steps, at_once, &rows, |builder, rows, places| {
                     let mut body = Vec::new();
                     let x = builder.flushed_rows(
@@ -425,7 +425,7 @@ impl Padded {
         &self,
         builder: &mut KernelBuilder<'_, 'm>,
         one: CellStep<'_, 'm>,
-        product: (&'m ProductPlan, &'m PackedWeights),
+        product: PackedProduct<'m>,
     ) -> Vec<Stmt> {
         let from = one.c.expect("check: an LSTM has a cell state");
         let mut body = vec![copy(from, self.c, self.units)];
@@ -448,9 +448,10 @@ trait WalkedTensors: Copy {
     fn present(&mut self) -> Vec<Walked<'_>>;
 
     /// The rows, in the order of [`Self::present`].
-    fn rows(mut self) -> Vec<(&'static str, Place, usize, bool)> {
+    fn rows(mut self) -> Vec<MovingPlace> {
         let rows = self.present().into_iter();
-        rows.map(|(name, place, len, written)| (name, *place, len, written)).collect()
+        rows.map(|(name, place, len, written)| MovingPlace::new(name, *place, len, written))
+            .collect()
     }
 
     /// The tensors at the places of [`Self::rows`] in the body of the loop.

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use super::builder::{KernelBuilder, Lowered, copy, load, op};
+use super::builder::{KernelBuilder, Lowered, MovingPlace, copy, load, op};
 use super::pointwise::Epilogue;
 use super::product::{Scale, for_rows};
 use crate::core::{Convolve, Pairs, PhaseRun, TapLoop, offsets, strides, window_shape};
@@ -281,7 +281,7 @@ impl<'m> KernelBuilder<'_, 'm> {
         let ConvolutionContext { convolution, length, .. } = *work;
         let channels = some * convolution.inputs;
         let padded = self.stack_or_state_buffer("padded", channels * length, 1);
-        let rows = [("padded_channel", padded, length, true)];
+        let rows = [MovingPlace::new("padded_channel", padded, length, true)];
         body.extend(match convolution.phases.is_empty() {
             false => self.zeros(padded, channels * length),
             true => for_rows(self, channels, &rows, |builder, places| {
@@ -324,11 +324,11 @@ impl<'m> KernelBuilder<'_, 'm> {
         let Convolve { inputs, outputs, .. } = *convolution;
         let to = copies.place();
         let mut rows = vec![
-            ("channel", parts.x, convolution.unpadded_length(), false),
-            ("padded_channel", to, length, true),
+            MovingPlace::new("channel", parts.x, convolution.unpadded_length(), false),
+            MovingPlace::new("padded_channel", to, length, true),
         ];
         if let Copies::Words(words) = copies {
-            rows.push(("scale", words.scales, 1, true));
+            rows.push(MovingPlace::new("scale", words.scales, 1, true));
         }
         let mut body = for_rows(self, some * inputs, &rows, |builder, places| match copies {
             Copies::Padded(_) if !convolution.phases.is_empty() => {
@@ -357,7 +357,12 @@ impl<'m> KernelBuilder<'_, 'm> {
     fn pads(&mut self, convolution: &Convolve, to: Place) -> Vec<Stmt> {
         let mut zeros = self.zeros(to, convolution.pads.0);
         if convolution.lines.1 > 0 {
-            let rows = [("padded_line", to.at(convolution.pads.0), convolution.line(), true)];
+            let rows = [MovingPlace::new(
+                "padded_line",
+                to.at(convolution.pads.0),
+                convolution.line(),
+                true,
+            )];
             zeros.extend(for_rows(self, convolution.lines.0, &rows, |builder, places| {
                 builder.zeros(places[0], convolution.lines.1)
             }));
@@ -378,8 +383,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         let (lines, gap) = convolution.lines;
         let len = convolution.unpadded_length() / lines;
         let rows = [
-            ("line", from, len, false),
-            ("padded_line", to.at(convolution.pads.0), convolution.line(), true),
+            MovingPlace::new("line", from, len, false),
+            MovingPlace::new("padded_line", to.at(convolution.pads.0), convolution.line(), true),
         ];
         for_rows(self, lines, &rows, |builder, places| {
             line(builder, places[0], places[1].at(gap), len)
@@ -472,22 +477,26 @@ impl<'m> KernelBuilder<'_, 'm> {
         mut body: impl FnMut(&mut Self, &ConvolutionPlaces) -> Vec<Stmt>,
     ) -> Vec<Stmt> {
         let mut rows = vec![
-            ("x_part", parts.x, x, false),
-            ("out_part", parts.out, channels * work.convolution.positions, true),
+            MovingPlace::new("x_part", parts.x, x, false),
+            MovingPlace::new("out_part", parts.out, channels * work.convolution.positions, true),
         ];
-        rows.extend((w > 0).then_some(("w_part", parts.w, w, false)));
+        rows.extend((w > 0).then_some(MovingPlace::new("w_part", parts.w, w, false)));
         let of_integers = parts.scales.filter(|_| w > 0);
-        rows.extend(of_integers.map(|scales| ("w_scale_part", scales.w, channels, false)));
+        rows.extend(
+            of_integers.map(|scales| MovingPlace::new("w_scale_part", scales.w, channels, false)),
+        );
         rows.extend(
             of_integers
                 .filter(|_| scales > 0)
-                .map(|scale_rows| ("scale_part", scale_rows.x, scales, false)),
+                .map(|scale_rows| MovingPlace::new("scale_part", scale_rows.x, scales, false)),
         );
         let first = rows.len();
         let walked = |at: usize| work.operand(work.along[at], channels).map(|len| (at, len));
         let moving: Vec<_> = (0..work.along.len()).filter_map(walked).collect();
         rows.extend(
-            moving.iter().map(|&(at, len)| ("operand_part", parts.operands[at], len, false)),
+            moving
+                .iter()
+                .map(|&(at, len)| MovingPlace::new("operand_part", parts.operands[at], len, false)),
         );
         for_rows(self, count, &rows, |builder, places| {
             let mut row_parts = ConvolutionPlaces { x: places[0], out: places[1], ..parts.clone() };

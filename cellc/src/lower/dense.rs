@@ -1,6 +1,6 @@
 //! Dense layers: every row of x times a matrix of weights, then the fused pointwise work.
 
-use super::builder::{KernelBuilder, Lowered};
+use super::builder::{KernelBuilder, Lowered, MovingPlace};
 use super::product::{Operands, RowGroup, Sums, TapPlaces, X, for_tiles};
 use crate::core::{Dense, Source};
 use crate::kernel::{Place, Stmt};
@@ -26,16 +26,16 @@ impl<'m> KernelBuilder<'_, 'm> {
                 let taps = TapPlaces { row: *row, earlier: place.at(row.first), newest };
                 let end = builder.end(dense.out, outputs);
                 let ends: Vec<Place> =
-                    end.rows(outputs, 1).into_iter().map(|(_, place, ..)| place).collect();
+                    end.rows(outputs, 1).into_iter().map(|row| row.start).collect();
                 builder.dense_rows(dense, 1, X::Taps(taps), &ends)
             }));
             return Lowered { doc, body };
         }
         let product = self.lowering.product(dense.out);
         let x = self.lowering.source(dense.x);
-        let mut rows = vec![("x_row", x, inputs, false)];
+        let mut rows = vec![MovingPlace::new("x_row", x, inputs, false)];
         rows.extend(self.end(dense.out, outputs).rows(outputs, 1));
-        let at_once = product.0.rows_at_once[self.lowering.isa_index];
+        let at_once = product.plan.rows_at_once[self.lowering.isa_index];
         let body = for_tiles(self, dense.rows, at_once, &rows, |builder, count, places| {
             let mut body = Vec::new();
             let x = builder.flushed_rows(&mut body, "x", dense.x, places[0], count * inputs);

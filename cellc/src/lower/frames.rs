@@ -4,8 +4,9 @@
 //! all steps. Each sum adds its terms in the order in which a single step adds them.
 
 use super::Lowering;
-use super::builder::{KernelBuilder, Lowered, load, op};
+use super::builder::{KernelBuilder, Lowered, MovingPlace, load, op};
 use super::layout::strided;
+use super::memory::PackedProduct;
 use super::pointwise::Epilogue;
 use super::product::added;
 use super::storage::Destinations;
@@ -44,17 +45,6 @@ impl<'m> Lowering<'m> {
         self.body.step_block = Some(StepBlock { kernels, input, output });
         self.steps = 1;
     }
-}
-
-/// A place that moves in a loop.
-struct MovingPlace {
-    name: &'static str,
-    start: Place,
-    /// Elements that one iteration uses.
-    len: usize,
-    /// Elements between iterations. 0: the place stays.
-    stride: usize,
-    written: bool,
 }
 
 /// An operand of the pointwise work fused into a dense layer.
@@ -195,7 +185,7 @@ impl<'m> KernelBuilder<'_, 'm> {
     /// A dense layer for several steps, and the pointwise work fused into it.
     pub(super) fn dense_of_steps(&mut self, dense: &'m Dense) -> Lowered {
         let (inputs, outputs, steps) = (dense.inputs, dense.outputs, self.lowering.steps);
-        let (plan, weights) = self.lowering.product(dense.out);
+        let PackedProduct { plan, weights } = self.lowering.product(dense.out);
         let epilogue = self.epilogue(dense.out, outputs);
         let names = epilogue.names();
         let doc = vec![format!("Dense layer, {inputs} to {outputs}{names}, of {steps} steps.")];
@@ -512,13 +502,6 @@ impl<'m> KernelBuilder<'_, 'm> {
             1 => body,
             _ => vec![Stmt::repeat(count, walks, body)],
         }
-    }
-}
-
-impl MovingPlace {
-    /// A place that moves by its `len` elements.
-    fn new(name: &'static str, place: Place, len: usize, written: bool) -> Self {
-        Self { name, start: place, len, stride: len, written }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Copies: strided views, and concatenations.
 
-use super::builder::{KernelBuilder, Lowered, copy};
+use super::builder::{KernelBuilder, Lowered, MovingPlace, copy};
 use super::product::for_rows;
 use crate::core::{Concat, Source, View, strides};
 use crate::kernel::{Copied, CopiedDim, Place, Stmt};
@@ -75,7 +75,10 @@ impl<'m> KernelBuilder<'_, 'm> {
             let len = self.lowering.len(input) * steps / outer;
             let place = to.at(at);
             if self.lowering.is_given(input) && (outer == 1 || from.base != place.base) {
-                let rows = [("input_row", from, len, false), ("row", to, stride, true)];
+                let rows = [
+                    MovingPlace::new("input_row", from, len, false),
+                    MovingPlace::new("row", to, stride, true),
+                ];
                 body.extend(for_rows(self, outer, &rows, |builder, places| {
                     builder.copy_elements(input, places[0], places[1].at(at), len)
                 }));

@@ -1,6 +1,6 @@
 //! Rows of a table, by index.
 
-use super::builder::{KernelBuilder, Lowered, copy, op};
+use super::builder::{KernelBuilder, Lowered, MovingPlace, copy, op};
 use super::integers::{between, number};
 use super::product::for_rows;
 use crate::core::{Lookup, Source};
@@ -19,7 +19,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         let out = self.lowering.source(Source::Value(lookup.out));
         let count = self.lowering.len(lookup.indices);
         let is_flushed = self.lowering.denormals.is_flushed_at(lookup.out);
-        let whole = [("index", indices, 1, false), ("out_row", out, len, true)];
+        let whole = [
+            MovingPlace::new("index", indices, 1, false),
+            MovingPlace::new("out_row", out, len, true),
+        ];
         body.extend(for_rows(self, count, &whole, |builder, places| {
             let mut row = Vec::new();
             let index =

@@ -1,7 +1,7 @@
 //! Products of two unpacked matrices a and b: each row of b times one element of a row of a. Lanes
 //! are columns of b.
 
-use super::builder::{KernelBuilder, Lowered, load, op};
+use super::builder::{KernelBuilder, Lowered, MovingPlace, load, op};
 use super::pointwise::Epilogue;
 use super::product::for_rows;
 use crate::core::MatMul;
@@ -36,22 +36,22 @@ impl<'m> KernelBuilder<'_, 'm> {
         let epilogue = self.epilogue(matmul.out, columns);
         let operands = self.operand_rows(&epilogue, columns);
         let mut whole = vec![
-            ("a_matrix", a, rows * inner, false),
-            ("b_matrix", b, inner * columns, false),
-            ("out_matrix", out, rows * columns, true),
+            MovingPlace::new("a_matrix", a, rows * inner, false),
+            MovingPlace::new("b_matrix", b, inner * columns, false),
+            MovingPlace::new("out_matrix", out, rows * columns, true),
         ];
-        whole.extend(
-            operands
-                .iter()
-                .filter_map(|(place, len)| len.map(|len| ("operand", *place, rows * len, false))),
-        );
+        whole.extend(operands.iter().filter_map(|(place, len)| {
+            len.map(|len| MovingPlace::new("operand", *place, rows * len, false))
+        }));
         before.extend(for_rows(self, batch, &whole, |builder, matrices| {
-            let mut row =
-                vec![("a_row", matrices[0], inner, false), ("out_row", matrices[2], columns, true)];
+            let mut row = vec![
+                MovingPlace::new("a_row", matrices[0], inner, false),
+                MovingPlace::new("out_row", matrices[2], columns, true),
+            ];
             let mut moving = matrices[3..].iter();
             for (_, len) in &operands {
                 if let Some(len) = len {
-                    row.push((
+                    row.push(MovingPlace::new(
                         "operand_row",
                         *moving.next().expect("lower: as many as were walked"),
                         *len,

@@ -7,7 +7,14 @@ use crate::core::{CoreCell, CoreModel, CoreOp, Denormals, Lengths, Source, Weigh
 use crate::kernel::params;
 use crate::kernel::{Buffer, BufferId, Element, Program, Role, Stmt};
 use crate::model::ElementType;
-use crate::plan::{KeptHistory, Labels, Plan};
+use crate::plan::{KeptHistory, Labels, Plan, ProductPlan};
+
+/// A product of the plan with its packed weights.
+#[derive(Clone, Copy)]
+pub(super) struct PackedProduct<'m> {
+    pub(super) plan: &'m ProductPlan,
+    pub(super) weights: &'m PackedWeights,
+}
 
 /// The buffers of the packed weights of a product.
 #[derive(Clone, Copy)]

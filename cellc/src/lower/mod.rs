@@ -45,10 +45,10 @@ use crate::kernel::{
     Role, ScalarFunction, Type,
 };
 use crate::model::MathFunction;
-use crate::plan::{Plan, ProductPlan, Side};
+use crate::plan::{Plan, Side};
 use builder::{KernelBuilder, Lowered, copy, flush};
 pub(crate) use memory::element_of;
-use memory::{PackedWeights, ProgramMemory};
+use memory::{PackedProduct, ProgramMemory};
 
 /// Lowers a model for every instruction set of the plan.
 pub(crate) fn lower(model: &CoreModel, plan: &Plan) -> Program {
@@ -213,9 +213,9 @@ impl<'m> Lowering<'m> {
     }
 
     /// The plan and the packed weights of a product, by the first value of its operation.
-    fn product(&self, value: usize) -> (&'m ProductPlan, &'m PackedWeights) {
+    fn product(&self, value: usize) -> PackedProduct<'m> {
         let index = self.products[&value];
-        (&self.plan.products[index], &self.memory.weights[index])
+        PackedProduct { plan: &self.plan.products[index], weights: &self.memory.weights[index] }
     }
 
     /// The index of a function in the body. Its statements are missing until `pass::expand`.
@@ -249,7 +249,7 @@ impl<'m> Lowering<'m> {
             return;
         }
         let op = self.root(node);
-        let product = op.is_product().then(|| self.product(op.first_value()).0);
+        let product = op.is_product().then(|| self.product(op.first_value()).plan);
         let loops = match product {
             Some(product) if self.steps == 1 => product.loops(self.isa),
             Some(_) | None => Loops::Kept,

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::builder::{KernelBuilder, Lowered, load};
+use super::builder::{KernelBuilder, Lowered, MovingPlace, load};
 use super::product::Column;
 use super::reduce::ReducedRow;
 use crate::core::{CoreOp, Pointwise, PointwiseFunction, Reduce, Source};
@@ -83,15 +83,10 @@ impl<'m> End<'m> {
         &self.columns
     }
 
-    /// The columns with elements of their own for each row, for a loop over tiles of `rows` rows:
-    /// name, place, length, and whether the column is written.
-    pub(super) fn rows(
-        &self,
-        units: usize,
-        rows: usize,
-    ) -> Vec<(&'static str, Place, usize, bool)> {
+    /// The columns with elements of their own for each row, for a loop over tiles of `rows` rows.
+    pub(super) fn rows(&self, units: usize, rows: usize) -> Vec<MovingPlace> {
         let moving = self.columns.iter().filter(|c| c.each_row);
-        moving.map(|c| (c.name, c.start, rows * c.row(units), c.written)).collect()
+        moving.map(|c| MovingPlace::new(c.name, c.start, rows * c.row(units), c.written)).collect()
     }
 
     /// The epilogue for one tile, at the `places` of a loop over [`Self::rows`].

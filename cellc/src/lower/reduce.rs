@@ -4,7 +4,7 @@
 //! If axes follow the reduced axes, lanes are along the following axes, and each lane reduces its
 //! elements in order. If the reduced axes are the innermost, lanes are chains of one row.
 
-use super::builder::{KernelBuilder, Lowered, load, op};
+use super::builder::{KernelBuilder, Lowered, MovingPlace, load, op};
 use super::product::for_rows;
 use crate::core::{Combiner, Reduce, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt, Var};
@@ -74,7 +74,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         let from = self.lowering.source(reduce.input);
         let from = self.flushed_tensor(&mut body, "input", reduce.input, from);
         let to = self.lowering.source(Source::Value(reduce.out));
-        let whole = [("part", from, size * inner, false), ("out_part", to, inner, true)];
+        let whole = [
+            MovingPlace::new("part", from, size * inner, false),
+            MovingPlace::new("out_part", to, inner, true),
+        ];
         body.extend(for_rows(self, outer, &whole, |builder, places| match inner {
             1 => builder.reduce_row(reduce, size, places[0], places[1]),
             _ => builder.reduce_columns(reduce, size, inner, places[0], places[1]),

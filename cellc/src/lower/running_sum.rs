@@ -1,6 +1,6 @@
 //! Running sums, each sum from the sum before. Lanes are along the axes after the axis of the sum.
 
-use super::builder::{KernelBuilder, Lowered, load, op};
+use super::builder::{KernelBuilder, Lowered, MovingPlace, load, op};
 use super::product::for_rows;
 use crate::core::{RunningSum, Source};
 use crate::kernel::{Expr, LaneOp, Place, Stmt};
@@ -15,7 +15,10 @@ impl<'m> KernelBuilder<'_, 'm> {
         let from = self.flushed_tensor(&mut body, "input", sum.input, from);
         let to = self.lowering.source(Source::Value(sum.out));
         let plane = size * inner;
-        let whole = [("part", from, plane, false), ("out_part", to, plane, true)];
+        let whole = [
+            MovingPlace::new("part", from, plane, false),
+            MovingPlace::new("out_part", to, plane, true),
+        ];
         body.extend(for_rows(self, outer, &whole, |builder, places| {
             builder.running_sum_of_rows(sum, [size, inner], places[0], places[1])
         }));

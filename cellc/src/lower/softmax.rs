@@ -5,7 +5,7 @@
 //! to 0 in vectors of Helium. If the axis of the softmax is the last one, lanes are along this
 //! axis; otherwise lanes are along the axes after it, and each lane computes a softmax of its own.
 
-use super::builder::{KernelBuilder, Lowered, load, op};
+use super::builder::{KernelBuilder, Lowered, MovingPlace, load, op};
 use super::pointwise::names_of_windows;
 use super::product::for_rows;
 use super::reduce::ReducedRow;
@@ -25,7 +25,8 @@ impl<'m> KernelBuilder<'_, 'm> {
         let from = self.flushed_tensor(&mut body, "input", softmax.input, from);
         let to = self.lowering.source(Source::Value(softmax.out));
         let len = size * inner;
-        let rows = [("row", from, len, false), ("out_row", to, len, true)];
+        let rows =
+            [MovingPlace::new("row", from, len, false), MovingPlace::new("out_row", to, len, true)];
         body.extend(for_rows(self, outer, &rows, |builder, places| match inner {
             1 => builder.softmax_row(softmax, size, places[0], places[1]),
             _ => builder.softmax_columns(softmax, [size, inner], places[0], places[1]),

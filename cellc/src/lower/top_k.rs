@@ -1,7 +1,7 @@
 //! The largest or smallest elements of every row: for each result one pass that finds the best
 //! number, and one that finds its place. Both reduce the row in chains.
 
-use super::builder::{KernelBuilder, Lowered, load, op};
+use super::builder::{KernelBuilder, Lowered, MovingPlace, load, op};
 use super::product::for_rows;
 use super::reduce::{Elements, ReducedRow};
 use crate::core::{Source, TopK, chains_of_short_rows};
@@ -87,11 +87,12 @@ impl<'m> KernelBuilder<'_, 'm> {
         let mut body = Vec::new();
         let from = self.lowering.source(top.input);
         let from = self.flushed_tensor(&mut body, "input", top.input, from);
-        let mut whole = vec![("row", from, top.size, false)];
+        let mut whole = vec![MovingPlace::new("row", from, top.size, false)];
         let outs = [("values", top.values), ("places", top.indices)];
         for (name, out) in outs {
             if let Some(out) = out {
-                whole.push((name, self.lowering.source(Source::Value(out)), top.count, true));
+                let place = self.lowering.source(Source::Value(out));
+                whole.push(MovingPlace::new(name, place, top.count, true));
             }
         }
         let chains = chains_of_short_rows(top.size);

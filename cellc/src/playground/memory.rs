@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::front::formats::{self, ReadOptions};
+use crate::front::read_model::ReadModel;
 use crate::front::{amplifier, onnx, openvino};
-use crate::model::Model;
 
 /// Reads a model from a file with a name, and for OpenVINO from a second file with weights. Returns
 /// the model and all problems.
@@ -16,7 +16,7 @@ use crate::model::Model;
 pub(super) fn read(
     files: &[(String, Vec<u8>)],
     options: &ReadOptions,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+) -> Result<ReadModel, Diagnostics> {
     let is_weights = |name: &str| name.ends_with(".bin");
     let Some((name, bytes)) = files.iter().find(|(name, _)| !is_weights(name)) else {
         let found = "there is no model among the files";

@@ -9,6 +9,7 @@ use crate::arch::{Arch, TARGETS};
 use crate::compile;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::front::formats::ReadOptions;
+use crate::front::read_model::ReadModel;
 use crate::report::words::grouped;
 use crate::report::{Report, drawing};
 use crate::request::flag::{FLAGS, FlagValue};
@@ -59,7 +60,7 @@ fn compiled(
     options.output.weights_as = WeightsAs::Inline;
     options.output.name.get_or_insert_with(|| "net".to_owned());
     let read = memory::read(files, &ReadOptions::new(&options.bindings))?;
-    let (model, mut warnings) = compile::with_model_errors(read)?;
+    let ReadModel { model, problems: mut warnings } = compile::with_model_errors(read)?;
     let mut compilation = compile::compile(&model, &options)?;
     compilation.measure();
     warnings.extend(std::mem::take(&mut compilation.warnings));

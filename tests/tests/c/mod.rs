@@ -549,8 +549,9 @@ fn no_name_becomes_code() {
             .replace("name=\"cell\"", &format!("name=\"{name}\""));
         let path = folder.join("model.xml");
         fs::write(&path, text).expect("written");
-        let (model, _) = cellc::internals::front::formats::read(&path, &Default::default())
-            .expect("any name is read");
+        let model = cellc::internals::front::formats::read(&path, &Default::default())
+            .expect("any name is read")
+            .model;
         let options = Options::default()
             .with_name(Some("net".to_owned()))
             .with_language(cellc::Language::C)

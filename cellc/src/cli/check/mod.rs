@@ -16,6 +16,7 @@ use crate::core::CoreModel;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::Field;
 use crate::free_run::{INTEGER_STEPS, IntegerRuns, STEPS, layers_in_integers};
+use crate::front::read_model::ReadModel;
 use crate::harness::{Executable, InputElements, Variables};
 use crate::reference::{Outcome, initial_variables, reference};
 use crate::request::{Precision, Range};
@@ -60,7 +61,7 @@ impl Checked {
 /// bound or `--max-error`.
 pub(crate) fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
-    let (mut model, warnings) = arguments.model.read()?;
+    let ReadModel { mut model, problems: warnings } = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     let mut options = arguments.options().with_name(Some("model".to_owned()));
     let mut source = match Recording::open(arguments, &mut model, &mut options)? {

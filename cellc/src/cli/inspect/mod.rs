@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::arch;
 use crate::compile::{self, Compilation};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin};
+use crate::front::read_model::ReadModel;
 use crate::report::{Done, LayerReport, Measured, Report};
 use crate::request::Language;
 
@@ -35,7 +36,7 @@ pub(crate) fn inspect(arguments: &InspectArguments) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("{asked} both want standard output")));
     }
     let progress = Progress::start("reading the model");
-    let (model, warnings) = arguments.model.read()?;
+    let ReadModel { model, problems: warnings } = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     progress.stage("compiling");
     let stem =

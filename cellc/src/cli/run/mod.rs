@@ -12,6 +12,7 @@ use crate::core::{CoreModel, CoreNode, CoreOp, IntegerInput, StatePair};
 use crate::diagnostic::{Cause, Diagnostic, Diagnostics, Origin, quoted};
 use crate::emit::names::Field;
 use crate::files::{self, NewFile};
+use crate::front::read_model::ReadModel;
 use crate::harness::InputElements;
 use crate::model::{ElementType, Model, Op};
 use crate::request::Options;
@@ -28,7 +29,7 @@ use streamed::Streamed;
 /// Runs every call, then writes all results.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let progress = Progress::start("reading the model");
-    let (mut model, warnings) = arguments.model.read()?;
+    let ReadModel { mut model, problems: warnings } = arguments.model.read()?;
     progress.suspend(|| report(&warnings));
     let named = |options: Options| options.with_name(Some("model".to_owned()));
     let (options, keeping) = (named(arguments.options()), named(arguments.keeping_states()));

@@ -3,13 +3,14 @@
 use super::model_file::ModelFile;
 use super::safetensors::TensorFile;
 use crate::diagnostic::{Diagnostics, quoted};
-use crate::model::{Model, ModelSize};
+use crate::front::read_model::ReadModel;
+use crate::model::ModelSize;
 
 pub(super) fn read(
     file: ModelFile,
     _: Option<ModelSize>,
     _: Option<usize>,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+) -> Result<ReadModel, Diagnostics> {
     Err(refused(&file, "a model of an amplifier"))
 }
 

@@ -2,11 +2,8 @@
 
 use super::model_file::ModelFile;
 use crate::diagnostic::Diagnostics;
-use crate::model::Model;
+use crate::front::read_model::ReadModel;
 
-pub(super) fn read(
-    _: ModelFile,
-    _: &[(String, Option<usize>)],
-) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(_: ModelFile, _: &[(String, Option<usize>)]) -> Result<ReadModel, Diagnostics> {
     Err(super::refusal::absent("onnx"))
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::model_file::ModelFile;
 use crate::diagnostic::Diagnostics;
-use crate::model::Model;
+use crate::front::read_model::ReadModel;
 
-pub(super) fn read(_: ModelFile, _: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(_: ModelFile, _: Option<&Path>) -> Result<ReadModel, Diagnostics> {
     Err(super::refusal::absent("openvino"))
 }

@@ -24,6 +24,7 @@ use super::safetensors::TensorFile;
 use super::stack::Stack;
 use super::{file_name, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, message, quoted};
+use crate::front::read_model::ReadModel;
 use crate::model::{LedgerEntry, Model, ModelSize, Op, SizesOf, counted};
 use json::{Json, Object};
 
@@ -56,7 +57,7 @@ fn read_file(file: ModelFile) -> Result<Vec<u8>, Diagnostic> {
         .map_err(|error| refused(format!("cannot read {shown}: {error}")).cause(error))
 }
 
-/// Reads an amplifier model. Returns the model and the warnings. `size`: see [`ModelSize`].
+/// Reads an amplifier model. `size`: see [`ModelSize`].
 /// `sample_rate`: the rate of the code in Hz, `None` for the rate of the model.
 ///
 /// # Errors
@@ -65,11 +66,11 @@ pub(super) fn read(
     file: ModelFile,
     size: Option<ModelSize>,
     sample_rate: Option<usize>,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+) -> Result<ReadModel, Diagnostics> {
     let bytes = read_file(file)?;
-    let (mut model, warnings) = read_bytes(&file.shown(), &file.stem(), &bytes, size, sample_rate)?;
-    model.files.push(input_file(file.file_name(), &bytes));
-    Ok((model, warnings))
+    let mut read = read_bytes(&file.shown(), &file.stem(), &bytes, size, sample_rate)?;
+    read.model.files.push(input_file(file.file_name(), &bytes));
+    Ok(read)
 }
 
 /// Reads PyTorch's weights as JSON: an object with the tensors of a `state_dict` by name, as nested
@@ -98,7 +99,7 @@ pub(crate) fn read_bytes(
     bytes: &[u8],
     size: Option<ModelSize>,
     sample_rate: Option<usize>,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+) -> Result<ReadModel, Diagnostics> {
     let parsed = json::parse(path, bytes)?;
     let name = Spanned::unplaced(name.to_owned());
     let found = match Object::from_json(parsed) {
@@ -148,7 +149,7 @@ pub(crate) fn read_bytes(
     if let Some(at) = first {
         model.nodes[at].ledger.extend(ledger);
     }
-    Ok((model, in_file(warnings)))
+    Ok(ReadModel { model, problems: in_file(warnings) })
 }
 
 /// The error for a chosen size of a model that has only one size.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::compile::core_model;
+use crate::front::read_model::ReadModel;
 use crate::request::Options;
 
 /// An LSTM of one unit, all of whose 16 weights are 0.5.
@@ -38,7 +39,7 @@ fn container() -> String {
     )
 }
 
-fn read(text: &str) -> Result<(Model, Diagnostics), String> {
+fn read(text: &str) -> Result<ReadModel, String> {
     read_bytes("amp.json", "amp", text.as_bytes(), None, None)
         .map_err(|problems| problems.to_string())
 }
@@ -221,8 +222,7 @@ fn limits_of_hardtanh_are_the_players() {
     let of = |value: &str| {
         let text = wavenet().replacen("\"activation\": \"Tanh\"", value, 1);
         assert!(text.contains(value));
-        let (model, _) = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
-        model
+        read(&text).unwrap_or_else(|problems| panic!("{problems}")).model
     };
     let named = of("\"activation\": \"Hardtanh\"");
     let limits = "\"activation\": {\"type\": \"Hardtanh\", \"min_val\": -1.0, \"max_val\": 1.0}";
@@ -237,7 +237,7 @@ const CONVOLUTION: &str = r#"{"in_shape": [null, null, 1], "layers": [
 
 #[test]
 fn convolutions_of_rtneural_reach_back() {
-    let (model, _) = read(CONVOLUTION).unwrap_or_else(|problems| panic!("{problems}"));
+    let model = read(CONVOLUTION).unwrap_or_else(|problems| panic!("{problems}")).model;
     let (model, _) =
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     let mut variables = crate::reference::initial_variables(&model);
@@ -287,7 +287,7 @@ const FRAMES: &str = r#"{"in_shape": [null, null, 3, 1], "layers": [
 
 #[test]
 fn convolutions_of_features_reach_back() {
-    let (model, _) = read(FRAMES).unwrap_or_else(|problems| panic!("{problems}"));
+    let model = read(FRAMES).unwrap_or_else(|problems| panic!("{problems}")).model;
     let (model, _) =
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     let mut variables = crate::reference::initial_variables(&model);
@@ -337,7 +337,7 @@ fn sizes_are_chosen() {
         (ModelSize::Control(0.5), false),
         (ModelSize::Largest, false),
     ] {
-        let (model, _) = of(&container(), size).unwrap_or_else(|problems| panic!("{problems}"));
+        let model = of(&container(), size).unwrap_or_else(|problems| panic!("{problems}")).model;
         let cell = model.nodes.iter().any(|node| matches!(node.op, Op::Cell(_)));
         assert_eq!(cell, !is_linear, "{size:?}");
     }
@@ -365,7 +365,7 @@ fn sequential() -> String {
 #[test]
 fn the_last_weight_is_the_head_scale() {
     let other = wavenet().replacen("\"head_scale\": 0.5", "\"head_scale\": 0.25", 1);
-    let (_, warnings) = read(&other).unwrap_or_else(|problems| panic!("{problems}"));
+    let warnings = read(&other).unwrap_or_else(|problems| panic!("{problems}")).problems;
     let said = warnings.to_string();
     assert!(said.contains("a head_scale of 0.25, and 0.5 as the last weight"), "{said}");
     assert_eq!(computed(&other, &[0.5, 1.0]), computed(&wavenet(), &[0.5, 1.0]));
@@ -420,7 +420,7 @@ fn networks_start_at_rest() {
 #[test]
 fn what_is_not_computed_with_is_listed_or_warned_about() {
     let ledger = |text: &str| {
-        let (model, warnings) = read(text).unwrap();
+        let ReadModel { model, problems: warnings } = read(text).unwrap();
         core_model(&model, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
         let cell = model.nodes.iter().find(|node| matches!(node.op, Op::Cell(_))).unwrap();
         let line = |entry: &LedgerEntry| {
@@ -452,7 +452,7 @@ fn what_is_not_computed_with_is_listed_or_warned_about() {
 fn only_a_part_of_much_metadata_is_listed() {
     let keys: String =
         (0..10_000).map(|i| format!("\"key{i}\": \"{}\", ", "v".repeat(100))).collect();
-    let (model, warnings) =
+    let ReadModel { model, problems: warnings } =
         read(&nam().replacen("\"sample_rate\"", &format!("{keys}\"sample_rate\""), 1)).unwrap();
     let listed: usize = model.nodes.iter().map(|node| node.ledger.len()).sum();
     assert!((30..100).contains(&listed), "{listed}");
@@ -464,7 +464,7 @@ fn only_a_part_of_much_metadata_is_listed() {
     );
     // keys inside nested objects count, too
     let inside = format!("\"outer\": {{{keys}\"list\": [{{\"last\": 1}}]}}, \"sample_rate\"");
-    let (_, warnings) = read(&nam().replacen("\"sample_rate\"", &inside, 1)).unwrap();
+    let warnings = read(&nam().replacen("\"sample_rate\"", &inside, 1)).unwrap().problems;
     assert!(
         warnings.0.iter().any(|warning| warning.found.contains("10003 more keys")),
         "{warnings}"
@@ -485,7 +485,7 @@ fn gains_are_those_of_a_mixer() {
 
 /// The outputs of the model in a text for samples, by the reference.
 fn computed(text: &str, samples: &[f64]) -> Vec<f64> {
-    let (model, _) = read(text).unwrap_or_else(|problems| panic!("{problems}"));
+    let model = read(text).unwrap_or_else(|problems| panic!("{problems}")).model;
     let (model, _) =
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     let mut variables = crate::reference::initial_variables(&model);
@@ -509,7 +509,7 @@ fn linear_is_the_impulse_response_and_the_bias() {
 fn the_largest_model_of_a_container_is_compiled() {
     let samples = [0.5, -0.25, 1.0];
     assert_eq!(computed(&container(), &samples), computed(&nam(), &samples));
-    let (model, warnings) = read(&container()).unwrap();
+    let ReadModel { model, problems: warnings } = read(&container()).unwrap();
     assert_eq!(warnings.to_string(), "");
     let cell = model.nodes.iter().find(|node| matches!(node.op, Op::Cell(_))).unwrap();
     assert!(
@@ -530,7 +530,7 @@ fn softmax_is_over_the_units_of_a_layer() {
         r#"{{"in_shape": [null, 1], "layers": [{}, {{"type": "activation", "activation": "softmax", "shape": [null, 2]}}]}}"#,
         dense("[[[1, -1]], [0, 0.5]]", 2)
     );
-    let (model, _) = read(&text).unwrap_or_else(|problems| panic!("{problems}"));
+    let model = read(&text).unwrap_or_else(|problems| panic!("{problems}")).model;
     let (model, _) =
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     let softmax = |v: [f64; 2]| v.map(|x| x.exp() / (v[0].exp() + v[1].exp()));
@@ -552,7 +552,7 @@ fn the_sample_rate_of_a_file_is_one_number() {
         rtneural("\"samplerate\": \"44100\""),
         rtneural("\"metadata\": {\"samplerate\": 44100}"),
     ] {
-        let (model, _) = read(&text).unwrap_or_else(|said| panic!("{said}"));
+        let model = read(&text).unwrap_or_else(|said| panic!("{said}")).model;
         let compilation = crate::compile::compile(&model, &Options::default());
         let host = compilation.unwrap_or_else(|problems| panic!("{problems}")).interface.host;
         let rate = host.iter().find(|constant| constant.name == "SAMPLE_RATE");
@@ -568,7 +568,7 @@ fn the_sample_rate_of_a_file_is_one_number() {
         ),
     ] {
         // a warning, as nothing but the constant depends on the rate
-        let (_, warnings) = read(&text).unwrap_or_else(|said| panic!("{said}"));
+        let warnings = read(&text).unwrap_or_else(|said| panic!("{said}")).problems;
         assert!(warnings.to_string().contains(wanted), "{warnings}");
         let said = read_bytes("amp.json", "amp", text.as_bytes(), None, Some(96_000));
         assert!(said.expect_err(wanted).to_string().contains(wanted));
@@ -585,7 +585,7 @@ fn other_sample_rates_need_whole_dilations_or_states_to_interpolate() {
         for (text, rate) in
             [(&text, 96_000), (&text.replace(", \"sample_rate\": 48000", ""), 48_000)]
         {
-            let (model, _) = of(text, rate).unwrap_or_else(|problems| panic!("{problems}"));
+            let model = of(text, rate).unwrap_or_else(|problems| panic!("{problems}")).model;
             let compilation = crate::compile::compile(&model, &Options::default());
             let host = compilation.unwrap_or_else(|problems| panic!("{problems}")).interface.host;
             let found = host.iter().find(|constant| constant.name == "SAMPLE_RATE");

@@ -90,11 +90,12 @@ fn decisions_of_the_planner_are_a_list() {
 fn a_skip_adds_the_input_to_the_output() {
     let cell =
         |text: &str| declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known");
-    let skip = cell("A<hidden_size = 2, input_size = 2, skip = true>").model().expect("a model").0;
+    let skip =
+        cell("A<hidden_size = 2, input_size = 2, skip = true>").model().expect("a model").model;
     let added = skip.nodes.iter().find(|node| node.name == "skip").expect("an addition");
     assert_eq!(added.inputs[1], skip.nodes[skip.parameters[0]].outputs[0]);
-    let (_, problems) =
-        cell("A<hidden_size = 4, input_size = 2, skip = false>").model().expect("a model");
+    let problems =
+        cell("A<hidden_size = 4, input_size = 2, skip = false>").model().expect("a model").problems;
     assert_eq!(problems.0, []);
     let wrong =
         cell("A<hidden_size = 4, input_size = 2, skip = true>").model().expect_err("2 and 4");
@@ -140,7 +141,7 @@ fn an_order_of_gates_belongs_to_a_file_of_weights() {
 fn the_model_has_what_the_cell_takes() {
     let model = |text: &str| {
         let cell = declared(Macro::GRU_CELL, text).declared(None).expect("all sizes are known");
-        cell.model().expect("a model").0
+        cell.model().expect("a model").model
     };
     let shapes = |model: &Model| {
         let shape = |node: &usize| {
@@ -187,7 +188,7 @@ fn compiled(text: &str) -> Result<(CoreModel, String), String> {
         return Err(parsed.problems.to_string());
     }
     let declared = parsed.declaration.and_then(|all| all.declared(None)).expect("a declaration");
-    let (model, _) = declared.model().map_err(|problems| problems.to_string())?;
+    let model = declared.model().map_err(|problems| problems.to_string())?.model;
     let valid = core_model(&model, &Options::default());
     let (core, warnings) = valid.map_err(|problems| problems.to_string())?;
     Ok((core, warnings.to_string()))

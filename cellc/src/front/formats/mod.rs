@@ -26,7 +26,7 @@ use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Setting, message, quoted};
 use crate::front::model_file::ModelFile;
-use crate::model::Model;
+use crate::front::read_model::ReadModel;
 use crate::request::Bindings;
 use crate::request::flag::{self, Flag, ModelSource};
 use content::Content;
@@ -65,8 +65,7 @@ fn recognise_among(
     })
 }
 
-/// Reads a model of any format. Returns the model and all problems. If the problems have errors,
-/// faulty operations are missing in the model.
+/// Reads a model of any format.
 ///
 /// # Errors
 /// If the format is not supported, if an option does not fit the format, or if no part of the model
@@ -74,7 +73,7 @@ fn recognise_among(
 pub fn read<'a>(
     file: impl Into<ModelFile<'a>>,
     options: &ReadOptions,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+) -> Result<ReadModel, Diagnostics> {
     let file = file.into();
     let format = recognise_among(file, options.formats)?;
     if let Some(weights) = options.weights {
@@ -106,14 +105,14 @@ pub(crate) fn refuse_misplaced(
 
 /// Applies the options for all formats, then shortens the long texts of the model.
 pub(crate) fn finished(
-    (mut model, mut problems): (Model, Diagnostics),
+    ReadModel { mut model, mut problems }: ReadModel,
     options: &ReadOptions,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+) -> Result<ReadModel, Diagnostics> {
     problems.extend(super::dimensions::check(&model, &options.bindings.dims));
     problems.extend(super::constants::fix(&mut model, &options.bindings.constants));
     // texts are cut last, because options name inputs by their full names
     problems.extend(Diagnostics(super::long_texts::cut(&mut model).into_iter().collect()));
-    Ok((model, problems))
+    Ok(ReadModel { model, problems })
 }
 
 /// Refuses a file of weights for a model that holds its own weights, and a `.safetensors` file for

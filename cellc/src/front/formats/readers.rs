@@ -13,8 +13,8 @@ use crate::front::keys::Keys;
 use crate::front::model_file::ModelFile;
 use crate::front::onnx;
 use crate::front::openvino;
+use crate::front::read_model::ReadModel;
 use crate::front::weights_file;
-use crate::model::Model;
 use crate::request::Bindings;
 use crate::request::flag::ModelSource;
 
@@ -44,9 +44,6 @@ impl<'a> ReadOptions<'a> {
     }
 }
 
-/// The result of a reader.
-type ReadResult = Result<(Model, Diagnostics), Diagnostics>;
-
 /// A supported format.
 #[derive(Debug)]
 pub struct Format {
@@ -63,9 +60,8 @@ pub struct Format {
     /// What the file holds. [`ModelSource::Declaration`]: weights only, the user declares the
     /// layers.
     pub source: ModelSource,
-    /// Reads a file. After an error in the returned diagnostics, the model contains the valid part
-    /// of the file only.
-    pub(super) read: fn(ModelFile, &ReadOptions) -> ReadResult,
+    /// Reads a file.
+    pub(super) read: fn(ModelFile, &ReadOptions) -> Result<ReadModel, Diagnostics>,
 }
 
 /// The `.xml` of an OpenVINO IR.

@@ -6,6 +6,7 @@ use tempfile::TempDir;
 use super::content::Content;
 use super::*;
 use crate::front::model_file::ModelFile;
+use crate::front::read_model::ReadModel;
 
 /// A zip archive of empty files with these names.
 fn zip(names: &[&str]) -> Vec<u8> {
@@ -352,7 +353,8 @@ fn pytorchs_weights_may_be_json() {
         keys.add(key, Some(KeyValue::parse(key, text).expect("a value of the key")));
     }
     options.keys = keys;
-    let (model, problems) = read(&path, &options).unwrap_or_else(|problems| panic!("{problems}"));
+    let ReadModel { model, problems } =
+        read(&path, &options).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(problems.to_string(), "");
     assert!(model.nodes.iter().any(|node| matches!(node.op, crate::model::Op::Cell(_))));
     let other = files.with("other.json", text.replace("[0.25]", "\"a\""));

@@ -9,6 +9,7 @@ use crate::diagnostic::Message;
 use crate::front::apple::AppleResetGate;
 use crate::front::keys::{Key, Spanned};
 use crate::front::layer::Declared;
+use crate::front::read_model::ReadModel;
 use crate::front::safetensors::{self, TensorFile};
 use crate::front::weights::{Baked, CellWeights};
 use crate::model::{Activation, CellKind, Direction, ElementType, ResetGate, Tensor};
@@ -142,7 +143,7 @@ fn layer(kind: CellKind, input_size: usize, weights: CellWeights, directions: us
 
 /// The outputs of a model.
 fn run(declared: &Declared, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let (model, problems) = declared.model().unwrap_or_else(|e| panic!("{e}"));
+    let ReadModel { model, problems } = declared.model().unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(problems.0, []);
     let (model, _) = core_model(&model, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let variables = crate::reference::initial_variables(&model);

@@ -35,7 +35,7 @@ use super::bounded::{self, Limit};
 use super::input_file;
 use super::model_file::ModelFile;
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::Model;
+use crate::front::read_model::ReadModel;
 use crate::request::NamedSize;
 pub use dated::{DATED, Dated, OperatorPart};
 use graph::GraphReader;
@@ -50,15 +50,11 @@ const LIMIT: Limit = Limit { file_kind: "an ONNX model", bytes: 1 << 31 };
 const BESIDE: &str = "a file of protobuf ends at 2 GiB: save the model with its weights in a file \
     beside it, onnx.save(model, \"net.onnx\", save_as_external_data=True)";
 
-/// Reads a model from a file. Returns the model and all problems found. After an error in these,
-/// the model contains the valid part of the file only.
+/// Reads a model from a file.
 ///
 /// # Errors
 /// If the file cannot be read or is no ONNX model.
-pub(super) fn read(
-    file: ModelFile,
-    dims: &[NamedSize],
-) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(file: ModelFile, dims: &[NamedSize]) -> Result<ReadModel, Diagnostics> {
     let (path, shown) = (file.path, quoted(&file.shown()));
     let bytes = bounded::read(path, &LIMIT).map_err(|error| {
         let found = Diagnostic::error(Origin::Unknown, format!("cannot read {shown}: {error}"));
@@ -78,7 +74,7 @@ pub(super) fn read(
 ///
 /// # Errors
 /// If the bytes are no ONNX model.
-pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<(Model, Diagnostics), Diagnostics> {
+pub fn read_bytes(name: &str, bytes: &[u8]) -> Result<ReadModel, Diagnostics> {
     read_from(name, bytes, None, &[])
 }
 
@@ -92,7 +88,7 @@ pub(crate) fn read_from(
     bytes: &[u8],
     folder: Option<&Path>,
     dims: &[NamedSize],
-) -> Result<(Model, Diagnostics), Diagnostics> {
+) -> Result<ReadModel, Diagnostics> {
     let refused = |found: String| {
         let problem = Diagnostic::error(Origin::Unknown, found)
             .valid("an ONNX model in protobuf's format, below 2 GiB");
@@ -107,9 +103,9 @@ pub(crate) fn read_from(
     let message = ModelProto::decode(bytes)
         .map_err(|error| refused(format!("{} is damaged: {error}", quoted(name))))?;
     let mut folder = Folder { path: folder.map(Path::to_owned), ..Folder::default() };
-    let (mut model, diagnostics) = GraphReader::model(message, &mut folder, dims);
-    model.files.push(input_file(name.to_owned(), bytes));
+    let mut read = GraphReader::model(message, &mut folder, dims);
+    read.model.files.push(input_file(name.to_owned(), bytes));
     let beside = folder.files.iter().map(|(name, bytes)| input_file(name.clone(), bytes));
-    model.files.extend(beside);
-    Ok((model, diagnostics))
+    read.model.files.extend(beside);
+    Ok(read)
 }

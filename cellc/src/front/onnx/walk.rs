@@ -17,6 +17,7 @@ use super::remedies;
 use super::supported::{self, LATEST, OLDEST, Supported};
 use super::tensors::{Folder, element_type};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, Problem, quoted};
+use crate::front::read_model::ReadModel;
 use crate::model::{AxisName, Dim, ElementType, Model, ValueId, counted};
 use crate::request::NamedSize;
 
@@ -41,7 +42,7 @@ impl<'f> GraphReader<'f> {
         message: ModelProto,
         folder: &'f mut Folder,
         dims: &'f [NamedSize],
-    ) -> (Model, Diagnostics) {
+    ) -> ReadModel {
         let (all, twice) = versions(&message.opset_import);
         let mut reader = GraphReader {
             folder,
@@ -86,7 +87,7 @@ impl<'f> GraphReader<'f> {
         let dimensions = std::mem::take(&mut reader.dimensions);
         let axis_names = std::mem::take(&mut reader.axis_names);
         let model = Model { dimensions, axis_names, ..reader.leave().graph.model };
-        (model, reader.diagnostics)
+        ReadModel { model, problems: reader.diagnostics }
     }
 
     /// Checks the versions stated by the file.

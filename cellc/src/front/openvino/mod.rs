@@ -25,7 +25,7 @@ use super::file_name;
 use super::model_file::ModelFile;
 use super::{bounded, input_file};
 use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::Model;
+use crate::front::read_model::ReadModel;
 pub use supported::SUPPORTED;
 pub use supported::Supported;
 use weights::{BinFile, BinLocation};
@@ -39,10 +39,7 @@ use weights::{BinFile, BinLocation};
 ///
 /// # Errors
 /// If a file cannot be read or is no XML.
-pub(super) fn read(
-    file: ModelFile,
-    weights: Option<&Path>,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+pub(super) fn read(file: ModelFile, weights: Option<&Path>) -> Result<ReadModel, Diagnostics> {
     let bytes = bounded::read(file.path, &xml::LIMIT).map_err(|e| unreadable(&file, e))?;
     let location = match weights {
         Some(path) => BinLocation::Given(path.to_owned()),
@@ -79,7 +76,7 @@ pub fn read_bytes(
     name: &str,
     xml: &[u8],
     weights: Option<(&str, Vec<u8>)>,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+) -> Result<ReadModel, Diagnostics> {
     let location = match weights {
         Some((name, bytes)) => BinLocation::Memory(name.to_owned(), bytes),
         None => BinLocation::Nowhere,
@@ -92,10 +89,10 @@ fn read_from(
     name: &str,
     bytes: &[u8],
     mut weights: BinFile,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+) -> Result<ReadModel, Diagnostics> {
     let document = xml::Document::parse(path, bytes).map_err(|d| Diagnostics(vec![d]))?;
-    let (mut model, diagnostics) = net::read(&document, &mut weights);
-    model.files.push(input_file(name.to_owned(), bytes));
-    model.files.extend(weights.into_file());
-    Ok((model, diagnostics))
+    let mut read = net::read(&document, &mut weights);
+    read.model.files.push(input_file(name.to_owned(), bytes));
+    read.model.files.extend(weights.into_file());
+    Ok(read)
 }

@@ -13,17 +13,18 @@ use super::supported::{self, Supported};
 use super::text::{compatible, precision, split_names};
 use super::weights::BinFile;
 use super::xml::{Document, ElementId};
-use crate::diagnostic::{Diagnostic, Diagnostics, Origin, quoted};
-use crate::model::{ElementType, Loop, Model, Op, Value, ValueId, shape_text};
+use crate::diagnostic::{Diagnostic, Origin, quoted};
+use crate::front::read_model::ReadModel;
+use crate::model::{ElementType, Loop, Op, Value, ValueId, shape_text};
 
 /// The model of a document, and all problems found.
 ///
 /// After an error, faulty layers are missing in the model, and values without a producer stand for
 /// the missing inputs of other layers.
-pub(super) fn read(document: &Document, weights: &mut BinFile) -> (Model, Diagnostics) {
+pub(super) fn read(document: &Document, weights: &mut BinFile) -> ReadModel {
     let mut reader = GraphReader::new(document, weights);
     reader.run();
-    (reader.graph.model, reader.diagnostics)
+    ReadModel { model: reader.graph.model, problems: reader.diagnostics }
 }
 
 impl<'a, 'w> GraphReader<'a, 'w> {

@@ -25,7 +25,7 @@ mod tiles;
 use std::ops::Range;
 
 use super::builder::KernelBuilder;
-use super::memory::PackedWeights;
+use super::memory::{PackedProduct, PackedWeights};
 use crate::arch::Isa;
 use crate::kernel::{Expr, Loops, Place, Stmt, Var};
 use crate::plan::{Panels, Phase, Product, ProductPlan, TapRow, Tiling, Values};
@@ -101,7 +101,7 @@ impl<'b, 'a, 'm> RowGroup<'b, 'a, 'm> {
     /// The rows of a product, `count` of them computed together.
     pub(super) fn new(
         builder: &'b mut KernelBuilder<'a, 'm>,
-        (plan, weights): (&'m ProductPlan, &'m PackedWeights),
+        PackedProduct { plan, weights }: PackedProduct<'m>,
         count: usize,
         backwards: Option<Var>,
     ) -> Self {

@@ -3,7 +3,8 @@
 use super::terms::Terms;
 use super::{Column, RowGroup};
 use crate::kernel::{Place, Stmt, Walk};
-use crate::lower::builder::KernelBuilder;
+use crate::lower::builder::{KernelBuilder, MovingPlace};
+use crate::lower::memory::PackedProduct;
 use crate::plan::Phase;
 
 impl<'a, 'm> RowGroup<'_, 'a, 'm> {
@@ -21,7 +22,7 @@ impl<'a, 'm> RowGroup<'_, 'a, 'm> {
         let of_row = |column: &&Column| column.each_row;
         let row = |column: &Column| {
             let len = if column.width == 0 { 1 } else { column.width * product.units };
-            (column.name, column.start, len, column.written)
+            MovingPlace::new(column.name, column.start, len, column.written)
         };
         let mut rows: Vec<_> = columns.iter().filter(of_row).map(row).collect();
         let column_count = rows.len();
@@ -30,7 +31,8 @@ impl<'a, 'm> RowGroup<'_, 'a, 'm> {
                 terms.rows(self.taken_at_once(*phase), product.active(*phase) * product.units),
             );
         }
-        let (plan, weights, count) = (self.plan, self.weights, self.count);
+        let packed = PackedProduct { plan: self.plan, weights: self.weights };
+        let count = self.count;
         for_rows(self.builder, count, &rows, |builder, places| {
             let mut of_terms = places[column_count..].iter().copied();
             let terms = terms.iter().map(|(_, terms)| terms.of_row(&mut of_terms)).collect();
@@ -45,7 +47,7 @@ impl<'a, 'm> RowGroup<'_, 'a, 'm> {
                     false => *column,
                 })
                 .collect();
-            body(&mut RowGroup::new(builder, (plan, weights), 1, None), terms, &columns)
+            body(&mut RowGroup::new(builder, packed, 1, None), terms, &columns)
         })
     }
 }
@@ -55,7 +57,7 @@ impl<'a, 'm> RowGroup<'_, 'a, 'm> {
 pub(in crate::lower) fn for_rows<'a, 'm>(
     builder: &mut KernelBuilder<'a, 'm>,
     count: usize,
-    rows: &[(&str, Place, usize, bool)],
+    rows: &[MovingPlace],
     mut body: impl FnMut(&mut KernelBuilder<'a, 'm>, &[Place]) -> Vec<Stmt>,
 ) -> Vec<Stmt> {
     for_tiles(builder, count, 1, rows, |builder, _, places| body(builder, places))
@@ -67,7 +69,7 @@ pub(in crate::lower) fn for_tiles<'a, 'm>(
     builder: &mut KernelBuilder<'a, 'm>,
     count: usize,
     at_once: usize,
-    rows: &[(&str, Place, usize, bool)],
+    rows: &[MovingPlace],
     mut body: impl FnMut(&mut KernelBuilder<'a, 'm>, usize, &[Place]) -> Vec<Stmt>,
 ) -> Vec<Stmt> {
     let mut stmts = Vec::new();
@@ -75,7 +77,7 @@ pub(in crate::lower) fn for_tiles<'a, 'm>(
     if iterations > 1 {
         let mut places = Vec::new();
         let mut walks: Vec<Walk> = Vec::new();
-        for &(name, start, len, written) in rows {
+        for &MovingPlace { name, start, len, written, .. } in rows {
             let (place, walk) = builder.walk(name, start, len * at_once, written);
             places.push(place);
             walks.push(walk);
@@ -88,7 +90,7 @@ pub(in crate::lower) fn for_tiles<'a, 'm>(
     let mut at = done;
     while at < count {
         let n = at_once.min(count - at);
-        let places: Vec<_> = rows.iter().map(|(_, place, len, _)| place.at(at * len)).collect();
+        let places: Vec<_> = rows.iter().map(|row| row.start.at(at * row.len)).collect();
         stmts.extend(body(builder, n, &places));
         at += n;
     }

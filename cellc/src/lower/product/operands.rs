@@ -4,6 +4,7 @@ use super::RowGroup;
 use super::operand_rows::for_rows;
 use super::terms::{Elements, Terms, Vectors};
 use crate::kernel::{BLOCK_INPUTS, Place, Stmt};
+use crate::lower::builder::MovingPlace;
 use crate::numerics::Multiples;
 use crate::plan::{Choice, DotWord, Microkernel, Phase, WordOrder};
 
@@ -160,9 +161,9 @@ impl RowGroup<'_, '_, '_> {
         let (to, scales) = self.builder.quantised_room(phase, count, taken);
         body.push(Stmt::Comment(format!("{} {as_integers}", operand_name(phase))));
         let rows = [
-            ("given", elements, len, false),
-            ("words", to, taken, true),
-            ("scale", scales, 1, true),
+            MovingPlace::new("given", elements, len, false),
+            MovingPlace::new("words", to, taken, true),
+            MovingPlace::new("scale", scales, 1, true),
         ];
         body.extend(for_rows(self.builder, count, &rows, |builder, places| {
             builder.quantise((len, scale), places[0], (places[1], words), places[2])

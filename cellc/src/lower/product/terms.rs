@@ -2,6 +2,7 @@
 
 use super::TapPlaces;
 use crate::kernel::Place;
+use crate::lower::builder::MovingPlace;
 
 /// The right-hand sides of a product's early phases.
 #[derive(Clone)]
@@ -26,22 +27,20 @@ pub(super) enum Terms {
 }
 
 impl Terms {
-    /// The buffers with a part for each row: name, place, elements per row, and whether a kernel
-    /// writes the buffer.
-    pub(super) fn rows(
-        &self,
-        words: usize,
-        sums: usize,
-    ) -> Vec<(&'static str, Place, usize, bool)> {
+    /// The buffers with a part for each row.
+    pub(super) fn rows(&self, words: usize, sums: usize) -> Vec<MovingPlace> {
         match self {
             Self::Vectors(Vectors { elements, scales, .. }) => {
-                let scales = scales.map(|scales| ("scale_row", scales, 1, false));
-                let elements = ("words_row", elements.neighbours(), words, false);
+                let scales = scales.map(|scales| MovingPlace::new("scale_row", scales, 1, false));
+                let elements = MovingPlace::new("words_row", elements.neighbours(), words, false);
                 [elements].into_iter().chain(scales).collect()
             }
-            Self::Sums(place) => vec![("sums_row", *place, sums, false)],
+            Self::Sums(place) => vec![MovingPlace::new("sums_row", *place, sums, false)],
             Self::Integers { sums: place, scale } => {
-                vec![("sums_row", *place, sums, false), ("scale_row", *scale, 1, false)]
+                vec![
+                    MovingPlace::new("sums_row", *place, sums, false),
+                    MovingPlace::new("scale_row", *scale, 1, false),
+                ]
             }
         }
     }

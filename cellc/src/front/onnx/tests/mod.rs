@@ -12,9 +12,8 @@ use super::supported::{LATEST, OLDEST, SUPPORTED, find};
 use crate::compile::core_model;
 use crate::core::CoreOp;
 use crate::diagnostic::Diagnostics;
-use crate::model::{
-    Activation, ElementType, Elementwise, MathFunction, Model, Op, Primitive, Tensor,
-};
+use crate::front::read_model::ReadModel;
+use crate::model::{Activation, ElementType, Elementwise, MathFunction, Op, Primitive, Tensor};
 use crate::request::Options;
 
 /// An integer as a varint: groups of 7 bits, the lowest first.
@@ -87,14 +86,14 @@ fn file(graph: &[u8], set: i64) -> Vec<u8> {
     [int(1, 8), long(7, graph), long(8, &int(2, set))].concat()
 }
 
-fn read(bytes: &[u8], folder: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
-    let (model, problems) = read_from("net.onnx", bytes, folder, &[])?;
-    if problems.has_errors() { Err(problems) } else { Ok((model, problems)) }
+fn read(bytes: &[u8], folder: Option<&Path>) -> Result<ReadModel, Diagnostics> {
+    let ReadModel { model, problems } = read_from("net.onnx", bytes, folder, &[])?;
+    if problems.has_errors() { Err(problems) } else { Ok(ReadModel { model, problems }) }
 }
 
 /// The first constant of a file: the tensor `w`.
 fn w_of(bytes: &[u8], folder: Option<&Path>) -> Tensor {
-    let (model, _) = read(bytes, folder).unwrap_or_else(|problems| panic!("{problems}"));
+    let model = read(bytes, folder).unwrap_or_else(|problems| panic!("{problems}")).model;
     let constant =
         |op: &Op| if let Op::Constant(tensor) = op { Some(tensor.clone()) } else { None };
     let found = model.nodes.iter().find_map(|node| constant(&node.op)).expect("w is a constant");
@@ -304,7 +303,7 @@ fn messages_in_pieces_are_one_message() {
         [long(8, &int(2, 21)), long(7, &graph[at..]), int(1, 3), int(1, 8), long(7, &graph[..at])]
             .concat();
     assert_eq!(values(&w_of(&pieces, None)), [0.25]);
-    assert_eq!(read(&pieces, None).unwrap().0.parameters.len(), 1);
+    assert_eq!(read(&pieces, None).unwrap().model.parameters.len(), 1);
 }
 
 #[test]
@@ -360,7 +359,7 @@ fn an_initializer_that_is_an_input_as_well_is_a_constant() {
     let tensor = tensor(1, 1, &long(4, &floats(&[0.25])));
     let graph = [long(11, &value("w", 1)), graph(&tensor, 1)].concat();
     let bytes = [int(1, 3), long(7, &graph), long(8, &int(2, 9))].concat();
-    let (model, _) = read(&bytes, None).unwrap();
+    let model = read(&bytes, None).unwrap().model;
     assert_eq!(model.parameters.len(), 1);
     assert_eq!(values(&w_of(&bytes, None)), [0.25]);
     // IR version 2, and no IR version
@@ -474,7 +473,7 @@ fn with_function(given: Option<f32>, default: Option<f32>) -> Vec<u8> {
 #[test]
 fn attributes_of_a_function_are_those_of_the_call_or_else_its_own() {
     let activation = |bytes: &[u8]| -> Activation {
-        let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+        let model = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}")).model;
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         let of = |op: &Op| {
             if let Op::Elementwise(Elementwise::Primitive(Primitive::Math(function))) = op
@@ -501,10 +500,10 @@ fn operator_sets_from_the_oldest_to_newer_than_the_newest() {
     let of =
         |set: i64| read(&file(&graph(&tensor(1, 1, &long(4, &floats(&[0.25]))), 1), set), None);
     for set in OLDEST..=LATEST {
-        let (_, problems) = of(set).unwrap_or_else(|problems| panic!("{set}: {problems}"));
+        let problems = of(set).unwrap_or_else(|said| panic!("{set}: {said}")).problems;
         assert!(problems.0.is_empty(), "{set}: {problems}");
     }
-    let (_, problems) = of(LATEST + 1).expect("a newer one is read with a warning");
+    let problems = of(LATEST + 1).expect("a newer one is read with a warning").problems;
     assert!(
         problems.to_string().contains(&format!("operator set {} is read as {LATEST}", LATEST + 1)),
         "{problems}"
@@ -531,7 +530,7 @@ fn what_is_not_rounded_to_its_type_is_said_once() {
             long(11, &value("x", 3)),
             long(12, &value("y", 3)),
         ];
-        let (model, _) = read(&file(&graph.concat(), 17), None).expect("it is read");
+        let model = read(&file(&graph.concat(), 17), None).expect("it is read").model;
         let (_, warnings) = core_model(&model, &Options::default()).expect("it is computed");
         let text = warnings.to_string();
         let said = format!("values of {name} are computed in f32 and not rounded to {name}");
@@ -555,8 +554,8 @@ fn space_to_depth_takes_a_mode_from_operator_set_28_on() {
             long(12, &value("y", 4)),
         ];
         let found = read(&file(&graph.concat(), set), None);
-        let taken = found.ok().and_then(|(model, _)| {
-            model.nodes.iter().find_map(|node| match node.op {
+        let taken = found.ok().and_then(|read| {
+            read.model.nodes.iter().find_map(|node| match node.op {
                 Op::Blocks(blocks) => Some(blocks.channel_first),
                 _ => None,
             })
@@ -582,7 +581,7 @@ fn an_axis_that_no_tensor_has_is_refused_before_dimensions_are_counted() {
                 long(12, &value("y", 2)),
             ];
             let read = read(&file(&graph.concat(), 17), None);
-            let checked = read.and_then(|(model, _)| core_model(&model, &Options::default()));
+            let checked = read.and_then(|read| core_model(&read.model, &Options::default()));
             let said = checked.expect_err("it is refused").to_string();
             assert!(said.contains(&format!("the axis {number} of a tensor of 1 dim")), "{said}");
         }
@@ -691,7 +690,7 @@ fn inputs_of_operators_with_any_number_of_inputs_are_not_left_out() {
 
 /// The maximum number of iterations of a file's loop and the warnings, or the errors.
 fn trips_of(bytes: &[u8], max_steps: Option<usize>) -> Result<(usize, String), String> {
-    let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+    let model = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}")).model;
     let options = Options::default().with_max_steps(max_steps);
     let (valid, warnings) =
         core_model(&model, &options).map_err(|problems| problems.to_string())?;
@@ -818,7 +817,7 @@ fn after_a_loop(operator: &str, inputs: &[&str], element: i64) -> Vec<u8> {
 #[test]
 fn parts_that_only_a_call_counts_keep_their_axis_and_their_count() {
     let valid = |bytes: &[u8]| {
-        let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+        let model = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}")).model;
         core_model(&model, &Options::default()).map_err(|problems| problems.to_string())
     };
     let cases: [(&str, &[&str], &[usize], bool); 5] = [
@@ -880,8 +879,8 @@ fn nodes_need_not_be_in_order() {
     let ends = [long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
     let [exp, neg] =
         [("Exp", "t", "y"), ("Neg", "x", "t")].map(|(of, x, y)| long(1, &node(of, &[x], y, &[])));
-    let (model, _) =
-        read(&file(&[exp, neg, ends.clone()].concat(), 13), None).expect("an order is found");
+    let model =
+        read(&file(&[exp, neg, ends.clone()].concat(), 13), None).expect("an order is found").model;
     let kinds: Vec<&str> = model.nodes.iter().map(|node| &node.kind[..3]).collect();
     assert_eq!(
         kinds.iter().position(|kind| *kind == "Neg").map(|at| kinds[at + 1]),
@@ -951,7 +950,7 @@ fn an_output_that_is_not_read_need_not_be_there() {
     assert!(said.to_string().contains("5 outputs, which mean training mode"), "{said}");
     // Split has one part for each output, read or not
     let split = long(1, &node("Split", &["x"], "t", &[second("u"), second("v")].concat()));
-    let (model, _) = read(&file(&[split, relu, ends].concat(), 11), None).unwrap();
+    let model = read(&file(&[split, relu, ends].concat(), 11), None).unwrap().model;
     let (valid, _) =
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(valid.results[0].shape, [1]);
@@ -991,8 +990,9 @@ fn an_empty_tensor_is_no_roi_and_no_scales() {
         [resize(&["x", "roi", "scales", "none"]), empty("roi"), scales, empty("none")].concat(),
     ];
     for (at, graph) in cases.iter().enumerate() {
-        let (model, _) = read(&file(&[graph.clone(), ends.clone()].concat(), 11), None)
-            .unwrap_or_else(|problems| panic!("{at}: {problems}"));
+        let model = read(&file(&[graph.clone(), ends.clone()].concat(), 11), None)
+            .unwrap_or_else(|problems| panic!("{at}: {problems}"))
+            .model;
         let (valid, _) = core_model(&model, &Options::default())
             .unwrap_or_else(|problems| panic!("{at}: {problems}"));
         assert_eq!(valid.results[0].shape, [6], "{at}");
@@ -1042,8 +1042,9 @@ fn states_and_biases_of_other_shapes_are_called_what_they_are() {
     ];
     let x = [zeros("X", [2, 1], &[4]), inputs.concat()].concat();
     let gru = long(1, &node("GRU", &["X", "w", "r", "b", "", "h"], "y", &size));
-    let (model, _) = read(&file(&[gru, x, long(12, &value("y", 3))].concat(), 17), None)
-        .unwrap_or_else(|problems| panic!("{problems}"));
+    let model = read(&file(&[gru, x, long(12, &value("y", 3))].concat(), 17), None)
+        .unwrap_or_else(|problems| panic!("{problems}"))
+        .model;
     let said = core_model(&model, &Options::default()).unwrap_err().to_string();
     for words in [
         "B has the shape [1, 9]",
@@ -1090,8 +1091,8 @@ fn gru(size: i64, clip: Vec<u8>) -> Vec<u8> {
 #[test]
 fn a_hidden_size_has_the_limits_of_any_other_reader() {
     for size in crate::rules::cell::WRONG_HIDDEN_SIZES {
-        let (model, _) =
-            read(&gru_of_size(size), None).unwrap_or_else(|problems| panic!("{problems}"));
+        let model =
+            read(&gru_of_size(size), None).unwrap_or_else(|problems| panic!("{problems}")).model;
         let problems = core_model(&model, &Options::default()).unwrap_err();
         assert_eq!(problems.0.len(), 1, "{problems}");
         let problems = problems.to_string();
@@ -1103,7 +1104,8 @@ fn a_hidden_size_has_the_limits_of_any_other_reader() {
 #[test]
 fn a_clip_above_zero_is_a_bound() {
     for (clip, bound, is_warned_about) in crate::rules::cell::CLIPS {
-        let (model, _) = read(&clipped(clip), None).unwrap_or_else(|problems| panic!("{problems}"));
+        let model =
+            read(&clipped(clip), None).unwrap_or_else(|problems| panic!("{problems}")).model;
         let (valid, warnings) =
             core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         assert_eq!(valid.cells()[0].clip, bound, "{clip}");
@@ -1146,7 +1148,7 @@ fn quantised_lstm_with(hidden_size: i64, clip: f32, attributes: &[u8]) -> Vec<u8
 #[test]
 fn the_clip_of_a_quantised_lstm_follows_the_rule_of_all_cells() {
     for (clip, _, is_warned_about) in crate::rules::cell::CLIPS {
-        let (model, warnings) =
+        let ReadModel { model, problems: warnings } =
             read(&quantised_lstm(3, clip), None).unwrap_or_else(|problems| panic!("{problems}"));
         let said = warnings.to_string();
         let warning = format!("the clip {clip} has no effect: it is not above 0");
@@ -1211,7 +1213,7 @@ fn leaky(alpha: f32) -> Vec<u8> {
 fn parameters_of_activations_are_finite() {
     for (alpha, is_legal) in crate::rules::cell::PARAMETERS_OF_ACTIVATIONS {
         for bytes in [leaky(alpha), with_function(Some(alpha), None)] {
-            let (model, _) = read(&bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+            let model = read(&bytes, None).unwrap_or_else(|problems| panic!("{problems}")).model;
             let said = core_model(&model, &Options::default()).map_err(|said| said.to_string());
             let found = format!("alpha of the activation leakyrelu is {alpha}");
             assert_eq!(said.is_ok(), is_legal, "{alpha}: {said:?}");
@@ -1237,7 +1239,7 @@ fn projections_of_an_lstm_are_called_what_they_are() {
     let size = long(5, &[long(1, b"hidden_size"), int(3, 3), int(20, 2)].concat());
     let lstm = long(1, &node("LSTM", &["X", "w", "r", "b", "", "h", "c"], "y", &size));
     let graph = [lstm, inputs.concat(), states.concat(), long(12, &value("y", 3))].concat();
-    let (model, _) = read(&file(&graph, 17), None).expect("the shapes of states are validated");
+    let model = read(&file(&graph, 17), None).expect("the shapes of states are validated").model;
     let said =
         core_model(&model, &Options::default()).expect_err("c has another size than h").to_string();
     assert!(
@@ -1256,7 +1258,7 @@ fn a_written_size_of_0_is_no_open_size() {
         long(12, &value("y", 0)),
     ]
     .concat();
-    let (model, _) = read(&file(&graph, 17), None).expect("it can be read");
+    let model = read(&file(&graph, 17), None).expect("it can be read").model;
     let said = core_model(&model, &Options::default()).expect_err("x has no elements").to_string();
     assert!(said.contains("the input has the shape [0]: a size of 0"), "{said}");
     let given = Options::default().with_shapes(vec![("x".to_owned(), vec![Some(3)])]);
@@ -1373,7 +1375,7 @@ fn a_declared_type_that_a_value_does_not_have_is_refused_and_a_shape_warned_of()
                 .concat();
         file(&[nodes, long(11, &value("x", 3)), long(12, &outer), long(13, &inner)].concat(), 17)
     };
-    let (model, problems) =
+    let ReadModel { model, problems } =
         read(&graph(of("t", 1, 3), of("y", 1, 3)), None).expect("all is as declared");
     let (_, warnings) =
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
@@ -1387,8 +1389,8 @@ fn a_declared_type_that_a_value_does_not_have_is_refused_and_a_shape_warned_of()
         assert!(said.contains(place) && said.contains("and computed as f32"), "{said}");
     }
     for (inner, outer) in [(3, 4), (5, 3)] {
-        let (model, _) =
-            read(&graph(of("t", 1, inner), of("y", 1, outer)), None).expect("it is read");
+        let model =
+            read(&graph(of("t", 1, inner), of("y", 1, outer)), None).expect("it is read").model;
         let (valid, warnings) =
             core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         let text = warnings.to_string();
@@ -1420,7 +1422,7 @@ fn a_branch_that_is_never_taken_may_hold_what_is_not_read() {
         let ends = [long(11, &value("x", 3)), long(12, &value("y", 3))].concat();
         let bytes =
             file(&[long(1, &node("If", &["c"], "y", &branches)), condition, ends].concat(), 17);
-        let (model, _) = read(&bytes, None).map_err(|problems| problems.to_string())?;
+        let model = read(&bytes, None).map_err(|problems| problems.to_string())?.model;
         let (valid, _) =
             core_model(&model, &Options::default()).map_err(|problems| problems.to_string())?;
         Ok::<_, String>(valid.nodes.len())
@@ -1463,8 +1465,9 @@ fn an_empty_tensor_around_a_branch_is_left_out_inside() {
         long(11, &value("x", 3)),
         long(12, &value("y", 6)),
     ];
-    let (model, _) =
-        read(&file(&graph.concat(), 11), None).unwrap_or_else(|problems| panic!("{problems}"));
+    let model = read(&file(&graph.concat(), 11), None)
+        .unwrap_or_else(|problems| panic!("{problems}"))
+        .model;
     let (valid, _) =
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     assert_eq!(valid.results[0].shape, [6]);
@@ -1555,8 +1558,9 @@ fn sparse_tensors_are_zero_where_nothing_is_written() {
 #[test]
 fn a_loop_of_no_iterations_hands_on_what_it_is_given() {
     for trips in [0, -3] {
-        let (model, _) = read(&with_loop(Some(trips), Body::Forever), None)
-            .unwrap_or_else(|problems| panic!("{problems}"));
+        let model = read(&with_loop(Some(trips), Body::Forever), None)
+            .unwrap_or_else(|problems| panic!("{problems}"))
+            .model;
         let (valid, _) =
             core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         assert!(valid.nodes.is_empty(), "{trips}: y is x");
@@ -1640,7 +1644,7 @@ fn a_function_of_many_nodes_is_read() {
     ];
     let sets = [long(8, &int(2, 17)), long(8, &[long(1, b"own"), int(2, 1)].concat())].concat();
     let bytes = [int(1, 8), long(7, &graph.concat()), sets, function].concat();
-    let (model, _) = read(&bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+    let model = read(&bytes, None).unwrap_or_else(|problems| panic!("{problems}")).model;
     assert!(model.nodes.len() >= count, "{}", model.nodes.len());
 }
 
@@ -1661,7 +1665,7 @@ fn of_domain(domain: &str, operator: &str, inputs: &[&str], w: &[f32], rest: &[u
 
 /// The output `y` of a file for the input `x`, by the reference implementation.
 fn computed(bytes: &[u8], x: [f64; 3]) -> Vec<f64> {
-    let (model, _) = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}"));
+    let model = read(bytes, None).unwrap_or_else(|problems| panic!("{problems}")).model;
     let (model, _) =
         core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
     crate::reference::reference(&model, &[x.to_vec()], &[]).results.remove(0)
@@ -1776,7 +1780,7 @@ fn real_valued_attributes_are_finite() {
         for value in crate::rules::cell::NOT_FINITE {
             let rest = attribute(name, 1, &field(2, 5, &floats(&[value])));
             let said = read(&of_domain(domain, operator, inputs, &[1.0; 3], &rest), None)
-                .and_then(|(model, _)| core_model(&model, &Options::default()))
+                .and_then(|read| core_model(&read.model, &Options::default()))
                 .expect_err("it is refused")
                 .to_string();
             assert!(said.contains(&format!("{found} {value}")), "{operator} {name}: {said}");
@@ -1842,7 +1846,7 @@ fn shrink_of_integers_is_refused() {
         long(11, &value("x", 3)),
         long(12, &value("y", 3)),
     ];
-    let (model, _) = read(&file(&graph.concat(), 17), None).expect("a model");
+    let model = read(&file(&graph.concat(), 17), None).expect("a model").model;
     let said = core_model(&model, &Options::default()).expect_err("integers").to_string();
     assert!(said.contains("inputs of the types i32, f32"), "{said}");
 }
@@ -1962,8 +1966,8 @@ fn behind_expand(nodes: &[Vec<u8>], set: i64) -> Vec<u8> {
 fn axes_count_from_the_end_behind_every_operator() {
     let axis = |axis: i64| long(5, &[long(1, b"axis"), int(3, axis), int(20, 2)].concat());
     let shape = |nodes: &[Vec<u8>], set: i64| {
-        let (model, _) =
-            read(&behind_expand(nodes, set), None).map_err(|problems| problems.to_string())?;
+        let model =
+            read(&behind_expand(nodes, set), None).map_err(|problems| problems.to_string())?.model;
         let (valid, _) =
             core_model(&model, &Options::default()).map_err(|problems| problems.to_string())?;
         Ok::<_, String>(valid.results[0].shape.clone())
@@ -2034,7 +2038,7 @@ fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
     // sums beyond 2^24 may only become floating point; the reference computes in f64, without
     // rounding here
     let said = core_model(
-        &read(&integer_product([1, 2, 3], 16_777_000, i64_of), None).unwrap().0,
+        &read(&integer_product([1, 2, 3], 16_777_000, i64_of), None).unwrap().model,
         &Options::default(),
     );
     let said = said.expect_err("too large").to_string();
@@ -2046,8 +2050,8 @@ fn integers_behind_a_quantised_product_have_the_range_of_the_product() {
 #[test]
 fn operators_that_do_not_keep_nan_are_named_in_the_header() {
     let exceptions = |graph: Vec<u8>| {
-        let (model, _) =
-            read(&file(&graph, 17), None).unwrap_or_else(|problems| panic!("{problems}"));
+        let model =
+            read(&file(&graph, 17), None).unwrap_or_else(|problems| panic!("{problems}")).model;
         let (valid, _) =
             core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         crate::header::not_finite_exceptions(&valid).concat()
@@ -2107,13 +2111,13 @@ fn slopes_of_prelu_stand_along_the_last_axis() {
         ];
         file(&graph.concat(), 17)
     };
-    let (model, _) = read(&file_of(&[0.5, 10.0]), None).expect("two slopes");
+    let model = read(&file_of(&[0.5, 10.0]), None).expect("two slopes").model;
     let (model, _) = core_model(&model, &Options::default()).expect("two slopes");
     let x = vec![-1.0, -2.0, -3.0, 4.0];
     let y = crate::reference::reference(&model, &[x], &[]).results.remove(0);
     assert_eq!(y, [-0.5, -20.0, -1.5, 4.0]);
 
-    let (model, _) = read(&file_of(&[0.5; 3]), None).expect("the reader knows no shapes");
+    let model = read(&file_of(&[0.5; 3]), None).expect("the reader knows no shapes").model;
     let said = core_model(&model, &Options::default()).expect_err("three slopes for two");
     assert!(said.to_string().contains("slope"), "{said}");
 }
@@ -2163,7 +2167,7 @@ fn heads_of_queries_are_shared_by_the_operator_of_the_runtime_alone() {
         ];
         let set = long(8, &[long(1, domain.as_bytes()), int(2, 1)].concat());
         let set = if domain.is_empty() { Vec::new() } else { set };
-        let (model, _) = read(&[file(&graph.concat(), 27), set].concat(), None)?;
+        let model = read(&[file(&graph.concat(), 27), set].concat(), None)?.model;
         core_model(&model, &Options::default()).map(|_| ())
     };
     let said = of("").expect_err("fewer heads of queries").to_string();
@@ -2183,7 +2187,7 @@ fn a_kernel_shape_is_that_of_the_weights() {
             long(11, &sized("w", 1, &[1, 1, 3])),
             long(12, &sized("y", 1, &[1, 1, 3])),
         ];
-        let (model, _) = read(&file(&graph.concat(), 17), None)?;
+        let model = read(&file(&graph.concat(), 17), None)?.model;
         core_model(&model, &Options::default()).map(|_| ())
     };
     let said = of(2).expect_err("another size").to_string();
@@ -2226,7 +2230,7 @@ fn what_a_node_cannot_use_is_refused_by_name() {
             long(12, &[long(1, b"y"), long(2, &long(1, &int(1, 1)))].concat()),
         ];
         let compiled = read(&file(&graph.concat(), 24), None)
-            .and_then(|(model, _)| core_model(&model, &Options::default()));
+            .and_then(|read| core_model(&read.model, &Options::default()));
         compiled.err().map(|problems| problems.to_string()).unwrap_or_default()
     };
     let same = word("auto_pad", "SAME_UPPER");
@@ -2366,8 +2370,8 @@ fn axes_beyond_the_rank_are_named() {
     ];
     for (operator, set, graph) in cases {
         let refusal = match read(&file(&graph, set), None) {
-            Ok((model, _)) => {
-                core_model(&model, &Options::default()).expect_err("the axis is wrong")
+            Ok(read) => {
+                core_model(&read.model, &Options::default()).expect_err("the axis is wrong")
             }
             Err(refusal) => refusal,
         };
@@ -2399,7 +2403,7 @@ fn numbers_of_groups_have_one_rule() {
     };
     let said = |graph: Vec<u8>| {
         let ends = [long(11, &sized("x", 1, &[1, 4, 5])), long(12, &sized("y", 1, &[1, 4, 5]))];
-        let (model, _) = read(&file(&[graph, ends.concat()].concat(), 21), None)?;
+        let model = read(&file(&[graph, ends.concat()].concat(), 21), None)?.model;
         core_model(&model, &Options::default())
     };
     for groups in [-1, 0, 3, i64::MIN, i64::MAX] {
@@ -2464,8 +2468,9 @@ fn parts_of_length_1_can_lose_their_axis() {
         let split =
             node("SplitToSequence", &["x", "length"], "s", &integer_attribute("keepdims", keep));
         let nodes = [split, node("SequenceAt", &["s", "first"], "y", &[])];
-        let (model, _) =
-            read(&file(&of_nodes(&nodes, &[("length", length), ("first", 0)]), 18), None).unwrap();
+        let model = read(&file(&of_nodes(&nodes, &[("length", length), ("first", 0)]), 18), None)
+            .unwrap()
+            .model;
         let (valid, _) =
             core_model(&model, &Options::default()).unwrap_or_else(|problems| panic!("{problems}"));
         valid.results[0].shape.clone()

@@ -1,6 +1,7 @@
 //! TensorIterator, Loop and If.
 
 use super::*;
+use crate::front::read_model::ReadModel;
 use crate::model::{Dim, If, Loop, LoopInput, LoopOutput, Slicing};
 
 /// A body with Parameters 0 and 1. Result 4 is the tanh of their sum, Result 5 the sum. All shapes
@@ -41,7 +42,7 @@ fn iterator(inside: &str) -> String {
 
 /// The only Loop of a valid model.
 fn the_loop(text: &str) -> Loop {
-    let (model, said) = lowered(text);
+    let ReadModel { model, problems: said } = lowered(text);
     assert_eq!(said, Diagnostics::default(), "{said}");
     let mut loops = model.nodes.into_iter().filter_map(|node| match node.op {
         Op::Loop(inner) => Some(*inner),
@@ -178,7 +179,7 @@ fn outputs_have_the_types_of_the_body_and_the_shapes_of_the_ports() {
         "<output><port id=\"1\" names=\"s\" \
          precision=\"I32\"><dim>2</dim></port></output>\n<port_map>"
     });
-    let (model, said) = lowered(&text);
+    let ReadModel { model, problems: said } = lowered(&text);
     assert_eq!(said, Diagnostics::default(), "{said}");
     let value = &model.values[model.nodes[1].outputs[0].0];
     assert_eq!((value.element, &value.shape), (ElementType::I32, &Some(vec![Dim::Fixed(2)])));
@@ -429,7 +430,7 @@ pub(super) fn either_model() -> String {
 
 #[test]
 fn branches_take_their_inputs_and_give_their_outputs() {
-    let (model, said) = lowered(&either(&branches()));
+    let ReadModel { model, problems: said } = lowered(&either(&branches()));
     assert_eq!(said, Diagnostics::default(), "{said}");
     let found = model.nodes.into_iter().find_map(|node| match node.op {
         Op::If(inner) => Some(*inner),

@@ -1,6 +1,7 @@
 //! Valid files in every encoding, and bytes that are no valid file.
 
 use super::*;
+use crate::front::read_model::ReadModel;
 
 #[test]
 fn files_that_are_not_xml_or_not_whole() {
@@ -164,7 +165,7 @@ fn the_bin_file_matters_only_if_a_constant_does() {
         .collect();
 
     std::fs::write(&xml, &parameters).unwrap();
-    let (model, warnings) = read(&xml, None).unwrap();
+    let ReadModel { model, problems: warnings } = read(&xml, None).unwrap();
     assert_eq!((model.files.len(), warnings.0.len()), (1, 0));
     assert_eq!(model.files[0].name, "m.xml");
     let valid = core_model(&model, &Options::default()).unwrap().0;
@@ -173,7 +174,7 @@ fn the_bin_file_matters_only_if_a_constant_does() {
         [false, false, true, true, true]
     );
     // a file of weights that is given but not needed causes a warning
-    let (_, warnings) = read(&xml, Some(&elsewhere)).unwrap();
+    let warnings = read(&xml, Some(&elsewhere)).unwrap().problems;
     assert!(warnings.to_string().contains("were not read"), "{warnings}");
 
     std::fs::write(&xml, GRU).unwrap();
@@ -192,9 +193,9 @@ fn the_bin_file_matters_only_if_a_constant_does() {
         "said once, not for every constant: {missing}"
     );
     std::fs::write(&bin, weights()).unwrap();
-    assert_eq!(read(&xml, None).unwrap().0.files.len(), 2);
+    assert_eq!(read(&xml, None).unwrap().model.files.len(), 2);
     std::fs::rename(&bin, &elsewhere).unwrap();
-    assert_eq!(read(&xml, Some(&elsewhere)).unwrap().0.files[1].name, "w");
+    assert_eq!(read(&xml, Some(&elsewhere)).unwrap().model.files[1].name, "w");
     assert!(read(&folder, None).unwrap_err().to_string().contains("it is a folder"));
     let nowhere = read(&folder.join("none.xml"), None).unwrap_err().to_string();
     assert!(nowhere.starts_with("error: cannot read "), "{nowhere}");

@@ -17,7 +17,8 @@ use super::{SUPPORTED, net, xml};
 use crate::compile::core_model;
 use crate::core::{CoreModel, Source, WeightSource};
 use crate::diagnostic::{Diagnostics, Origin, Severity};
-use crate::model::{Activation, CellKind, ElementType, Model, Op, ResetGate, ValueId};
+use crate::front::read_model::ReadModel;
+use crate::model::{Activation, CellKind, ElementType, Op, ResetGate, ValueId};
 use crate::request::Options;
 
 /// A GRUCell with I = 2, H = 3, N = 1 and `linear_before_reset`. The weights are constants in the
@@ -178,7 +179,7 @@ impl Graph {
 }
 
 /// A model from files, or all errors.
-fn read(xml: &Path, weights: Option<&Path>) -> Result<(Model, Diagnostics), Diagnostics> {
+fn read(xml: &Path, weights: Option<&Path>) -> Result<ReadModel, Diagnostics> {
     crate::compile::with_model_errors(super::read(xml.into(), weights)?)
 }
 
@@ -187,12 +188,12 @@ fn read_bytes(
     name: &str,
     xml: &[u8],
     weights: Option<(&str, Vec<u8>)>,
-) -> Result<(Model, Diagnostics), Diagnostics> {
+) -> Result<ReadModel, Diagnostics> {
     crate::compile::with_model_errors(super::read_bytes(name, xml, weights)?)
 }
 
 /// The result of the reader for a text, before the model is checked.
-fn lowered(text: &str) -> (Model, Diagnostics) {
+fn lowered(text: &str) -> ReadModel {
     let document = xml::Document::parse("model.xml", text.as_bytes()).unwrap();
     let place = match text.contains("\"Const\"") {
         true => BinLocation::Memory("model.bin".to_owned(), weights()),
@@ -205,7 +206,7 @@ fn lowered(text: &str) -> (Model, Diagnostics) {
 fn said_by_the_reader<'a>(cases: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut out = String::new();
     for (name, text) in cases {
-        writeln!(out, "==== {name}\n{}", complete(lowered(&text).1)).unwrap();
+        writeln!(out, "==== {name}\n{}", complete(lowered(&text).problems)).unwrap();
     }
     out
 }
@@ -220,7 +221,7 @@ fn compile_bytes(
     bin: Vec<u8>,
     options: &Options,
 ) -> Result<(CoreModel, String), String> {
-    let (model, mut warnings) =
+    let ReadModel { model, problems: mut warnings } =
         read_bytes("model.xml", xml, Some(("model.bin", bin))).map_err(complete)?;
     let (valid, more) = core_model(&model, options).map_err(complete)?;
     warnings.extend(more);
@@ -267,7 +268,7 @@ fn the_corpus_is_read_without_a_warning() {
     for case in std::fs::read_dir(corpus).unwrap() {
         let case = case.unwrap().path();
         let name = case.file_name().unwrap().to_string_lossy().into_owned();
-        let (model, warnings) =
+        let ReadModel { model, problems: warnings } =
             read(&case.join("model.xml"), None).unwrap_or_else(|d| panic!("{name}: {d}"));
         assert_eq!(warnings, Diagnostics::default(), "{name}");
         if !name.starts_with("gru_cell_") && !name.starts_with("rnn_cell_") {

@@ -1,6 +1,7 @@
 //! Thousands of valid files with random changes.
 
 use super::*;
+use crate::front::read_model::ReadModel;
 use crate::random::Random;
 
 /// Texts that are inserted into files.
@@ -207,10 +208,11 @@ fn mutated_files_are_refused_or_right() {
         if random.below(8) == 0 {
             bin.truncate(random.below(bin.len().max(1)));
         }
-        let outcome =
-            read_bytes("m.xml", &xml, Some(("m.bin", bin))).and_then(|(model, warnings)| {
+        let outcome = read_bytes("m.xml", &xml, Some(("m.bin", bin))).and_then(
+            |ReadModel { model, problems: warnings }| {
                 core_model(&model, &options).map(|(valid, more)| (valid, warnings, more))
-            });
+            },
+        );
         match outcome {
             Ok((valid, warnings, more)) => {
                 assert!(!warnings.has_errors() && !more.has_errors());

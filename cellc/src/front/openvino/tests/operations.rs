@@ -1,6 +1,7 @@
 //! Every supported type of layer, with the attributes of the type.
 
 use super::*;
+use crate::front::read_model::ReadModel;
 use crate::model::{
     Activation, Binary, Blocks, BroadcastMode, Cell, Comparison, Composed, Convolution, Coupled,
     Dft, Dim, Direction, Elementwise, GatherNd, Groups, Heads, LinearAttention, Logic,
@@ -32,7 +33,7 @@ fn operation(
     inputs: usize,
     outputs: usize,
 ) -> (Op, Vec<ElementType>) {
-    let (model, said) = lowered(&alone(kind, data, inputs, outputs));
+    let ReadModel { model, problems: said } = lowered(&alone(kind, data, inputs, outputs));
     assert_eq!(said, Diagnostics::default(), "{kind:?} {data}: {said}");
     let node = &model.nodes[inputs];
     assert_eq!(node.inputs, (0..inputs).map(ValueId).collect::<Vec<_>>(), "{kind:?}");
@@ -644,7 +645,7 @@ fn a_maximum_pool_has_indices() {
     let x = graph.parameter("1,1,4", "f32");
     let pool = graph.layer(("MaxPool", "opset8"), data, &[(x, 0)], 2, "");
     graph.result(pool, 1);
-    let (model, said) = lowered(&graph.text());
+    let ReadModel { model, problems: said } = lowered(&graph.text());
     assert_eq!(said, Diagnostics::default());
     let elements: Vec<_> =
         model.nodes[pool].outputs.iter().map(|value| model.values[value.0].element).collect();
@@ -660,7 +661,7 @@ fn pads_beside_automatic_ones_are_noticed() {
         let x = graph.parameter("1,1,4", "f32");
         let pool = graph.layer(("MaxPool", "opset1"), &data, &[(x, 0)], 1, "");
         graph.result(pool, 1);
-        lowered(&graph.text()).1.to_string()
+        lowered(&graph.text()).problems.to_string()
     };
     let words = "notice: pads [0] and [1] have no effect beside auto_pad";
     let given = said("pads_begin=\"0\" pads_end=\"1\"");
@@ -713,12 +714,14 @@ fn every_type_of_layer_that_is_read() {
     for ((name, set, data, (inputs, outputs), op), element) in typed {
         if name == "ConvertLike" {
             // the operation has the first of the two inputs only
-            let (model, said) = lowered(&alone((name, set), data, inputs, outputs));
+            let ReadModel { model, problems: said } =
+                lowered(&alone((name, set), data, inputs, outputs));
             assert_eq!(said, Diagnostics::default());
             assert_eq!((&model.nodes[2].op, model.nodes[2].inputs.len()), (&op, 1));
         } else if name == "GRN" {
             // the axis is a second input, a constant
-            let (model, said) = lowered(&alone((name, set), data, inputs, outputs));
+            let ReadModel { model, problems: said } =
+                lowered(&alone((name, set), data, inputs, outputs));
             assert_eq!(said, Diagnostics::default());
             assert!(
                 model.nodes.iter().any(|node| node.op == op && node.inputs.len() == 2),
@@ -765,7 +768,7 @@ fn types_and_shapes_are_those_of_the_definition() {
     let like = graph.layer(("ConvertLike", "opset1"), "", &[(a, 0), (b, 0)], 1, "");
     graph.result(select, 3);
     graph.result(like, 2);
-    let (model, said) = lowered(&graph.text());
+    let ReadModel { model, problems: said } = lowered(&graph.text());
     assert_eq!(said, Diagnostics::default());
     let element = |node: usize| model.values[model.nodes[node].outputs[0].0].element;
     assert_eq!((element(select), element(like)), (ElementType::F16, ElementType::I64));
@@ -773,7 +776,7 @@ fn types_and_shapes_are_those_of_the_definition() {
 
     // the attributes of ReadValue state shape and type
     let data = "variable_id=\"v\" variable_type=\"f16\" variable_shape=\"1,?\"";
-    let (model, said) = lowered(&alone(("ReadValue", "opset6"), data, 0, 1));
+    let ReadModel { model, problems: said } = lowered(&alone(("ReadValue", "opset6"), data, 0, 1));
     assert_eq!(said, Diagnostics::default());
     let value = &model.values[model.nodes[0].outputs[0].0];
     let shape = vec![Dim::Fixed(1), Dim::Dynamic { min: 0, max: None }];
@@ -791,7 +794,7 @@ fn quotients_of_integers_are_rounded_as_the_layer_says() {
         let (a, b) = (graph.parameter("2", "i64"), graph.parameter("2", "i64"));
         let quotient = graph.layer(("Divide", "opset1"), data, &[(a, 0), (b, 0)], 1, "");
         graph.result(quotient, 2);
-        let (model, said) = lowered(&graph.text());
+        let ReadModel { model, problems: said } = lowered(&graph.text());
         assert_eq!(said, Diagnostics::default());
         assert_eq!(model.nodes[2].op, Op::elementwise(function), "{data}");
     }
@@ -1084,7 +1087,7 @@ fn an_assign_is_computed_though_no_result_asks_for_it() {
     // no output depends on this layer
     graph.layer(("Bucketize", "opset1"), "", &[(sum, 2)], 1, "");
     graph.result(x, 0);
-    let (model, said) = lowered(&graph.text());
+    let ReadModel { model, problems: said } = lowered(&graph.text());
     assert_eq!(said, Diagnostics::default());
     let ops: Vec<&Op> = model.nodes.iter().map(|node| &node.op).collect();
     assert!(matches!(
@@ -1109,7 +1112,7 @@ fn edges_start_at_any_output() {
     for port in [4, 2, 3, 4] {
         graph.result(split, port);
     }
-    let (model, said) = lowered(&graph.text());
+    let ReadModel { model, problems: said } = lowered(&graph.text());
     assert_eq!(said, Diagnostics::default());
     let outputs = &model.nodes[split].outputs;
     let read: Vec<ValueId> =
@@ -1117,5 +1120,5 @@ fn edges_start_at_any_output() {
     assert_eq!(read, [outputs[2], outputs[0], outputs[1], outputs[2]]);
     graph.result(split, 5);
     graph.result(split, 1);
-    insta::assert_snapshot!(lowered(&graph.text()).1);
+    insta::assert_snapshot!(lowered(&graph.text()).problems);
 }

@@ -1,6 +1,7 @@
 //! Huge files must be read in linear time and without exhausting the stack.
 
 use super::*;
+use crate::front::read_model::ReadModel;
 
 /// Number of repetitions of an element, attribute or text in a huge file.
 const MANY: usize = 20_000;
@@ -127,7 +128,7 @@ fn ports_and_entries_without_number_take_linear_time() {
     for port in 0..PORTS {
         graph.result(split, 2 + port);
     }
-    let (model, said) = lowered(&graph.text());
+    let ReadModel { model, problems: said } = lowered(&graph.text());
     assert_eq!((said, model.results.len()), (Diagnostics::default(), PORTS));
     // a body with PORTS Parameters and PORTS Results, all in the port map
     let (mut body, mut graph) = (Graph::default(), Graph::default());
@@ -158,7 +159,7 @@ fn ports_and_entries_without_number_take_linear_time() {
     let layer =
         graph.layer(("TensorIterator", "opset1"), "", &inputs, PORTS, &inside(&map, &edges));
     graph.result(layer, 2 * PORTS - 1);
-    let (model, said) = lowered(&graph.text());
+    let ReadModel { model, problems: said } = lowered(&graph.text());
     assert_eq!(said, Diagnostics::default());
     let Op::Loop(inner) = &model.nodes[1].op else { panic!() };
     assert_eq!((inner.inputs.len(), inner.outputs.len()), (PORTS, PORTS));
@@ -166,7 +167,7 @@ fn ports_and_entries_without_number_take_linear_time() {
     // the same body with an empty port map
     let layer = wrong.layer(("TensorIterator", "opset1"), "", &inputs, PORTS, &inside("", &edges));
     wrong.result(layer, 2 * PORTS - 1);
-    let said = lowered(&wrong.text()).1;
+    let said = lowered(&wrong.text()).problems;
     assert!(said.has_errors() && said.0.len() <= Diagnostics::MOST + 1);
 }
 
