@@ -1,7 +1,5 @@
 //! The reasons why a builder refuses a part of a core model.
 
-use crate::diagnostic::Problem;
-
 /// The reason why a tensor or an operation cannot be built.
 #[derive(Clone, Debug)]
 pub(crate) enum BuildError {
@@ -11,8 +9,8 @@ pub(crate) enum BuildError {
     Operations,
     /// A tensor of this shape has no elements.
     NoElements(Vec<usize>),
-    /// More dimensions than the limit.
-    Dims(Problem),
+    /// More dimensions than the limit: the number of dimensions.
+    Dims(usize),
     /// More elements than the limit.
     Elements { shape: Vec<usize>, most: usize },
     /// The results of all operations on constants take more bytes than the limit.

@@ -11,8 +11,8 @@ use super::{
     CoreModel, CoreNode, CoreOp, CoreValue, ElementsBefore, Front, Geometry, History, Known,
     LayerPlace, Lookback, ShortOf, Source, ValueFacts, View, element_count, fold,
 };
-use crate::model::limits::{MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
-use crate::model::{ElementType, LedgerEntry, Tensor, wrong_rank};
+use crate::model::limits::{MOST_DIMS, MOST_ELEMENTS, MOST_FOLDED_ALONE, MOST_OPERATIONS};
+use crate::model::{ElementType, LedgerEntry, Tensor};
 
 /// The layer of the model to which the next operations belong.
 #[derive(Clone, Debug, Default)]
@@ -261,8 +261,8 @@ impl CoreBuilder {
         if shape.contains(&0) {
             return Err(BuildError::NoElements(shape.to_vec()));
         }
-        if let Some(problem) = wrong_rank(shape.len()) {
-            return Err(BuildError::Dims(problem));
+        if shape.len() > MOST_DIMS {
+            return Err(BuildError::Dims(shape.len()));
         }
         if element_count(shape).is_none_or(|n| n > most) {
             return Err(BuildError::Elements { shape: shape.to_vec(), most });

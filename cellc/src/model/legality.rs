@@ -211,11 +211,13 @@ pub(crate) fn wrong_count(count: usize, least: usize) -> Option<String> {
 
 /// The refusal of a tensor of too many dimensions.
 pub(crate) fn wrong_rank(rank: usize) -> Option<Problem> {
-    let problem = || {
-        let found = format!("a tensor of {rank} dimensions");
-        Problem::new(found, format!("{MOST_DIMS} or fewer"), "reshape it to fewer")
-    };
-    (rank > MOST_DIMS).then(problem)
+    (rank > MOST_DIMS).then(|| too_many_dims(rank))
+}
+
+/// The problem of a tensor with more dimensions than the limit.
+pub(crate) fn too_many_dims(rank: usize) -> Problem {
+    let found = format!("a tensor of {rank} dimensions");
+    Problem::new(found, format!("{MOST_DIMS} or fewer"), "reshape it to fewer")
 }
 
 /// The refusal of a stride, a dilation, a pad or a size along an axis whose magnitude is above the

@@ -32,8 +32,8 @@ pub use elementwise::{
 };
 pub use facts::{Axes, Elements, Numbers, OpFacts, Rank};
 pub(crate) use legality::{
-    WrongAttribute, legal_axis, legal_groups, unknown_activations, wrong_count, wrong_deviation,
-    wrong_extent, wrong_past, wrong_rank,
+    WrongAttribute, legal_axis, legal_groups, too_many_dims, unknown_activations, wrong_count,
+    wrong_deviation, wrong_extent, wrong_past, wrong_rank,
 };
 pub use linear_attention::{Heads, LinearAttention, UpdateRule};
 pub use math_function::MathFunction;

@@ -3,7 +3,7 @@
 use crate::core::BuildError;
 use crate::diagnostic::{Diagnostic, Diagnostics, Message, Origin, Problem, Severity};
 use crate::model::limits::{FOLDED_PER_BYTE, FOLDS_PER_BYTE, MOST_FOLDED, MOST_OPERATIONS};
-use crate::model::{Node, shape_text};
+use crate::model::{Node, shape_text, too_many_dims};
 use crate::rules::report::{UNDEFINED, refusal};
 use crate::rules::size_limits::larger_than;
 
@@ -127,7 +127,7 @@ impl From<BuildError> for Refusal {
                 let help = "an empty tensor has no use: remove the layer";
                 Self::new(found, "sizes of 1 or more", help)
             }
-            BuildError::Dims(problem) => problem.into(),
+            BuildError::Dims(rank) => too_many_dims(rank).into(),
             BuildError::Elements { shape, most } => larger_than(&shape, most).into(),
             BuildError::FoldedBytes { bytes, most } => {
                 let found = format!("operations on constants give {bytes} bytes");
