@@ -368,13 +368,15 @@ fn write_files(
         return refuse_stale(&new);
     }
     let read = arguments.model.files_read(&compilation.model.files);
+    let depfile = arguments.depfile.as_ref();
+    let written = new.iter().map(|file| &file.path).chain(depfile);
+    refuse_to_overwrite_inputs(&read, "-o", written.map(PathBuf::as_path))?;
     refuse_to_overwrite_foreign(path, &new)?;
-    if let Some(depfile) = &arguments.depfile {
-        let bytes = Arc::new(dependencies(path, &read).into_bytes());
+    if let Some(depfile) = depfile {
         refuse_foreign_depfile(path, depfile)?;
+        let bytes = Arc::new(dependencies(path, &read).into_bytes());
         new.insert(0, NewFile { path: depfile.clone(), bytes });
     }
-    refuse_to_overwrite_inputs(&read, "-o", new.iter().map(|file| file.path.as_path()))?;
     files::write_all(&new)?;
     drop(progress);
     new.retain(|file| Some(&file.path) != arguments.depfile.as_ref());
