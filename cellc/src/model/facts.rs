@@ -33,7 +33,7 @@ pub struct OpFacts<'o> {
 /// The attributes of an operation whose numbers may be out of range. `legality` judges them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Numbers<'o> {
-    /// No real-valued attribute and no size. [`Cell::wrong_attributes`] checks recurrent cells.
+    /// No real-valued attribute and no size. `Cell::wrong_attributes` checks recurrent cells.
     None,
     /// The parameters of a function of elements.
     Parameters(Elementwise),
