@@ -397,9 +397,9 @@ fn options_go_with_the_files_that_they_are_for() {
     }
     place.refused(2, "said.safetensors --weights w.bin --emit plan", &["--weights is for models"]);
     place.refused(
-        2,
+        1,
         "said.safetensors --shape x=1,2 --emit plan",
-        &["--shape is for models", "--batch and --sequence"],
+        &["--shape is for models in files, not for declared layers", "remove --shape"],
     );
     for wrong in [
         "--cell=lstmm",
