@@ -1,4 +1,5 @@
-//! `cellc pack new.onnx --like net.h`: the weights of a model, for generated code that loads them.
+//! `cellc pack new.onnx --like net.h`: writes the weights of a model for generated code with
+//! `--weights-as run-time`.
 
 use std::ffi::OsStr;
 use std::fs;

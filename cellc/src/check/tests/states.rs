@@ -783,7 +783,7 @@ fn kept(how: &str, names: [&str; 3]) -> Graph {
     graph
 }
 
-/// Likely states are offered with the option that keeps them.
+/// A notice offers each likely state with its `--state` option.
 #[test]
 fn states_without_a_recurrent_operator_are_offered() {
     let states = ["x", "state_in", "state_out"];
